@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.analysis.matchmaking import ImportOrder, TickOrder
+from equipoise.analysis.queue_simulation.command import EXAMPLE as SIMULATE_EXAMPLE
+from equipoise.analysis.queue_simulation.command import simulate
 from equipoise.cli import options
 from equipoise.cli.helping import create_group
 from equipoise.cli.options import add_command
@@ -133,6 +135,7 @@ def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
         say(f"{one.kind}: {one.path}: {one.text}")
 
 
-application = create_group("Match tickets of a queue, and import rule sets.")
+application = create_group("Match tickets of a queue, import rule sets, and simulate days.")
 add_command(application, "tick", tick, EXAMPLE)
 add_command(application, "import", import_rules, IMPORT_EXAMPLE)
+add_command(application, "simulate", simulate, SIMULATE_EXAMPLE)

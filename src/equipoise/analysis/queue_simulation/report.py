@@ -1,0 +1,192 @@
+"""The page of a simulation: the verdict, a chart of wait against fairness, and all tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from equipoise.analysis.queue_simulation.computation import SimulationAnswer, shown_measures
+from equipoise.charts import theme
+from equipoise.data.files import whole_file
+from equipoise.markup import element, joined
+from equipoise.matchmaking.comparing import WAITS, Estimated
+from equipoise.matchmaking.measures import MEASURES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIZE = theme.Size(7.5, 5.0)
+_LETTERS = 24
+_LEAD = 10.0
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
+  color-scheme: light dark; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.2rem 0.7rem; border-bottom: 1px solid #8884; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+img { width: 100%; height: auto; } .scroll { overflow-x: auto; }
+"""
+
+
+def trade_off(answer: SimulationAnswer) -> Figure:
+    """Return the chart of wait against fairness: a mark for each ruleset, a cross of intervals.
+
+    Rulesets are joined in the order in which they were given, so a parameter that is swept makes a
+    curve.
+    """
+    found, measure = answer.found, drawn_wait(answer)
+    points = [
+        (found.estimates[label][measure], found.estimates[label]["unfair"])
+        for label in found.labels
+    ]
+    with theme.style():
+        figure, axes = theme.new_figure(
+            "Wait against fairness",
+            "mean over days, with 95 % intervals; nearer to the lower left is better",
+            SIZE,
+        )
+        axes.set_xlabel(f"{MEASURES[measure].words}, seconds")
+        axes.set_ylabel("mean abs(p - 1/2), p from true skills")
+        across, up = [one.mean for one, _ in points], [one.mean for _, one in points]
+        axes.plot(across, up, color=theme.MUTED, lw=1.0, zorder=1)
+        texts = []
+        for at, (label, (wait, unfair)) in enumerate(zip(found.labels, points, strict=True)):
+            colour = theme.PALETTE[at % len(theme.PALETTE)]
+            axes.plot([wait.lower, wait.upper], [unfair.mean] * 2, color=colour, lw=2)
+            axes.plot([wait.mean] * 2, [unfair.lower, unfair.upper], color=colour, lw=2)
+            axes.plot(wait.mean, unfair.mean, marker="o", color=colour, ls="none", zorder=3)
+            texts.append(
+                axes.annotate(
+                    theme.shortened(label, _LETTERS),
+                    (wait.mean, unfair.mean),
+                    (8, 6),
+                    textcoords="offset points",
+                )
+            )
+        axes.margins(0.15)
+        theme.fit_axes(figure, axes, right=_LEAD + max(map(theme.text_width, texts)))
+    return figure
+
+
+def drawn_wait(answer: SimulationAnswer) -> str:
+    """Return the measure of waits that the chart has; "" if no ruleset reaches one."""
+    found = answer.found
+    for name in (*WAITS, "wait_p95"):
+        if not any(math.isnan(found.estimates[label][name].mean) for label in found.labels):
+            return name
+    return ""
+
+
+def simulation_page(answer: SimulationAnswer, command: str) -> str:
+    """Return the page as HTML; the same answer gives the same text."""
+    found = answer.found
+    labels = list(found.labels)
+    title = "Which ruleset?" if len(labels) > 1 else f"A day with {labels[0]}"
+    known = shown_measures(found)
+    parts: list[str] = [element("h1", title)]
+    parts += [element("p", sentence) for sentence in answer.verdict]
+    if drawn_wait(answer):
+        image = theme.page_image(trade_off(answer))
+        parts.append(element("img", src=image, alt="Wait against fairness of each ruleset"))
+    means = [[words(name), *(with_half(answer, label, name) for label in labels)] for name in known]
+    parts.append(table("Measures, means of the days", ["measure", *labels], means))
+    if len(labels) > 1:
+        rows = [
+            [words(name), *(with_interval(found.differences[one][name]) for one in labels[1:])]
+            for name in known
+            if not math.isnan(found.differences[labels[1]][name].lower)
+        ]
+        parts.append(table(f"Differences to {labels[0]}", ["measure", *labels[1:]], rows))
+    for label in labels:
+        parts += _of_first_day(label, found.groups[label], found.games[label])
+    listed = [[name, shown(value)] for name, value in answer.assumptions.items()]
+    parts.append(table("Assumptions", ["field", "value"], listed))
+    about = [f"{found.days} days, seed {answer.seed}.", *answer.notes]
+    about += [f"$ {command}"] if command else []
+    parts.append(element("ul", [element("li", one) for one in about]))
+    head = joined(
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content=f"Equipoise {version('equipoise')}"),
+        element("title", title),
+        element("style", Markup(_STYLE)),
+    )
+    page = element("html", element("head", head), element("body", parts), lang="en")
+    return f"<!DOCTYPE html>\n{page}\n"
+
+
+def write_page(answer: SimulationAnswer, path: str, command: str) -> None:
+    """Write the page of a simulation, completely or not at all."""
+    page = simulation_page(answer, command).encode()
+    with whole_file(path) as file:
+        file.write(page)
+
+
+def words(name: str) -> str:
+    """Return a measure with its unit."""
+    unit = MEASURES[name].unit
+    return f"{MEASURES[name].words}, {unit}" if unit else MEASURES[name].words
+
+
+def with_half(answer: SimulationAnswer, label: str, name: str) -> str:
+    """Return a mean with the half of its interval."""
+    one = answer.found.estimates[label][name]
+    half = f" \N{PLUS-MINUS SIGN} {number(one.upper - one.mean)}"
+    return number(one.mean) + ("" if math.isnan(one.upper) else half)
+
+
+def _of_first_day(
+    label: str, groups: Sequence[dict[str, Any]], games: Sequence[dict[str, float]]
+) -> Iterable[str]:
+    """Yield the tables by group, and by games."""
+    for rows, heading in ((groups, "by group"), (games, "ratings by games played before")):
+        if rows:
+            columns = list(rows[0])
+            cells = [[_cell(row[name]) for name in columns] for row in rows]
+            named = [name.replace("_", " ") for name in columns]
+            yield table(f"{label}: {heading}, first day", named, cells)
+
+
+def _cell(value: object) -> str:
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """Return a table with a caption."""
+    heads = element("tr", [element("th", name, scope="col") for name in columns])
+    body = [element("tr", [element("td", value) for value in row]) for row in rows]
+    return element(
+        "div",
+        element("table", element("caption", caption), element("thead", heads),
+                element("tbody", body)),
+        class_="scroll",
+    )  # fmt: skip
+
+
+def number(value: float) -> str:
+    """Return a number with four digits that count."""
+    if math.isnan(value):
+        return "-"
+    digits = 4 if value == 0 else max(0, 3 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(digits, 4)}f}"
+
+
+def with_interval(one: Estimated) -> str:
+    """Return a difference with its interval."""
+    return f"{_signed(one.mean)} ({_signed(one.lower)} to {_signed(one.upper)})"
+
+
+def _signed(value: float) -> str:
+    text = number(value)
+    return text if value < 0 or text.strip("0.,") == "" else f"+{text}"
+
+
+def shown(value: object) -> str:
+    """Return the value of an assumption; an empty list is the default, which is none or a curve."""
+    if isinstance(value, tuple):
+        return "none" if not value else "/".join(f"{one:g}" for one in value)
+    return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)

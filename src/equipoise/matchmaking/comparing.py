@@ -1,0 +1,353 @@
+"""Rulesets compared on the same days: replicates, paired intervals, and a careful verdict.
+
+A day is the unit: waits of neighbouring tickets depend on each other, so an interval over tickets
+as if they were independent would be several times too short, and is never given. Each ruleset sees
+the same people. Differences to the first ruleset are paired by day, with Student's t; quantiles are
+taken for each day and then averaged. In a verdict the p-values of all sentences are corrected
+together (Holm 1979). Of a single day from a trace, hours are the unit: a bootstrap of moving blocks
+of an hour by arrival, the same blocks for each ruleset (Kuensch 1989).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.errors import require
+from equipoise.matchmaking.arrivals import SECONDS_PER_HOUR, DayModel, People, draw_people
+from equipoise.matchmaking.compiled import GAVE_UP, MATCHED
+from equipoise.matchmaking.measures import (
+    MEASURES,
+    by_games,
+    groups,
+    matches_of,
+    measures,
+    time_to_match,
+)
+from equipoise.matchmaking.simulation import Plan, SimulatedDay, check_plan, simulate_day
+from equipoise.parallel.tasks import run_tasks
+
+#: Measures of a verdict, in which less is better. Half of the tickets are looked at where some day
+#: does not reach 95 %.
+WAITS = ("to_match_p95", "to_match_p50")
+VERDICT = ("gave_up", "unfair")
+CONFIDENCE = 0.95
+#: Blocks of a trace below which its intervals are not to be trusted.
+FEW_BLOCKS = 10
+_RESAMPLES = 2000
+
+
+class Study(NamedTuple):
+    """What all days have in common; people : of a trace, None draws them for each day."""
+
+    plans: tuple[Plan, ...]
+    model: DayModel
+    seed: int
+    people: People | None
+    fast: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimated:
+    """A mean over days with its interval, NaN with fewer than two days.
+
+    p : of the difference from 0, by Student's t; NaN for a mean that is no difference
+    """
+
+    mean: float
+    lower: float
+    upper: float
+    p: float = math.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The measures of rulesets over days.
+
+    values : label -> measure -> shape (days,)
+    estimates, differences : label -> measure -> mean; differences are to the first ruleset
+    groups, games : label -> rows of the first day, see `measures`
+    reasons : label -> why tickets waited on the first day
+    blocks : hours of a trace, 0 without one
+    """
+
+    labels: tuple[str, ...]
+    days: int
+    values: Mapping[str, Mapping[str, Floats]]
+    estimates: Mapping[str, Mapping[str, Estimated]]
+    differences: Mapping[str, Mapping[str, Estimated]]
+    groups: Mapping[str, list[dict[str, Any]]]
+    games: Mapping[str, list[dict[str, float]]]
+    reasons: Mapping[str, Mapping[str, int]]
+    blocks: int
+
+
+class _Day(NamedTuple):
+    """The measures of one day, for each plan."""
+
+    measures: list[dict[str, float]]
+    groups: list[list[dict[str, Any]]]
+    games: list[list[dict[str, float]]]
+    reasons: list[Mapping[str, int]]
+    blocks: dict[str, dict[str, Estimated]]
+    number: int
+
+
+def compare(
+    plans: Sequence[Plan],
+    model: DayModel,
+    *,
+    days: int = 20,
+    seed: int = 0,
+    people: People | None = None,
+    fast: bool = True,
+    workers: int = 1,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Simulate days with every ruleset; the answer does not depend on the number of processes.
+
+    people : of a trace, which is one day; fast : see `simulate_day`
+    Raises : InvalidParameterError
+    """
+    require(len(plans) >= 1, "rulesets", "at least one", 0)
+    labels = tuple(plan.label for plan in plans)
+    require(len(set(labels)) == len(labels), "rulesets", "with different labels", list(labels))
+    require(days >= 1, "days", "at least 1", days)
+    for plan in plans:
+        check_plan(plan, model)
+    study = Study(tuple(plans), model, seed, people, fast)
+    count = days if people is None else 1
+    done: list[_Day] = []
+    results = run_tasks(
+        _simulate,
+        study,
+        range(count),
+        executor=executor,
+        workers=workers,
+        names=lambda day: f"day {day + 1}",
+    )
+    for day in results:
+        done.append(day)
+        if progress is not None:
+            progress(len(done), count)
+    values = {
+        label: {name: np.array([day.measures[at][name] for day in done]) for name in MEASURES}
+        for at, label in enumerate(labels)
+    }
+    first = values[labels[0]]
+    differences = {
+        label: {name: interval(values[label][name] - first[name], of=0.0) for name in MEASURES}
+        for label in labels[1:]
+    }
+    blocks = 0
+    if people is not None:
+        blocks = done[0].number
+        for label, found in done[0].blocks.items():
+            differences[label].update(found)
+    return Comparison(
+        labels=labels,
+        days=count,
+        values=values,
+        estimates={
+            label: {name: interval(values[label][name]) for name in MEASURES} for label in labels
+        },
+        differences=differences,
+        groups=dict(zip(labels, done[0].groups, strict=True)),
+        games=dict(zip(labels, done[0].games, strict=True)),
+        reasons=dict(zip(labels, done[0].reasons, strict=True)),
+        blocks=blocks,
+    )
+
+
+def _simulate(study: Study, day: int) -> _Day:
+    """Run one day with every ruleset."""
+    sizes = [plan.ruleset.player_max_number for plan in study.plans]
+    seed, people = study.seed + day, study.people
+    if people is None:
+        # The smallest team decides, so that all rulesets see the same parties.
+        people = draw_people(study.model, seed, largest=min(sizes))
+    found = [
+        simulate_day(plan, study.model, seed, people=people, fast=study.fast)
+        for plan in study.plans
+    ]
+    pairs = list(zip(study.plans, found, strict=True))
+    first = day == 0
+    blocks: dict[str, dict[str, Estimated]] = {}
+    number = 0
+    if study.people is not None:
+        number, blocks = _by_blocks(study, found)
+    return _Day(
+        measures=[measures(plan, study.model, one) for plan, one in pairs],
+        groups=[list(groups(plan, study.model, one)) if first else [] for plan, one in pairs],
+        games=[by_games(one) if first else [] for one in found],
+        reasons=[one.reasons if first else {} for one in found],
+        blocks=blocks,
+        number=number,
+    )
+
+
+def interval(values: Floats, *, of: float = math.nan) -> Estimated:
+    """Return the mean of days with the interval of Student's t; p : that it differs from `of`."""
+    mean, count = float(values.mean()), len(values)
+    if math.isnan(mean):
+        # A day without the measure has no mean: leaving out days whose quantile is not reached
+        # would flatter a ruleset.
+        return Estimated(mean=math.nan, lower=math.nan, upper=math.nan)
+    if count < 2:
+        return Estimated(mean=mean, lower=math.nan, upper=math.nan)
+    error = float(values.std(ddof=1)) / math.sqrt(count)
+    half = student_quantile(CONFIDENCE, count - 1) * error
+    p = math.nan
+    if not math.isnan(of):
+        p = 1.0 if error == 0 and mean == of else 0.0
+        if error > 0:
+            p = 1.0 - student_within(abs(mean - of) / error, count - 1)
+    return Estimated(mean=mean, lower=mean - half, upper=mean + half, p=p)
+
+
+def student_within(t: float, freedom: int) -> float:
+    """Return the probability that Student's t is within -t..t.
+
+    Finite sums: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+    """
+    angle = math.atan(t / math.sqrt(freedom))
+    square = math.cos(angle) ** 2
+    odd = freedom % 2
+    term = total = math.cos(angle) if odd else 1.0
+    if freedom == 1:
+        total = 0.0
+    for step in range(2 + odd, freedom - 1, 2):
+        term *= (step - 1) / step * square
+        total += term
+    total *= math.sin(angle)
+    return 2 / math.pi * (angle + total) if odd else total
+
+
+def student_quantile(confidence: float, freedom: int) -> float:
+    """Return t such that Student's t is within -t..t with a probability, by bisection."""
+    low, high = 0.0, 1.0
+    while student_within(high, freedom) < confidence and high < 1e9:
+        high *= 2
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if student_within(middle, freedom) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _by_blocks(study: Study, days: Sequence[SimulatedDay]) -> tuple[int, dict[str, Any]]:
+    """Return the number of blocks of an hour, and differences to the first ruleset by label."""
+    created = days[0].people.created
+    hours = max(math.ceil(days[0].end / SECONDS_PER_HOUR), 1)
+    hour = np.minimum((created / SECONDS_PER_HOUR).astype(np.int64), hours - 1)
+    tables = []
+    for plan, day in zip(study.plans, days, strict=True):
+        matched = day.outcome.status == MATCHED
+        unfair = np.full(len(created), np.nan)
+        unfair[matched] = np.abs(
+            matches_of(plan, study.model, day).p_skill[day.outcome.match[matched]] - 0.5
+        )
+        rows = []
+        for one in range(hours):
+            chosen = hour == one
+            if chosen.sum() < 2 or not (chosen & matched).any():
+                continue
+            rows.append(
+                (
+                    one,
+                    *time_to_match(day, (0.95, 0.5), chosen),
+                    float(np.mean(day.outcome.status[chosen] == GAVE_UP)),
+                    float(np.nanmean(unfair[chosen & matched])),
+                )
+            )
+        tables.append({int(row[0]): row[1:] for row in rows})
+    rng = np.random.Generator(np.random.Philox(key=study.seed))
+    found: dict[str, Any] = {}
+    for plan, table in zip(study.plans[1:], tables[1:], strict=True):
+        common = sorted(set(table) & set(tables[0]))
+        difference = np.array([table[one] for one in common]) - [tables[0][one] for one in common]
+        drawn = rng.integers(len(common), size=(_RESAMPLES, len(common)))
+        found[plan.label] = {
+            name: _bootstrapped(difference[:, at], drawn)
+            for at, name in enumerate((*WAITS, *VERDICT))
+        }
+    return hours, found
+
+
+def _bootstrapped(values: Floats, drawn: Any) -> Estimated:
+    if len(values) < 2 or np.isnan(values).any():
+        return Estimated(mean=math.nan, lower=math.nan, upper=math.nan)
+    means = values[drawn].mean(axis=1)
+    lower, upper = np.quantile(means, (0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2)).tolist()
+    tail = min(float(np.mean(means <= 0)), float(np.mean(means >= 0)))
+    p = min(1.0, 2 * max(tail, 1 / len(means)))
+    return Estimated(mean=float(values.mean()), lower=lower, upper=upper, p=p)
+
+
+def holm(p: Mapping[Any, float]) -> dict[Any, float]:
+    """Return p-values corrected for their number (Holm 1979); NaN stays NaN."""
+    known = sorted((key for key in p if not math.isnan(p[key])), key=lambda key: p[key])
+    found, least = dict(p), 0.0
+    for at, key in enumerate(known):
+        least = max(least, min(1.0, (len(known) - at) * p[key]))
+        found[key] = least
+    return found
+
+
+#: Measure -> words for less and for more, factor, and unit.
+_WORDS = {
+    "to_match_p95": ("shorter waits", "longer waits", 1.0, "s to match 95 %"),
+    "to_match_p50": ("shorter waits", "longer waits", 1.0, "s to match half"),
+    "gave_up": ("fewer give up", "more give up", 100.0, "points of 100"),
+    "unfair": ("fairer", "less fair", 100.0, "points of 100 in abs(p - 1/2)"),
+}
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _in_verdict(found: Mapping[str, Estimated]) -> list[str]:
+    """Return the measures of a verdict that are known: one of the waits, and the others."""
+    waits = [name for name in WAITS if not math.isnan(found[name].p)][:1]
+    return waits + [name for name in VERDICT if not math.isnan(found[name].p)]
+
+
+def verdict(found: Comparison) -> Iterator[str]:
+    """Yield a sentence for each ruleset after the first: only what intervals allow."""
+    names = {label: _in_verdict(found.differences[label]) for label in found.labels[1:]}
+    corrected = holm(
+        {
+            (label, name): found.differences[label][name].p
+            for label, known in names.items()
+            for name in known
+        }
+    )
+    for label in found.labels[1:]:
+        parts, unsure = [], []
+        for name in names[label]:
+            one = found.differences[label][name]
+            less, more, factor, unit = _WORDS[name]
+            if corrected[label, name] >= 1 - CONFIDENCE:
+                unsure.append(MEASURES[name].words)
+                continue
+            low, high = sorted((abs(one.lower) * factor, abs(one.upper) * factor))
+            by = f"{_short(abs(one.mean) * factor)} {unit} ({_short(low)} to {_short(high)})"
+            parts.append(f"{less if one.mean < 0 else more} by {by}")
+        if not parts and not unsure:
+            yield f"{label} and {found.labels[0]}: nothing can be said; simulate more days."
+            continue
+        sentence = f"{label}, compared with {found.labels[0]}: {'; '.join(parts)}"
+        if unsure:
+            chance = f"chance may explain the difference in {' and '.join(unsure)}"
+            sentence += f"{'; ' if parts else ''}{chance}"
+        yield f"{sentence}."

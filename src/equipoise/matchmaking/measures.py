@@ -1,0 +1,328 @@
+"""How long people waited in a simulated day, and how fair, near and full their matches were.
+
+Waits of the matched alone flatter a ruleset, because those who gave up are missing. Kaplan and
+Meier's estimate of the time to a match counts them as censored; both are always given. Fairness is
+the distance of a win probability from 1/2, as the ratings predict it and as it is by the true
+skills. A measure of a day without any such ticket or match is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.matchmaking.arrivals import SECONDS_PER_HOUR, DayModel
+from equipoise.matchmaking.compiled import EXPIRED, GAVE_UP, MATCHED, WAITING
+from equipoise.matchmaking.simulation import Plan, SimulatedDay
+from equipoise.numeric.functions import normal_cdf_of
+
+#: Matches outside these win probabilities count as uneven.
+EVEN = (0.4, 0.6)
+#: Games after which the error of ratings is measured: those of visits with at least so many.
+GAMES = (0, 1, 2, 5, 10, 20, 50)
+
+
+class Measure(NamedTuple):
+    """A measure of a day: what it says, and its unit."""
+
+    words: str
+    unit: str
+
+
+MEASURES: dict[str, Measure] = {
+    "tickets": Measure("tickets", ""),
+    "matches": Measure("matches", ""),
+    "wait_mean": Measure("mean wait of the matched", "s"),
+    "wait_p50": Measure("median wait of the matched", "s"),
+    "wait_p95": Measure("95 % of the matched waited less", "s"),
+    "wait_p99": Measure("99 % of the matched waited less", "s"),
+    "wait_max": Measure("longest wait of the matched", "s"),
+    "to_match_p50": Measure("half would be matched by (Kaplan-Meier)", "s"),
+    "to_match_p95": Measure("95 % would be matched by (Kaplan-Meier)", "s"),
+    "gave_up": Measure("gave up", "share"),
+    "expired": Measure("expired", "share"),
+    "still_waiting": Measure("still waiting at the end", "share"),
+    "unfair_by_rating": Measure("mean abs(p - 1/2), p from ratings", "p"),
+    "unfair": Measure("mean abs(p - 1/2), p from true skills", "p"),
+    "unfair_p95": Measure("95 % of matches have less abs(p - 1/2)", "p"),
+    "uneven": Measure("matches with p outside 0.4 to 0.6", "share"),
+    "spread": Measure("highest minus lowest rating in a match", "points"),
+    "deviation": Measure("deviation of ratings in a match", "points"),
+    "team_distance": Measure("difference of mean ratings of teams", "points"),
+    "party_advantage": Measure("wins of parties against solos, above p by ratings", "share"),
+    "latency_mean": Measure("mean latency", "ms"),
+    "latency_p95": Measure("95 % have less latency", "ms"),
+    "latency_above_best": Measure("mean latency above the own best", "ms"),
+    "players_per_match": Measure("players of a match", ""),
+    "lopsided": Measure("matches with teams of different sizes", "share"),
+    "backfilled": Measure("tickets that joined a running match", "share"),
+    "queue_mean": Measure("mean number of waiting tickets", ""),
+    "queue_max": Measure("most who waited at a tick", ""),
+    "tick_p50": Measure("median time of a tick", "s"),
+    "tick_p99": Measure("99 % of ticks took less", "s"),
+    "rating_error": Measure("error of ratings, root mean square", "points"),
+    "rating_correlation": Measure("rank correlation of rating and true skill", ""),
+}
+
+
+def measures(plan: Plan, model: DayModel, day: SimulatedDay) -> dict[str, float]:
+    """Return the measures of a day by name, as in `MEASURES`; those of the machine excepted."""
+    people, outcome = day.people, day.outcome
+    matched = outcome.status == MATCHED
+    wait = (outcome.left - people.created)[matched]
+    found = dict.fromkeys(MEASURES, math.nan)
+    found |= {"tickets": len(people.created), "matches": len(outcome.time)}
+    found |= {"queue_max": day.largest, "queue_mean": mean_waiting(day)}
+    if len(day.seconds):
+        p50, p99 = np.quantile(day.seconds, (0.5, 0.99)).tolist()
+        found |= {"tick_p50": p50, "tick_p99": p99}
+    if len(people.created):
+        found |= {
+            "gave_up": float(np.mean(outcome.status == GAVE_UP)),
+            "expired": float(np.mean(outcome.status == EXPIRED)),
+            "still_waiting": float(np.mean(outcome.status == WAITING)),
+            "backfilled": float(np.mean(day.backfilled)),
+        }
+        p50, p95 = time_to_match(day, (0.5, 0.95))
+        found |= {"to_match_p50": p50, "to_match_p95": p95}
+    if len(wait):
+        p50, p95, p99 = np.quantile(wait, (0.5, 0.95, 0.99)).tolist()
+        found |= {"wait_mean": float(wait.mean()), "wait_p50": p50, "wait_p95": p95}
+        found |= {"wait_p99": p99, "wait_max": float(wait.max())}
+        found |= _of_matches(matches_of(plan, model, day))
+        if people.latency.shape[1]:
+            region = outcome.region[outcome.match[matched]]
+            own = people.latency[matched, region]
+            above = own - people.latency[matched].min(axis=1)
+            found |= {
+                "latency_mean": float(own.mean()),
+                "latency_p95": float(np.quantile(own, 0.95)),
+                "latency_above_best": float(above.mean()),
+            }
+    if day.rated is not None and len(day.rated.rating) > 1:
+        last = np.unique(day.rated.player[::-1], return_index=True)[1]
+        rows = len(day.rated.player) - 1 - last
+        error, correlation = rating_error(day.rated.rating[rows], people.skill[rows])
+        found |= {"rating_error": error, "rating_correlation": correlation}
+    return found
+
+
+def mean_waiting(day: SimulatedDay) -> float:
+    """Return the mean number of waiting tickets: the area under their number over the day.
+
+    It is counted by events. By Little's law it equals the rate of arrivals times the mean wait of
+    all tickets, which is a check of the books.
+    """
+    left = np.where(day.outcome.status == WAITING, day.end, day.outcome.left)
+    when = np.concatenate((day.people.created, left))
+    step = np.concatenate((np.ones(len(left)), -np.ones(len(left))))
+    order = np.argsort(when, kind="stable")
+    when = when[order]
+    number = np.cumsum(step[order])[:-1]
+    return float(np.sum(number * np.diff(when)) / day.end) if len(left) else 0.0
+
+
+def time_to_match(
+    day: SimulatedDay, shares: tuple[float, ...], chosen: Flags | None = None
+) -> list[float]:
+    """Return when shares of tickets would be matched if nobody gave up (Kaplan and Meier 1958).
+
+    chosen : shape (tickets,), the tickets to look at; None for all
+    Returns : seconds; NaN for a share that the estimate does not reach
+    """
+    matched = day.outcome.status == MATCHED
+    left = np.where(day.outcome.status == WAITING, day.end, day.outcome.left)
+    wait = left - day.people.created
+    if chosen is not None:
+        wait, matched = wait[chosen], matched[chosen]
+    # A match counts before a give-up at the same time.
+    order = np.lexsort((~matched, wait))
+    wait, matched = wait[order], matched[order]
+    at_risk = len(wait) - np.arange(len(wait))
+    survival = np.cumprod(np.where(matched, 1.0 - 1.0 / at_risk, 1.0))
+    found = []
+    for share in shares:
+        reached = survival <= 1.0 - share + 1e-12
+        found.append(float(wait[np.argmax(reached)]) if reached.any() else math.nan)
+    return found
+
+
+class Matches(NamedTuple):
+    """The matches of a day, each column of shape (matches,); teams other than two have p NaN.
+
+    p_rating, p_skill : win probability of the first team, from ratings and from true skills
+    won : whether the first team won
+    spread, deviation : of ratings; distance : of the teams' mean ratings; players; lopsided
+    party : 1 if the first team alone has parties, -1 if the second, 0 otherwise
+    """
+
+    p_rating: Floats
+    p_skill: Floats
+    won: Flags
+    spread: Floats
+    deviation: Floats
+    distance: Floats
+    players: Ints
+    lopsided: Flags
+    party: Ints
+
+
+def matches_of(plan: Plan, model: DayModel, day: SimulatedDay) -> Matches:
+    """Return the matches of a day."""
+    people, outcome = day.people, day.outcome
+    count = len(outcome.time)
+    owner = np.repeat(np.arange(len(people.size)), people.size)
+    match = outcome.match[owner].astype(np.int64)
+    # The players who were matched, sorted by match and team.
+    rows = np.flatnonzero(match >= 0)
+    rows = rows[np.lexsort((outcome.team[owner[rows]], match[rows]))]
+    match, team = match[rows], outcome.team[owner[rows]].astype(np.int64)
+    skill, shown, luck = people.skill[rows], people.shown[rows], people.luck[rows]
+    first, second = team == 0, team == 1
+
+    def total(values: Any, chosen: Any) -> Floats:
+        return np.bincount(match[chosen], values[chosen], minlength=count).astype(np.float64)
+
+    ones = np.ones(len(rows))
+    sizes = total(ones, first), total(ones, second)
+    two = np.bincount(match, team > 1, minlength=count) == 0
+
+    def difference(values: Floats) -> Floats:
+        return total(values, first) / sizes[0] - total(values, second) / sizes[1]
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.sqrt(1.0 / sizes[0] + 1.0 / sizes[1])
+        p_skill = normal_cdf_of(difference(skill) / (model.performance_deviation * share))
+        if plan.system is None or day.rated is None:
+            scale = math.hypot(model.performance_deviation, model.rating_deviation) * share
+            p_rating = normal_cdf_of(difference(shown) / scale)
+        else:
+            usual = plan.system.usual_deviation
+            known = np.nan_to_num(day.rated.deviation[rows], nan=usual)
+            outlook = plan.system.outlook(shown, known).of_teams(2 * match + (team > 0), 2 * count)
+            p_rating = outlook.beats(2 * np.arange(count), 2 * np.arange(count) + 1)
+        gap = difference(shown)
+        won = difference(skill + model.performance_deviation * luck) > 0
+    starts = np.flatnonzero(np.diff(match, prepend=-1))
+    players = np.bincount(match, minlength=count)
+    every = slice(None)
+    mean = (total(shown, every) / players)[match]
+    square = total((shown - mean) ** 2, every) / players
+    in_party = (people.size[owner[rows]] > 1).astype(np.float64)
+    parties = total(in_party, first) > 0, total(in_party, second) > 0
+    return Matches(
+        p_rating=np.where(two, p_rating, np.nan),
+        p_skill=np.where(two, p_skill, np.nan),
+        won=won,
+        spread=np.maximum.reduceat(shown, starts) - np.minimum.reduceat(shown, starts),
+        deviation=np.sqrt(square),
+        distance=np.abs(gap),
+        players=players,
+        lopsided=sizes[0] != sizes[1],
+        party=parties[0].astype(np.int64) - parties[1],
+    )
+
+
+def _of_matches(found: Matches) -> dict[str, float]:
+    """Return the means of matches."""
+    result: dict[str, float] = {
+        "spread": float(found.spread.mean()),
+        "deviation": float(found.deviation.mean()),
+        "team_distance": float(np.nanmean(found.distance)),
+        "players_per_match": float(found.players.mean()),
+        "lopsided": float(found.lopsided.mean()),
+    }
+    two = ~np.isnan(found.p_skill)
+    if two.any():
+        off = np.abs(found.p_skill[two] - 0.5)
+        result["unfair"] = float(off.mean())
+        result["unfair_by_rating"] = float(np.abs(found.p_rating[two] - 0.5).mean())
+        result["unfair_p95"] = float(np.quantile(off, 0.95))
+        result["uneven"] = float(np.mean(off > EVEN[1] - 0.5))
+    mixed = two & (found.party != 0)
+    if mixed.any():
+        above = (found.won - found.p_rating) * found.party
+        result["party_advantage"] = float(above[mixed].mean())
+    return result
+
+
+def rating_error(rating: Floats, skill: Floats) -> tuple[float, float]:
+    """Return the root mean square of rating - skill without its mean, and the rank correlation.
+
+    The mean is left out because systems begin at different levels.
+    """
+    off = rating - skill
+    ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (rating, skill)]
+    varied = len(rating) > 1 and np.ptp(rating) > 0
+    correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1]) if varied else math.nan
+    return float(np.sqrt(np.mean((off - off.mean()) ** 2))), correlation
+
+
+def by_games(day: SimulatedDay) -> list[dict[str, float]]:
+    """Return the error of ratings by the number of games before, one row for each of `GAMES`."""
+    if day.rated is None:
+        return []
+    rows = []
+    for low, high in zip(GAMES, (*GAMES[1:], math.inf), strict=True):
+        within = (day.rated.games >= low) & (day.rated.games < high)
+        if within.sum() > 1:
+            error, correlation = rating_error(day.rated.rating[within], day.people.skill[within])
+            rows.append(
+                {
+                    "games_from": low,
+                    "visits": int(within.sum()),
+                    "rating_error": error,
+                    "rating_correlation": correlation,
+                    "deviation": float(np.mean(day.rated.deviation[within])),
+                }
+            )
+    return rows
+
+
+def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str, Any]]:
+    """Yield waits, give-ups and fairness by skill decile, party size, hour of arrival and region.
+
+    Each row has `by`, `group`, and measures of its tickets; unfair is that of their matches.
+    """
+    people, outcome = day.people, day.outcome
+    if not len(people.created):
+        return
+    skill = np.add.reduceat(people.skill, people.first[:-1]) / people.size
+    decile = np.searchsorted(np.quantile(skill, np.arange(1, 10) / 10), skill, side="right")
+    hour = (model.start_hour + people.created / SECONDS_PER_HOUR) % 24
+    kinds: dict[str, tuple[Ids, Mapping[int, str]]] = {
+        "skill decile": (decile + 1, {}),
+        "party size": (people.size, {}),
+        "hour": (hour.astype(np.int64), {}),
+    }
+    if people.latency.shape[1]:
+        kinds["home region"] = (
+            people.latency.argmin(axis=1),
+            dict(enumerate(model.region_names)),
+        )
+    matched = outcome.status == MATCHED
+    unfair = np.full(len(matched), np.nan)
+    if matched.any():
+        off = np.abs(matches_of(plan, model, day).p_skill - 0.5)
+        unfair[matched] = off[outcome.match[matched]]
+    wait = outcome.left - people.created
+    for by, (values, named) in kinds.items():
+        for value in np.unique(values).tolist():
+            chosen = values == value
+            both = chosen & matched
+            p95 = time_to_match(day, (0.95,), chosen)[0]
+            yield {
+                "by": by,
+                "group": named.get(value, str(value)),
+                "tickets": int(chosen.sum()),
+                "wait_mean": float(wait[both].mean()) if both.any() else math.nan,
+                "wait_p95": float(np.quantile(wait[both], 0.95)) if both.any() else math.nan,
+                "to_match_p95": p95,
+                "gave_up": float(np.mean(outcome.status[chosen] == GAVE_UP)),
+                "expired": float(np.mean(outcome.status[chosen] == EXPIRED)),
+                "unfair": float(np.nanmean(unfair[both])) if both.any() else math.nan,
+            }

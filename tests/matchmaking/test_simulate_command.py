@@ -1,0 +1,79 @@
+"""`equipoise matchmaking simulate`: JSON, the page, a trace, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise.cli import run
+
+pytestmark = pytest.mark.no_kernel
+
+
+@pytest.fixture
+def rulesets(tmp_path: Path) -> list[str]:
+    """Return the options of two rulesets, near and far."""
+    words = []
+    for label, reference in (("near", 50), ("far", 400)):
+        path = tmp_path / f"{label}.json"
+        rule = {"attribute": "mmr", "criteria": "distance", "reference": reference}
+        sizes = {"min_number": 2, "max_number": 2, "player_min_number": 1, "player_max_number": 1}
+        path.write_text(json.dumps({"alliance": sizes, "matching_rule": [rule]}))
+        words += ["--ruleset", str(path)]
+    return words
+
+
+def test_json_repeats_every_assumption(rulesets, tmp_path, capsys) -> None:
+    day = tmp_path / "day.toml"
+    day.write_text('tickets = 1000\nregions = "two"\n')
+    command = ["matchmaking", "simulate", *rulesets, "--config", str(day), "--days", "3"]
+    assert run([*command, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["rulesets"] == ["near", "far"]
+    assert answer["assumptions"]["tickets"] == 1000
+    assert answer["assumptions"]["patience_mean"] == 300
+    assert answer["tick"] == {"near": "compiled", "far": "compiled"}
+    assert answer["differences"]["far"]["gave_up"]["upper"] < 0
+    assert answer["verdict"][0].startswith("far, compared with near: ")
+
+
+def test_the_page_has_verdict_chart_and_assumptions(rulesets, tmp_path, capsys) -> None:
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "days.html"
+    day = tmp_path / "day.toml"
+    day.write_text("tickets = 500\n")
+    command = ["matchmaking", "simulate", *rulesets, "--config", str(day), "--days", "2"]
+    assert run([*command, "--report", str(page)]) == 0
+    text = page.read_text()
+    for part in ("far, compared with near", "data:image/svg+xml", "party_correlation", "$ equip"):
+        assert part in text
+
+
+def test_a_trace_is_the_players_of_real_games(rulesets, tmp_path, capsys) -> None:
+    history = tmp_path / "games.csv"
+    rows = [
+        f"{n},{1577836800 + 60 * n},p{(n * k) % 17 + 20 * k},{k}"
+        for n in range(200)
+        for k in (0, 1)
+    ]
+    history.write_text("match,time,player,rank\n" + "\n".join(rows) + "\n")
+    command = ["matchmaking", "simulate", *rulesets, "--trace", str(history), "--json"]
+    assert run(command) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["days"] == 1
+    assert 390 <= answer["measures"]["near"]["tickets"]["mean"] <= 400
+    assert any("blocks of an hour" in note for note in answer["notes"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--waiting-price", "0.01"], "--waiting-price needs --objective fair"),
+        (["--report", "days.pdf"], "--report must be a file that ends in .html"),
+    ],
+)
+def test_refuses_options_that_do_not_fit(rulesets, words, message, capsys) -> None:
+    assert run(["matchmaking", "simulate", *rulesets, *words]) != 0
+    assert message in capsys.readouterr().err

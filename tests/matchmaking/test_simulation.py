@@ -1,0 +1,209 @@
+"""Simulated days: both ticks agree, rules move waits and fairness the right way, people return."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from equipoise.data.matchmaking import MatchOption, MatchRuleset
+from equipoise.errors import InvalidParameterError
+from equipoise.matchmaking.arrivals import DayModel
+from equipoise.matchmaking.compiled import MATCHED, packings
+from equipoise.matchmaking.measures import (
+    by_games,
+    groups,
+    matches_of,
+    measures,
+    time_to_match,
+)
+from equipoise.matchmaking.simulation import Plan, SimulatedDay, not_compiled, simulate_day
+from equipoise.rating.registry import make_system
+from matchmaking.queues import day, ruleset, steady
+
+pytestmark = pytest.mark.no_kernel
+
+
+def random_case(seed: int) -> tuple[MatchRuleset, DayModel]:
+    """Return random rules and six minutes of a queue, in which every compiled rule plays."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.choice([1, 1, 2, 3, 5]))
+    option = str(rng.choice(["all", "disable", "unique" if size == 1 else "all"]))
+    rules = ruleset(
+        size,
+        None if rng.random() < 0.1 else float(rng.integers(20, 150)),
+        least=int(rng.integers(max(size - 1, 1), size + 1)),
+        match_options=(MatchOption("class", option),),  # type: ignore[arg-type]
+        region_latency_max_ms=int(rng.choice([0, 120, 250])),
+        region_latency_initial_range_ms=int(rng.integers(0, 60)),
+        region_expansion_range_ms=int(rng.choice([0, 20])),
+        region_latency_rule_weight=float(rng.choice([0.0, 1.0, 5.0])),
+        disable_bidirectional_latency_after_ms=int(rng.choice([0, 15000])),
+    )
+    if rules.rules:
+        flexed = ruleset(size, 1.0, flexed=[(20, 200.0), (40, 400.0)]).flexing_rule
+        rules = replace(rules, flexing_rule=flexed)
+    model = DayModel(
+        tickets=float(rng.integers(15, 50) * size),
+        hours=0.1,
+        interval=float(rng.choice([5.0, 15.0])),
+        regions=str(rng.choice(["none", "two", "three"])),
+        classes=() if rng.random() < 0.5 else (0.7, 0.3),
+        expires_after=None if rng.random() < 0.5 else 120.0,
+    )
+    return rules, model
+
+
+def partition(found: SimulatedDay) -> list[set[frozenset[int]]]:
+    """Return the teams of every match."""
+    outcome = found.outcome
+    return [
+        {
+            frozenset(np.flatnonzero((outcome.match == match) & (outcome.team == team)).tolist())
+            for team in (0, 1)
+        }
+        for match in range(len(outcome.time))
+    ]
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(50), pytest.param(range(50, 1000), marks=pytest.mark.slow)]
+)
+def test_compiled_rules_make_the_matches_of_the_tick(seeds: range) -> None:
+    """The same tickets at the same times in the same regions; teams are no less even."""
+    matches = 0
+    for seed in seeds:
+        rules, model = random_case(seed)
+        plan = Plan(label="one", ruleset=rules)
+        assert not not_compiled(plan, model)
+        fast, slow = (simulate_day(plan, model, seed, fast=fast) for fast in (True, False))
+        for name in ("status", "match", "region", "time"):
+            same = np.array_equal(getattr(fast.outcome, name), getattr(slow.outcome, name))
+            assert same, (seed, name)
+        np.testing.assert_array_equal(fast.outcome.left, slow.outcome.left)
+        if len(fast.outcome.time):
+            even, other = (matches_of(plan, model, one) for one in (fast, slow))
+            assert not (even.lopsided & ~other.lopsided).any(), seed
+            alike = even.lopsided == other.lopsided
+            assert (even.distance[alike] <= other.distance[alike] + 1e-6).all() or not rules.rules
+        matches += len(fast.outcome.time)
+    assert matches > 3 * len(seeds)
+
+
+def test_packings_of_two_teams_of_two() -> None:
+    """Four players: four solos, a duo and two solos, two duos."""
+    assert packings(2, 2).tolist() == [[4, 4, 0], [4, 2, 1], [4, 0, 2]]
+
+
+def test_a_duo_and_a_trio_do_not_fill_teams_of_three_and_two() -> None:
+    """Two trios and a duo have eight players, but 3 + 2 > 4: packings know the bins."""
+    assert [8, 0, 1, 2, 0] not in packings(4, 4).tolist()
+
+
+@pytest.fixture(scope="module")
+def busy() -> DayModel:
+    return DayModel(tickets=50_000, interval=1.0)
+
+
+def measured(rules: MatchRuleset, model: DayModel) -> dict[str, float]:
+    plan = Plan(label="one", ruleset=rules)
+    return measures(plan, model, simulate_day(plan, model, 4))
+
+
+def test_twice_the_people_wait_half_as_long() -> None:
+    """Exact without rules of time, with the interval scaled: the same queue, twice as fast."""
+    rules = ruleset(1, 50.0)
+    slow = day(rules, steady(0.5, 50_000, interval=2.0))
+    fast = day(rules, steady(1.0, 50_000, interval=1.0))
+    found = [
+        np.nanmean((one.outcome.left - one.people.created)[one.outcome.status == MATCHED])
+        for one in (slow, fast)
+    ]
+    assert found[1] == pytest.approx(found[0] / 2, rel=1e-6)
+
+
+def test_wider_tolerance_is_quicker_and_less_fair(busy: DayModel) -> None:
+    """In every decile of skill."""
+    plans = [Plan(label="one", ruleset=ruleset(1, tolerance)) for tolerance in (25.0, 250.0)]
+    tables = [list(groups(plan, busy, simulate_day(plan, busy, 4))) for plan in plans]
+    for narrow, wide in zip(*tables, strict=True):
+        if narrow["by"] == "skill decile":
+            assert wide["to_match_p95"] < narrow["to_match_p95"] or np.isnan(narrow["to_match_p95"])
+            assert wide["unfair"] > narrow["unfair"]
+
+
+def test_extreme_deciles_wait_longest_and_flexing_moves_that_to_fairness(busy: DayModel) -> None:
+    found = {}
+    for name, flexed in (("fixed", ()), ("flexed", [(20, 200.0), (40, 1e4)])):
+        plan = Plan(label=name, ruleset=ruleset(1, 25.0, flexed=flexed))
+        rows = [
+            row
+            for row in groups(plan, busy, simulate_day(plan, busy, 4))
+            if row["by"] == "skill decile"
+        ]
+        found[name] = [
+            {key: rows[at][key] / rows[4][key] for key in ("wait_mean", "unfair", "gave_up")}
+            for at in (0, 9)
+        ]
+    for fixed, flexed in zip(found["fixed"], found["flexed"], strict=True):
+        assert fixed["wait_mean"] > 1.5
+        assert fixed["gave_up"] > 1.5
+        assert flexed["wait_mean"] < fixed["wait_mean"]
+        assert flexed["unfair"] > fixed["unfair"]
+
+
+def test_longer_intervals_are_slower_and_fairer(busy: DayModel) -> None:
+    rules = ruleset(1, 400.0)
+    often, seldom = (measured(rules, replace(busy, interval=one)) for one in (1.0, 30.0))
+    assert seldom["wait_mean"] > often["wait_mean"]
+    assert seldom["unfair"] < often["unfair"]
+
+
+def test_backfill_is_quicker_and_less_even() -> None:
+    """Teams of two of which one is enough: open places are filled by whoever comes."""
+    model = DayModel(tickets=250, hours=1.0, interval=5.0, leavers=0.02)
+    plain, filled = (
+        ruleset(2, 300.0, least=2 - backfill, auto_backfill=bool(backfill)) for backfill in (0, 1)
+    )
+    found = [measured(one, model) for one in (plain, filled)]
+    assert found[1]["backfilled"] > 0.05
+    assert found[1]["wait_mean"] < found[0]["wait_mean"]
+    assert found[1]["lopsided"] > found[0]["lopsided"]
+
+
+def test_survivors_alone_would_flatter_the_waits() -> None:
+    """By hand: matched after 1 and 3, gave up after 2; the estimate halves at 3 and ends there."""
+    found = day(ruleset(), steady(1.0, 40.0))
+    people = replace(
+        found.people,
+        **{name: getattr(found.people, name)[:4] for name in ("created", "gives_up", "size")},
+    )
+    people = replace(people, created=np.zeros(4))
+    outcome = found.outcome._replace(
+        status=np.array([1, 2, 1, 1], np.int8), left=np.array([1.0, 2.0, 3.0, 4.0])
+    )
+    small = replace(found, people=people, outcome=outcome)
+    # Survival: 3/4 after 1, the same after 2, 3/8 after 3, 0 after 4.
+    assert time_to_match(small, (0.2, 0.25, 0.5, 0.7, 1.0)) == [1.0, 1.0, 3.0, 4.0, 4.0]
+
+
+def test_ratings_in_the_loop_approach_the_true_skills() -> None:
+    """People return, and the error of their ratings falls with the games they have played."""
+    model = DayModel(
+        tickets=300, return_probability=0.95, idle_minutes=10.0, match_minutes=10.0,
+        party_sizes=(1.0,), patience="none",
+    )  # fmt: skip
+    plan = Plan(label="one", ruleset=ruleset(1, 300.0), system=make_system("glicko2"))
+    found = simulate_day(plan, model, 2)
+    rows = by_games(found)
+    assert rows[-1]["games_from"] >= 20
+    assert rows[-1]["rating_error"] < 0.7 * rows[0]["rating_error"]
+    assert rows[-1]["deviation"] < rows[0]["deviation"]
+    assert measures(plan, model, found)["rating_correlation"] > 0.7
+
+
+def test_a_system_of_duels_is_refused_for_teams() -> None:
+    plan = Plan(label="wide", ruleset=ruleset(5, 50.0), system=make_system("glicko2"))
+    with pytest.raises(InvalidParameterError, match="wide has 5v5"):
+        simulate_day(plan, DayModel(tickets=100), 1)
