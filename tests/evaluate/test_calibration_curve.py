@@ -15,7 +15,7 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Curve, Outlook
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.backtest import CurveLearner
-from equipoise.evaluate.scoring.calibration_curve import corrected, features_of
+from equipoise.evaluate.scoring.calibration_curve import FEATURES, features_of
 from equipoise.evaluate.scoring.tally import Scored
 from equipoise.formats import read_history
 from evaluate.test_outcomes import duels, with_draws
@@ -45,8 +45,10 @@ def test_the_scale_of_chances_is_found(factor: float) -> None:
     learner = learner_of(history)
     learner.follow(0, history.matches, outlook_of(centre))
     features = features_of(np.full(2, 0.07), np.zeros(2), np.ones(2, np.int64))
-    found = corrected(outlook_of(np.array([1.0, -1.0])), features, learner.numbers)
-    ratio = (found.centre[0] - found.centre[1]) / np.hypot(*found.scale) / 2.0
+    lead = outlook_of(np.array([1.0, -1.0]))
+    scale, tilt = features @ learner.numbers[:FEATURES], features @ learner.numbers[FEATURES:]
+    centres, scales = lead.centre + tilt * lead.scale, lead.scale * np.exp(-scale)
+    ratio = (centres[0] - centres[1]) / np.hypot(*scales) / 2.0
     assert ratio == pytest.approx(factor, rel=0.15)
 
 

@@ -28,7 +28,6 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.outlook import Outlook
 from equipoise.evaluate.scoring.metrics import GOLDEN, OPPONENTS
 from equipoise.numeric.functions import normal_cdf
 
@@ -211,14 +210,3 @@ def features_of(newness: Floats, newcomers: Floats, members: Ints) -> Floats:
     members : shape (T,), their number
     """
     return np.column_stack([np.ones(len(newness)), newness, newcomers, np.log(members)])
-
-
-def corrected(teams: Outlook, features: Floats, numbers: Floats) -> Outlook:
-    """Return the outlook of teams by a curve that is not learning any more."""
-    scale, tilt = features @ numbers[:FEATURES], features @ numbers[FEATURES:]
-    return Outlook(
-        centre=teams.centre + tilt * teams.scale,
-        scale=teams.scale * np.exp(-scale),
-        curve=teams.curve,
-        team=teams.team,
-    )
