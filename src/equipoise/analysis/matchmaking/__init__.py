@@ -1,11 +1,13 @@
-"""Which queue to evaluate, and which rule set to import."""
+"""Which queue to evaluate, which rule set to import, and which rulesets to try on which days."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from equipoise.analysis import requests
-from equipoise.analysis.requests import typed
+from equipoise.analysis.requests import Workers, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,3 +34,60 @@ class ImportOrder:
         argument=True,
         read=requests.source,
     )
+
+
+def read_day(path: str, name: str) -> dict[str, Any]:
+    """Return the fields of a day in a TOML file. Raises : NotFoundError, InvalidParameterError."""
+    from equipoise.matchmaking.arrivals import read_day
+
+    return read_day(path, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationRequest:
+    """Which rulesets to simulate on which days, and where the page goes.
+
+    ruleset : paths of rulesets, as LABEL=FILE or FILE
+    config : fields of `DayModel` by name
+    command : the command that the page shows; "" for none
+    """
+
+    ruleset: tuple[str, ...] = typed(
+        ...,
+        "A ruleset as JSON, or a request of `matchmaking tick` with one, optionally with a label. "
+        "Repeatable: the others are compared with the first.",
+        "[LABEL=]FILE",
+    )
+    config: Mapping[str, Any] = typed(
+        dict,
+        "A TOML file with the assumptions about a day, such as examples/day.toml. Each has a "
+        "default, and the answer repeats all of them.",
+        "DAY.toml",
+        read=read_day,
+    )
+    trace: str | None = typed(
+        None,
+        "Take the arrivals from a history of real games instead: its players come, alone, shortly "
+        "before their games. Their true skills are the ratings that --system, or trueskill, gives "
+        "them after the history.",
+        "HISTORY",
+    )
+    days: int = typed(20, "Number of simulated days. A trace is one day.", least=1)
+    seed: int = typed(0, "Random seed. Day n has this seed plus n.", least=0)
+    objective: Literal["accelbyte", "fair"] = typed(
+        "accelbyte",
+        "What a match should be: of the least score, or with a win probability close to 1/2.",
+    )
+    waiting_price: float | None = typed(
+        None,
+        "Objective fair: make a match once abs(p - 1/2) is at most this times the mean wait of "
+        "its tickets, in seconds.",
+    )
+    exact_tick: bool = typed(
+        False,
+        "Call the tick of the service also where compiled rules make the same matches. It takes "
+        "longer, and says why tickets wait.",
+    )
+    workers: Workers = None
+    report: str | None = typed(None, "Write a page with tables and charts.", "FILE.html")
+    command: str = ""

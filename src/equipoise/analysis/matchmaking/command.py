@@ -1,19 +1,32 @@
-"""equipoise matchmaking: a queue in, matches and reasons out."""
+"""equipoise matchmaking: a queue in, matches and reasons out; or days of it, simulated."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from equipoise.analysis.matchmaking import ImportOrder, TickOrder
-from equipoise.analysis.queue_simulation.command import EXAMPLE as SIMULATE_EXAMPLE
-from equipoise.analysis.queue_simulation.command import simulate
+import typer
+
+from equipoise.analysis.matchmaking import ImportOrder, SimulationRequest, TickOrder
 from equipoise.cli import options
 from equipoise.cli.helping import create_group
-from equipoise.cli.options import add_command
-from equipoise.cli.report import cut, print_json, print_lines, print_table, say, table
+from equipoise.cli.options import add_command, command_line
+from equipoise.cli.report import (
+    cut,
+    print_json,
+    print_lines,
+    print_table,
+    say,
+    say_compiled,
+    table,
+    working,
+)
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
+    from equipoise.analysis.matchmaking.computation import SimulationAnswer
     from equipoise.data.matchmaking import Tick, Waiting
 
 EXAMPLE = """\b
@@ -22,6 +35,11 @@ Example:
 IMPORT_EXAMPLE = """\b
 Example:
   equipoise matchmaking import flexmatch.json > ruleset.json"""
+
+SIMULATE_EXAMPLE = """\b
+Example:
+  equipoise matchmaking simulate --ruleset examples/narrow.json --days 5
+  equipoise matchmaking simulate --ruleset examples/narrow.json --ruleset examples/wide.json"""
 
 #: Width of a cell, and number of rows of a table; `--json` has everything.
 _CELL, _ROWS = 60, 200
@@ -40,10 +58,10 @@ def tick(*, order: TickOrder, as_json: options.Json) -> None:
     if as_json:
         print_json(tick_message(answer))
     else:
-        _print(answer)
+        _print_tick(answer)
 
 
-def _print(answer: Tick) -> None:
+def _print_tick(answer: Tick) -> None:
     if answer.matches:
         print_lines(f"{counted(len(answer.matches), 'match', 'matches')}:")
         print_table(
@@ -133,6 +151,95 @@ def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
         say(f"default_attributes of requests: {values}")
     for one in imported.changes:
         say(f"{one.kind}: {one.path}: {one.text}")
+
+
+def simulate(
+    context: typer.Context,
+    *,
+    request: SimulationRequest,
+    system: options.System,
+    as_json: options.Json,
+) -> None:
+    """Simulate days of a queue: waits, give-ups and fairness of matches, before a ruleset is live.
+
+    People come, wait, give up, are matched by the tick of `matchmaking tick`, and play. Only they
+    are models; every assumption is printed. All rulesets see the same people, so few days tell them
+    apart. With --system, ratings change with every match, and their error is measured.
+    """
+    from equipoise.analysis.matchmaking import computation as work
+
+    chosen = system.chosen(system.settings())
+    if request.report is not None:
+        shown = command_line(context, ("ruleset", "config", "trace", "report", "parameters"))
+        request = replace(request, command=shown)
+    with working("simulating") as job:
+        answer = work.simulate(request, chosen, job.progress)
+    if request.report is not None:
+        from equipoise.analysis.matchmaking.report import write_page
+
+        write_page(answer, request.report, request.command)
+    if as_json:
+        print_json(work.to_json(answer))
+        return
+    _print_days(answer)
+    if request.report is not None:
+        say(f"wrote {request.report}")
+    say_compiled(job.compilation)
+
+
+def _print_days(answer: SimulationAnswer) -> None:
+    """Print the measures, the verdict and the assumptions."""
+    from equipoise.analysis.matchmaking.computation import shown_measures
+    from equipoise.analysis.matchmaking.report import number, shown, with_interval
+    from equipoise.matchmaking.measures import MEASURES
+
+    found = answer.found
+    known = shown_measures(found)
+    columns = {"measure": "", "unit": "", **dict.fromkeys(found.labels, ">")}
+    rows: list[list[Any]] = [
+        [
+            MEASURES[name].words,
+            MEASURES[name].unit,
+            *(number(found.estimates[label][name].mean) for label in found.labels),
+        ]
+        for name in known
+    ]
+    print_table(table(columns, rows))
+    others = found.labels[1:]
+    if others and (found.days > 1 or found.blocks):
+        print_lines("", f"Differences to {found.labels[0]}, with 95 % intervals")
+        compared = [
+            name for name in known if not math.isnan(found.differences[others[0]][name].lower)
+        ]
+        print_table(
+            table(
+                {"measure": "", "unit": "", **dict.fromkeys(others, ">")},
+                [
+                    [
+                        MEASURES[name].words,
+                        MEASURES[name].unit,
+                        *(with_interval(found.differences[label][name]) for label in others),
+                    ]
+                    for name in compared
+                ],
+            )
+        )
+    if answer.verdict:
+        print_lines("", *answer.verdict)
+    for label, games in found.games.items():
+        if games:
+            print_lines("", f"{label}: ratings by games played before, on the first day")
+            forms = {"games_from": ",d", "visits": ",d", "rating_error": ".1f"}
+            forms |= {"rating_correlation": ".3f", "deviation": ".1f"}
+            print_table(table(forms, [[row[name] for name in forms] for row in games]))
+    listed = [f"{name} {shown(value)}" for name, value in answer.assumptions.items()]
+    print_lines("", *textwrap.wrap(f"Assumptions: {', '.join(listed)}.", 100))
+    units = "1 trace" if found.blocks else f"{found.days} days"
+    say(f"{units}, seed {answer.seed}, {answer.seconds:.1f} s", *answer.notes)
+    for label, reasons in found.reasons.items():
+        if reasons:
+            told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+            say(f"{label}: tickets without a match on the first day waited for: {told}")
 
 
 application = create_group("Match tickets of a queue, import rule sets, and simulate days.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from equipoise.analysis.queue_simulation.computation import SimulationAnswer, shown_measures
+from equipoise.analysis.matchmaking.computation import SimulationAnswer, shown_measures
 from equipoise.charts import theme
 from equipoise.data.files import whole_file
 from equipoise.markup import element, joined

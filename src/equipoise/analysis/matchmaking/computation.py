@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.analysis.queue_simulation import SimulationRequest
+from equipoise.analysis.matchmaking import SimulationRequest
 from equipoise.charts import theme
 from equipoise.data.files import check_place
 from equipoise.data.matchmaking import MatchRuleset
