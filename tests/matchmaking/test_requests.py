@@ -187,6 +187,17 @@ def test_the_command_refuses_a_bad_ruleset(
     assert "ruleset.blocked_player_option" in capsys.readouterr().err
 
 
+def test_what_the_tick_refuses_is_told_with_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "again.json"
+    ticket = {"ticket": "a", "created_at": 0, "players": [{"player": "ann", "attributes": {}}]}
+    content = {**request(), "tickets": [ticket, {**ticket, "players": [{"player": "ben"}]}]}
+    file.write_text(json.dumps(content))
+    assert run(["matchmaking", "tick", str(file)]) == 1
+    assert f"{file}, tickets[1].ticket: must be named once" in capsys.readouterr().err
+
+
 FLEXMATCH: dict[str, Any] = {
     "name": "duos",
     "ruleLanguageVersion": "1.0",

@@ -77,3 +77,10 @@ def test_a_trace_is_the_players_of_real_games(rulesets, tmp_path, capsys) -> Non
 def test_refuses_options_that_do_not_fit(rulesets, words, message, capsys) -> None:
     assert run(["matchmaking", "simulate", *rulesets, *words]) != 0
     assert message in capsys.readouterr().err
+
+
+def test_a_day_that_breaks_a_rule_is_told_with_its_file(rulesets, tmp_path, capsys) -> None:
+    day = tmp_path / "day.toml"
+    day.write_text('patience = "never"\n')
+    assert run(["matchmaking", "simulate", *rulesets, "--config", str(day)]) == 2
+    assert f"{day}: patience must be one of" in capsys.readouterr().err

@@ -232,6 +232,10 @@ def read_day(path: str, _: str = "") -> dict[str, Any]:
     known = [field.name for field in fields(DayModel)]
     for key, value in content.items():
         require(key in known, f"{path}: {key}", f"one of {', '.join(known)}", value)
+    try:
+        DayModel(**content)
+    except InvalidParameterError as error:
+        raise InvalidParameterError(f"{path}: {error}") from None
     return content
 
 

@@ -15,7 +15,7 @@ from equipoise.data import rebalancing as must
 from equipoise.data.lobby import Id
 from equipoise.data.matchmaking import MatchRuleset, Objective, Session, Tick, Ticket
 from equipoise.data.rebalancing import MatchedPlayer, is_number, refuse, shown
-from equipoise.errors import EquipoiseError, InvalidParameterError
+from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.formats.rebalance_request import RequestReader, open_rebalance_request
 from equipoise.matchmaking.pool import TIME, is_time
 from equipoise.matchmaking.ticking import NODE_LIMIT, tick
@@ -58,7 +58,11 @@ FINITE = "must be a finite number"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickRequest:
-    """The arguments of a tick; pool : of a service, whose system and ratings count."""
+    """The arguments of a tick.
+
+    pool : of a service, whose system and ratings count
+    name : of the file, "" for values in memory
+    """
 
     now: float
     ruleset: MatchRuleset
@@ -73,6 +77,7 @@ class TickRequest:
     node_limit: int = NODE_LIMIT
     default_attributes: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    name: str = ""
 
     @property
     def players(self) -> list[str]:
@@ -86,19 +91,23 @@ class TickRequest:
             raise InvalidParameterError(
                 "pool needs the service, which has its ratings; give system and ratings instead"
             )
-        answer = tick(
-            self.tickets,
-            self.sessions,
-            self.ruleset,
-            self.now,
-            objective=self.objective,
-            system=self.system,
-            ratings=self.ratings,
-            waiting_price=self.waiting_price,
-            expires_after=self.expires_after,
-            node_limit=self.node_limit,
-            default_attributes=self.default_attributes,
-        )
+        try:
+            answer = tick(
+                self.tickets,
+                self.sessions,
+                self.ruleset,
+                self.now,
+                objective=self.objective,
+                system=self.system,
+                ratings=self.ratings,
+                waiting_price=self.waiting_price,
+                expires_after=self.expires_after,
+                node_limit=self.node_limit,
+                default_attributes=self.default_attributes,
+            )
+        except InvalidDataError as error:
+            problems = [replace(one, file=self.name) for one in error.problems]
+            raise InvalidDataError(problems, error.summary) from None
         return replace(answer, notes=(*self.notes, *answer.notes))
 
 
@@ -112,7 +121,7 @@ def read_tick_request(source: object) -> TickRequest:
     request = reader.request(opened.document)
     refuse(reader.faults, opened.name or "the request", opened.name)
     assert request is not None
-    return request
+    return replace(request, name=opened.name)
 
 
 def read_queue_ruleset(source: object) -> tuple[MatchRuleset, tuple[str, ...]]:
