@@ -394,8 +394,8 @@ def create_pool(pool: str, request: PoolRequest) -> Call[PoolMessage]:
     """Create a pool. The same request again changes nothing."""
     body = msgspec.to_builtins(request)
     for name in ("title", "description"):
-        if not body[name]:
-            del body[name]  # which services of earlier versions do not know
+        if not body.get(name):
+            body.pop(name, None)  # services of earlier versions do not know them
     return json_call("PUT", in_pool(pool), PoolMessage, body)
 
 
