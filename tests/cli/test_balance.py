@@ -215,7 +215,9 @@ def test_a_table_of_ratings_is_taken_as_it_is(
     assert balance("--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk") == 0
     assert "deviations are as of each player's last match" in capsys.readouterr().err
     assert balance("--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk", "--json") == 0
-    assert answer(capsys)["notes"] == ["deviations are as of each player's last match"]
+    system, time = answer(capsys)["notes"]
+    assert system.startswith("the table does not say which system made its ratings")
+    assert time == "deviations are as of each player's last match"
 
 
 def test_a_table_of_ratings_without_deviations_says_nothing_of_their_time(

@@ -67,3 +67,44 @@ def test_a_column_of_its_own_name_comes_first(tmp_path: Path) -> None:
     assert known.player_ids.tolist() == ["a", "b"]
     assert known.rating.tolist() == [3.0, 4.0]
     assert known.notes == ()
+
+
+#: The commands that begin with known ratings, each without --system.
+BEGIN = (
+    ("rate", LEAGUE),
+    ("explain", LEAGUE, "--player", "ada"),
+    ("predict", "--team", "ada", "--team", "ben"),
+)
+
+
+@pytest.mark.parametrize("arguments", BEGIN, ids=lambda one: one[0])
+def test_a_saved_state_of_known_ratings_names_its_system(
+    arguments: tuple[str, ...], files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*arguments, "--initial", files[0]]) == 0
+    unnamed = capsys.readouterr()
+    assert f"glicko2 is the system of {files[0]}" in unnamed.err
+    assert run([*arguments, "--initial", files[0], "--system", "glicko2"]) == 0
+    assert capsys.readouterr().out == unnamed.out
+
+
+@pytest.mark.parametrize("arguments", BEGIN, ids=lambda one: one[0])
+def test_a_list_with_volatility_is_not_taken_for_one_of_the_default_system(
+    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = str(tmp_path / "glicko2.csv")
+    assert run(["rate", LEAGUE, "--system", "glicko2", "--output", known]) == 0
+    assert run([*arguments, "--initial", known]) == 2
+    assert "add --system glicko2, or the system that made them" in capsys.readouterr().err
+    for named in (["--system", "glicko2"], ["--initial-mapping", "1000=1100,2000=1900"]):
+        assert run([*arguments, "--initial", known, *named]) == 0
+
+
+@pytest.mark.parametrize("arguments", BEGIN, ids=lambda one: one[0])
+def test_a_list_of_an_unknown_system_begins_the_default_one_and_a_note_says_so(
+    arguments: tuple[str, ...], files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = f"{files[1]} does not say which system made its ratings: elo-mmr, the default system"
+    for named in ([], ["--system", "elo"]):
+        assert run([*arguments, "--initial", files[1], *named]) == 0
+        assert (note in capsys.readouterr().err) == (not named)

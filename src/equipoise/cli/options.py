@@ -316,7 +316,8 @@ class System:
 
     system: str | None = typed(
         None,
-        "Rating system; `equipoise systems` lists them. [default: elo-mmr]",
+        "Rating system; `equipoise systems` lists them. [default: that of a saved state, or "
+        "elo-mmr]",
         completes="systems",
     )
     set_: tuple[str, ...] = typed(

@@ -506,13 +506,20 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     >>> known.rating.tolist()
     [1700.0, 1500.0]
     """
+    return read_initial_table(source, format)[0]
+
+
+def read_initial_table(
+    source: object, format: str | None = None
+) -> tuple[InitialRatings, Sequence[str]]:
+    """Return `read_initial_ratings`, and the columns of the table; none of PGN and reports."""
     given = read_first_ratings(source, format)
     if given is not None:
-        return given
+        return given, ()
     table, notes = rename_player_columns(open_source(source, format), None, WHAT_INITIAL)
     more: list[str] = []
     known = initial_ratings_of(table, more)
-    return replace(known, notes=(*table.notes, *notes, *more))
+    return replace(known, notes=(*table.notes, *notes, *more)), table.frame.columns
 
 
 def initial_ratings_of(table: Table, notes: list[str]) -> InitialRatings:

@@ -19,7 +19,7 @@ import numpy as np
 
 from equipoise.analysis.backtest import BacktestRequest
 from equipoise.analysis.backtest.report import BacktestReport, backtest_page
-from equipoise.analysis.rate.computation import initial_notes, initial_ratings
+from equipoise.analysis.rate.computation import initial_notes, known_ratings
 from equipoise.analysis.reading import (
     check_outputs,
     history_message,
@@ -313,7 +313,7 @@ def compare(
     )
     if request.report is not None:
         check_page(request.report)
-    initial = initial_ratings(request.initial, request.initial_mapping, *systems.values())
+    known = known_ratings(request.initial, request.initial_mapping, *systems.values())
     history, reading = read(request.history)
     systems, left_out = _able(systems, history, request.if_able)
     unused = notes_on_unused(systems, history, request.history)
@@ -321,14 +321,14 @@ def compare(
     reading = replace(reading, notes=(*reading.notes, *left_out, *unused, *missing))
     for system in systems.values():
         check_times(system, history)
-    notes = initial_notes(initial, history, systems, strict=request.history.strict)
+    notes = initial_notes(known, history, systems, strict=request.history.strict)
     reading = replace(reading, notes=(*reading.notes, *notes))
     first = first_scored(request.first, history, time_format=request.history.time_format)
     fewest, relaxed = fewest_earlier(history, first, request.min_history, request.min_total)
     request = replace(request, min_history=fewest)
     reading = replace(reading, notes=(*reading.notes, *relaxed))
     answer = scored(
-        systems, request, history, reading, first, progress, least=least, initial=initial
+        systems, request, history, reading, first, progress, least=least, initial=known.ratings
     )
     _write(answer, request)
     return answer

@@ -46,8 +46,12 @@ NOT_YET = "must not have a rating already"
 ONE_PARTY = "must be in one party only"
 SEVERAL = "must name at least two players"
 
-#: Note on a table of ratings, which is used as it is.
+#: Notes on a table of ratings, which is used as it is.
 _AS_OF_LAST = "deviations are as of each player's last match"
+_OF_NO_SYSTEM = (
+    "the table does not say which system made its ratings: win probabilities compare mean ratings "
+    "on the scale of Elo; those of a saved state (--state) are of its system"
+)
 
 #: Returns the prediction for teams, given the rows of their players in the lobby.
 Predict = Callable[[Sequence[Sequence[int]]], Prediction]
@@ -174,7 +178,7 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
         format=request.format,
         default_deviation=added.default_deviation,
     )
-    notes = (*read_as, *((_AS_OF_LAST,) if lobby.deviation.any() else ()))
+    notes = (*read_as, _OF_NO_SYSTEM, *((_AS_OF_LAST,) if lobby.deviation.any() else ()))
     return replace(_split_with(lobby, request), notes=notes)
 
 

@@ -36,12 +36,12 @@ def explain(*, system: options.System, request: ExplainRequest, as_json: options
     the given system and parameters, as `equipoise rate` does.
     """
     from equipoise.analysis.explain.computation import explain_match
-    from equipoise.analysis.systems import DEFAULT_SYSTEM
 
     settings = system.settings()
-    chosen = system.chosen(settings)
     with working("rating") as job:
-        answer, read = explain_match(chosen, options.weighed(request, settings), job.progress)
+        answer, read = explain_match(
+            system.chosen(settings), options.weighed(request, settings), job.progress
+        )
     if as_json:
         print_json(answer)
         return
@@ -49,8 +49,6 @@ def explain(*, system: options.System, request: ExplainRequest, as_json: options
     _print_posterior(answer)
     if request.chart is not None:
         say(f"drew {request.chart}")
-    if chosen is None and request.state is None:
-        say(f"rated by {DEFAULT_SYSTEM}; --system chooses another system")
     say(*reading_lines(read))
 
 

@@ -15,11 +15,10 @@ from equipoise.analysis.explain import ExplainRequest
 from equipoise.analysis.rate.computation import (
     NOT_COMPARED,
     initial_notes,
-    initial_ratings,
     state_to_resume,
+    system_and_ratings,
 )
 from equipoise.analysis.reading import check_outputs, history_message, missing_notes, read
-from equipoise.analysis.systems import DEFAULT_SYSTEM
 from equipoise.charts import theme
 from equipoise.charts.theme import shortened
 from equipoise.data.explanation import Belief, Explanation, Quantity
@@ -35,7 +34,6 @@ from equipoise.messages.histories import (
     RememberedMessage,
 )
 from equipoise.rating.explaining import explain
-from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
@@ -126,13 +124,12 @@ def explain_match(
         require(request.posterior, "--chart", "given with --posterior", request.chart)
         check_outputs(request.history, chart=request.chart)
     before = state_to_resume(request.state, request.restart)
-    if system is None:
-        system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    given = system
+    system, known = system_and_ratings(system, before, request.initial, request.initial_mapping)
     if request.posterior and system.name not in WITH_POSTERIOR:
         raise InvalidParameterError(
             f"--posterior needs {' or '.join(WITH_POSTERIOR)}; {system.name} has no such density"
         )
-    initial = initial_ratings(request.initial, request.initial_mapping, system)
     history, reading = read(request.history, {system.name: system})
     found = explain(
         system,
@@ -141,7 +138,7 @@ def explain_match(
         request.match,
         state=before,
         restart=request.restart,
-        initial=initial,
+        initial=known.ratings,
         threads=request.threads,
         progress=progress,
     )
@@ -156,7 +153,9 @@ def explain_match(
         if request.chart is not None:
             theme.write(posterior_figure(found.belief), request.chart)
     notes = missing_notes(system, history, resumed=before is not None)
-    notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
+    if given is None and before is None and request.initial is None:
+        notes.append(f"rated by {system.name}, the default system; --system chooses another system")
+    notes += initial_notes(known, history, {system.name: system}, strict=request.history.strict)
     read_from = history_message(history, replace(reading, notes=(*reading.notes, *notes)))
     if before is not None and not before.comparable and not request.restart:
         read_from = msgspec.structs.replace(read_from, notes=[*read_from.notes, NOT_COMPARED])

@@ -13,10 +13,10 @@ import numpy as np
 
 from equipoise.analysis.balance.computation import check_state
 from equipoise.analysis.predict import PredictRequest
-from equipoise.analysis.rate.computation import initial_ratings, notes_of
+from equipoise.analysis.rate.computation import system_and_ratings
 from equipoise.analysis.reading import unused_at, unused_notes
 from equipoise.analysis.requests import shared
-from equipoise.analysis.systems import DEFAULT_SYSTEM, plain_parameters
+from equipoise.analysis.systems import plain_parameters
 from equipoise.data.places import place_distribution
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
@@ -34,7 +34,6 @@ from equipoise.messages.questions import (
 )
 from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.predicting import Lineup, lineup
-from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_system, days, known_pool, predict
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
@@ -199,14 +198,13 @@ def _pool(
         pool = PoolState.load(request.state)
         check_system(pool, system or pool.system)
         return pool, ()
-    system = system or make_system(DEFAULT_SYSTEM)
-    known = initial_ratings(request.initial, request.initial_mapping, system)
-    if known is None:
+    system, known = system_and_ratings(system, None, request.initial, request.initial_mapping)
+    if known.ratings is None:
         raise InvalidParameterError(
             "a prediction needs ratings: a saved state (--state), or known ratings before the "
             "first match (--initial)"
         )
-    return known_pool(system, known), notes_of(known)
+    return known_pool(system, known.ratings), known.notes
 
 
 def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,12 +29,12 @@ from equipoise.data.history import History
 from equipoise.data.ratings import MAPPING_FORM, InitialRatings, Ratings, ScaleMapping
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
-from equipoise.evaluate.rated_players import RatedPlayers, rated_players
+from equipoise.evaluate.rated_players import RatedPlayers, is_saved_state, rated_players
 from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
 from equipoise.formats.large_files import UnsuitedError
 from equipoise.formats.names import read_synonyms
-from equipoise.formats.players import read_initial_ratings
+from equipoise.formats.players import read_initial_table
 from equipoise.formats.times import moment
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import RateSummary
@@ -93,15 +94,14 @@ def rate(
     """
     _check_targets(request)
     before = state_to_resume(request.state, request.restart)
-    if system is None:
-        system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    system, known = system_and_ratings(system, before, request.initial, request.initial_mapping)
     if request.conservative:
         check_conservative(system)
     # Read before anything is written, because --output may replace it.
     earlier = None if request.diff is None else _earlier(request.diff, request.history)
     rated = None if given is not None else _in_blocks(system, request, progress, announce)
     if rated is None:
-        rated = _at_once(system, before, request, progress, given)
+        rated = _at_once(system, before, known, request, progress, given)
     answer = rated.replay
     clock = working_time()
     table = answer.ratings.file_table(conservative=request.conservative)
@@ -175,12 +175,12 @@ def _in_blocks(
 def _at_once(
     system: RatingSystem,
     before: PoolState | None,
+    known: KnownRatings,
     request: RateRequest,
     progress: Callable[[int, int], None] | None,
     given: tuple[History, HistoryReading] | None,
 ) -> Rated:
     """Return the history rated at once, perhaps from a state on."""
-    initial = initial_ratings(request.initial, request.initial_mapping, system)
     started = working_time()
     history, reading = read(request.history) if given is None else given
     unused = unused_of(system, history, request.history)
@@ -188,7 +188,7 @@ def _at_once(
         unused += unused_at(system)
     notes = unused_notes({system.name: unused}, strict=request.history.strict)
     notes += missing_notes(system, history, resumed=before is not None)
-    notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
+    notes += initial_notes(known, history, {system.name: system}, strict=request.history.strict)
     clock = working_time()
     _check_usage(system, history, request)
     answer = replay(
@@ -196,7 +196,7 @@ def _at_once(
         history,
         state=before,
         restart=request.restart,
-        initial=initial,
+        initial=known.ratings,
         trace=request.trace is not None,
         at=_at(request),
         threads=request.threads,
@@ -326,13 +326,49 @@ def _check_usage(system: RatingSystem, history: History, request: RateRequest) -
         )
 
 
-def initial_ratings(
-    path: str | None, mapping: str | None, *systems: RatingSystem
-) -> InitialRatings | Ratings | None:
-    """Return the ratings of a file on the scale of these systems; None without a file.
+class KnownRatings(NamedTuple):
+    """Ratings with which players begin, None without any, and notes on them."""
+
+    ratings: InitialRatings | Ratings | None = None
+    notes: tuple[str, ...] = ()
+
+
+def system_and_ratings(
+    given: RatingSystem | None, before: PoolState | None, path: str | None, mapping: str | None
+) -> tuple[RatingSystem, KnownRatings]:
+    """Return the system that rates, and the known ratings of a file on its scale.
+
+    given : None means the system of the state; without one, that of known ratings which are a saved
+        state; or else the default system
+    path, mapping : of `known_ratings`
+    Raises : InvalidParameterError   a table shows that another than the default system made it
+    """
+    system = given if before is None else given or before.system
+    if system is not None:
+        return system, known_ratings(path, mapping, system)
+    if path is not None and mapping is None and is_saved_state(path):
+        state = PoolState.load(path)
+        note = f"{state.system.name} is the system of {path}; --system chooses another system"
+        return state.system, KnownRatings(ratings_of(state), (note,))
+    system = make_system(DEFAULT_SYSTEM)
+    known = known_ratings(path, mapping, system, named=False)
+    if path is not None:
+        note = (
+            f"{path} does not say which system made its ratings: {DEFAULT_SYSTEM}, the default "
+            "system, begins with them; --system chooses another system"
+        )
+        known = known._replace(notes=(*known.notes, note))
+    return system, known
+
+
+def known_ratings(
+    path: str | None, mapping: str | None, *systems: RatingSystem, named: bool = True
+) -> KnownRatings:
+    """Return the ratings of a file on the scale of these systems.
 
     path : a table, or a state that `--save` wrote, which knows its system
     mapping : as `ScaleMapping.read` takes it; None keeps the ratings as they are
+    named : whether the user chose the systems; otherwise a table of another one is refused
     Raises : InvalidDataError, NotFoundError; InvalidParameterError, also for a saved state of
         another scale without a mapping
     """
@@ -340,9 +376,9 @@ def initial_ratings(
     if path is None:
         if line is not None:
             raise InvalidParameterError("--initial-mapping needs --initial")
-        return None
+        return KnownRatings()
     found: InitialRatings | Ratings
-    if path.endswith(".npz"):
+    if is_saved_state(path):
         state = PoolState.load(path)
         for system in systems:
             differs = scale_difference(state.system, system)
@@ -352,17 +388,18 @@ def initial_ratings(
                 )
         found = ratings_of(state)
     else:
-        found = read_initial_ratings(path)
-    return found if line is None else line.map(found)
-
-
-def notes_of(initial: InitialRatings | Ratings | None) -> tuple[str, ...]:
-    """Return notes on how known ratings were read."""
-    return initial.notes if isinstance(initial, InitialRatings) else ()
+        found, columns = read_initial_table(path)
+        if "volatility" in columns and line is None and not named:
+            raise InvalidParameterError(
+                f"{path} has the column volatility, so {DEFAULT_SYSTEM}, the default system, did "
+                f"not make its ratings: add --system glicko2, or the system that made them"
+            )
+    notes = found.notes if isinstance(found, InitialRatings) else ()
+    return KnownRatings(found if line is None else line.map(found), notes)
 
 
 def initial_notes(
-    initial: InitialRatings | Ratings | None,
+    known: KnownRatings,
     history: History,
     systems: Mapping[str, RatingSystem],
     *,
@@ -373,12 +410,14 @@ def initial_notes(
     systems : label -> system; one without deviations does not use those of the table
     strict : refuse what a system does not use. Raises : InvalidParameterError
     """
+    initial, notes = known.ratings, list(known.notes)
     if initial is None:
         return []
-    notes = list(notes_of(initial))
-    known = {str(player) for player in initial.player_ids.tolist()}
-    if known.isdisjoint(str(player) for player in history.player_ids.tolist()):
-        notes.append(f"none of the {counted(len(known), 'player')} of --initial is in the history")
+    players = {str(player) for player in initial.player_ids.tolist()}
+    if players.isdisjoint(str(player) for player in history.player_ids.tolist()):
+        notes.append(
+            f"none of the {counted(len(players), 'player')} of --initial is in the history"
+        )
     if not np.isnan(initial.deviation).all():
         unused = {
             label: ["the deviations of --initial"]

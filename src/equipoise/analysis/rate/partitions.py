@@ -17,10 +17,15 @@ import polars as pl
 
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.rate import RateRequest
-from equipoise.analysis.rate.computation import check_conservative, rate, summary_of
+from equipoise.analysis.rate.computation import (
+    check_conservative,
+    rate,
+    summary_of,
+    system_and_ratings,
+)
 from equipoise.analysis.reading import read
 from equipoise.analysis.requests import HistoryRequest
-from equipoise.analysis.systems import DEFAULT_SYSTEM, plain_parameters
+from equipoise.analysis.systems import plain_parameters
 from equipoise.arrays import Ids, Ints
 from equipoise.data.files import check_distinct, replaced_files
 from equipoise.data.history import History
@@ -304,7 +309,7 @@ def rate_by(
     Raises : EquipoiseError   nothing can be rated. What fails in one pool only is in the message
     """
     begin = working_time()
-    system = make_system(DEFAULT_SYSTEM) if system is None else system
+    system, _ = system_and_ratings(system, None, request.initial, request.initial_mapping)
     _check(system, request, by, workers)
     outputs = {"--output": request.output, "--trace": request.trace, "--save": request.save}
     places = places_of(outputs, request.history.source)

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.rate.computation import initial_ratings
+from equipoise.analysis.rate.computation import known_ratings
 from equipoise.analysis.reading import (
     HistoryRequest,
     history_message,
@@ -268,7 +268,7 @@ def _import_history(done: _Import) -> None:
     request = done.request.settings.get("statistics", {})
     weights = rules.settings.statistics if rules is not None else request
     system = _system(done, rules)
-    known = initial_ratings(done.request.initial, done.request.initial_mapping, system)
+    known = known_ratings(done.request.initial, done.request.initial_mapping, system).ratings
     history = _history(done, system, list(weights) if isinstance(weights, Mapping) else [])
     kind = "none" if history.time is None else history.time_kind
     times = kind if kind in ("none", "seconds") else "datetime"
