@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -202,3 +204,51 @@ def test_a_title_needs_a_chart_in_every_command(
     assert run([*command, "--title", "Mine"]) == 2
     chart = "--output" if "drift" in command else "--chart"
     assert f"--title is about the chart, and needs {chart}\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("setting", "source", "what"),
+    [
+        ('sheet = "Season 1"', "games.csv", "sources without a workbook"),
+        ('column = { white = "W" }', "games.pgn", "PGN"),
+        ('time-format = "%d/%m/%Y"', "games.pgn", "a column of times that has dates"),
+        ('time-format = "%d/%m/%Y"', "cross.csv", "a cross table"),
+        ('time-format = "%d/%m/%Y"', "list.csv", "a history without times"),
+        ("from = 2020-01-01", "list.csv", "a history without times"),
+        ("lower-score-is-better = true", "list.csv", "a history in which rank decides the places"),
+    ],
+)
+def test_a_setting_without_a_place_in_the_format_is_a_note_and_an_option_an_error(
+    setting: str, source: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("games.csv").write_text(RESULTS.replace("goals", "score"))
+    Path("list.csv").write_text("white,black,result\nann,bob,1-0\nbob,ann,1-0\n")
+    Path("cross.csv").write_text("player,ann,bob,cem\nann,,1,1\nbob,0,,1\ncem,0,0,\n")
+    tags = '[White "{}"]\n[Black "{}"]\n[Date "2024.01.02"]\n[Result "1-0"]\n\n1-0\n\n'
+    Path("games.pgn").write_text(tags.format("ann", "bob") + tags.format("bob", "ann"))
+    settings(f"[reading]\n{setting}\n")
+    key, _, value = setting.partition(" = ")
+    note = f"equipoise.toml: [reading] {key} has no effect on {what}"
+    assert run(["rate", source, "--system", "elo"]) == 0
+    assert f"{note}\n" in capsys.readouterr().err
+    assert run(["inspect", source, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert note in shown["notes"]
+    assert f"--{key}" not in shown["next"]["command"]
+    value = {"true": "", '{ white = "W" }': "white=W"}.get(value, value.strip('"'))
+    assert run(["rate", source, f"--{key}", *filter(None, [value])]) == 2
+
+
+def test_settings_without_a_place_are_notes_for_games_and_streams_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = "white,black,result\nann,bob,1-0\nbob,ann,1-0\n"
+    Path("list.csv").write_text(content)
+    settings("[reading]\nfrom = 2020-01-01\n")
+    note = "equipoise.toml: [reading] from has no effect on a table without a column time"
+    assert run(["performance", "list.csv", "--json"]) == 0
+    assert note in json.loads(capsys.readouterr().out)["notes"]
+    stdin = SimpleNamespace(buffer=io.BytesIO(content.encode()))
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert run(["performance", "-", "--format", "csv"]) == 0
+    assert f"{note}\n" in capsys.readouterr().err

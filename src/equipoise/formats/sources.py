@@ -52,7 +52,14 @@ from equipoise.formats.opening.kinds import (
     unpacking,
 )
 from equipoise.formats.opening.remote import Download, download
-from equipoise.formats.table import NO_FILE, Table, check_fields, refuse, refuse_unreadable
+from equipoise.formats.table import (
+    NO_FILE,
+    Table,
+    check_fields,
+    no_effect,
+    refuse,
+    refuse_unreadable,
+)
 from equipoise.formats.tables.delimited import decoded, read_delimited
 from equipoise.formats.tables.frames import read_arrow, read_frame, read_parquet
 from equipoise.formats.tables.json_files import read_contest_documents, read_json
@@ -607,8 +614,9 @@ def table_of(
     if problems:
         raise InvalidDataError(problems)
     if sheet is not None and all(one.format != "excel" for one in contents):
-        raise InvalidParameterError(
-            f"sheet (--sheet) must be left out for sources without a workbook; got {sheet!r}"
+        what = "sources without a workbook"
+        raise no_effect(
+            f"sheet (--sheet) must be left out for {what}; got {sheet!r}", what, "sheet"
         )
     return tables[0] if len(tables) == 1 else join_tables(tables, needed)
 

@@ -149,8 +149,25 @@ class Options:
     walkovers: Walkovers = "keep"
 
 
+class NoEffectError(InvalidParameterError):
+    """Options have no place in the format of a source.
+
+    parameters : their names as parameters; what : the source, in words
+    """
+
+    parameters: tuple[str, ...] = ()
+    what: str = ""
+
+
+def no_effect(message: str, what: str, *parameters: str) -> NoEffectError:
+    """Return the error of options that have no place in a source."""
+    error = NoEffectError(message)
+    error.parameters, error.what = parameters, what
+    return error
+
+
 def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
-    """Raise InvalidParameterError if options are given that only tables of games have.
+    """Raise NoEffectError if options are given that only tables of games have.
 
     what : the kind of source; tags : whether it has tags that `where` can name
     """
@@ -161,7 +178,8 @@ def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
         (options.time_format is not None, "time_format (--time-format)"),
     ):
         if given:
-            raise InvalidParameterError(f"{parameter} must be left out for {what}")
+            names = parameter.partition(" (")[0].split(" and ")
+            raise no_effect(f"{parameter} must be left out for {what}", what, *names)
 
 
 def nested_note(column: str) -> str:

@@ -29,7 +29,7 @@ from equipoise.data.times import (
     compact_days,
 )
 from equipoise.errors import InvalidParameterError, require
-from equipoise.formats.table import Fault, faults_of
+from equipoise.formats.table import Fault, faults_of, no_effect
 
 #: Formats of times that have a name; any other format is a pattern of strptime.
 NAMED_FORMATS = ("iso", "s", "ms", "us", "excel")
@@ -365,9 +365,11 @@ def _beyond(micros: Ints) -> Flags | None:
 
 def _from_stamps(column: pl.Series, time_format: str | None) -> Times:
     if time_format not in (None, "iso"):
-        raise InvalidParameterError(
+        raise no_effect(
             "time_format (--time-format) must be left out, because the column of times already has "
-            f"dates ({column.dtype}); got {time_format!r}"
+            f"dates ({column.dtype}); got {time_format!r}",
+            "a column of times that has dates",
+            "time_format",
         )
     kind: TimeKind = "date" if column.dtype == pl.Date else "datetime"
     micros = column.cast(pl.Datetime("us")) if kind == "date" else column.dt.cast_time_unit("us")

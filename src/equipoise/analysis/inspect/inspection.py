@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +34,7 @@ from equipoise.analysis.inspect.oddities import (
     columns_with_values,
     find_oddities,
 )
-from equipoise.analysis.reading import scanned_history
+from equipoise.analysis.reading import repeatable, scanned_history, suited_history
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.arrays import Floats
 from equipoise.data.games import Games
@@ -45,7 +43,7 @@ from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.histories import summarise
 from equipoise.formats.names import describe_spellings
-from equipoise.formats.sources import STANDARD_INPUT, open_source
+from equipoise.formats.sources import open_source
 from equipoise.formats.table import SkipBad
 from equipoise.messages.conversion import ProblemMessage, json_value, to_message
 from equipoise.option_names import options_named
@@ -252,12 +250,13 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
     Raises : InvalidParameterError   the options do not suit the file
     Raises : InvalidDataError        it cannot be opened
     """
-    source = _repeatable(request.history.source)
+    source = repeatable(request.history.source)
     if request.reads == {"games"}:
         return _inspect_games(request, source)
     refused: InvalidParameterError | None = None
     try:
-        reading = scanned_history(request.history, source())
+        wanted, reading = suited_history(request.history, source())
+        request = replace(request, history=wanted)
     except InvalidParameterError as error:
         reading, refused = HistoryReading(history=None), error
     if reading.history is not None:
@@ -273,25 +272,6 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
     if refused is not None:
         raise refused
     return _inspect_refused(request, reading, source, mended)
-
-
-class _Named(io.BytesIO):
-    """The content of a stream that can be read again, under the name of the stream."""
-
-    name = STANDARD_INPUT
-
-
-def _repeatable(source: object) -> Callable[[], object]:
-    """Return a function that returns the source from its beginning, also if it is a stream."""
-    if isinstance(source, list | tuple):
-        each = [_repeatable(one) for one in source]
-        return lambda: [one() for one in each]
-    stream: Any = sys.stdin.buffer if isinstance(source, str) and source == "-" else source
-    if not hasattr(stream, "read"):
-        return lambda: source
-    content = stream.read()
-    data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
-    return lambda: _Named(data)
 
 
 def _inspect_history(

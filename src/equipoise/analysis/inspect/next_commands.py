@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.analysis.inspect.answers import Kind, NextMessage
-from equipoise.analysis.reading import scanned_history
+from equipoise.analysis.reading import scanned_history, suited
 from equipoise.analysis.requests import HistoryRequest, reading_options, shared
 from equipoise.analysis.systems import DEFAULT_SYSTEM
 from equipoise.data.history import History
@@ -241,8 +241,13 @@ def _log(request: HistoryRequest, source: object) -> OtherKind | None:
 
 def games_of(request: HistoryRequest, source: object) -> GamesReading:
     """Return the games of a source. Raises : InvalidParameterError   the options do not suit it."""
-    skip_bad = request.skip_bad is not None
-    return scan_games(source, **{**shared(request, scan_games), "skip_bad": skip_bad})
+
+    def scan(request: HistoryRequest, source: object) -> GamesReading:
+        skip_bad = request.skip_bad is not None
+        return scan_games(source, **{**shared(request, scan_games), "skip_bad": skip_bad})
+
+    wanted, reading = suited(request, source, scan)
+    return replace(reading, notes=(*wanted.notes, *reading.notes))
 
 
 def _tournament(request: HistoryRequest, source: object) -> OtherKind | None:

@@ -13,6 +13,7 @@ import numpy as np
 from equipoise.analysis.advice import advice_on
 from equipoise.analysis.performance import PerformanceRequest
 from equipoise.analysis.plot.values import tournament_chart
+from equipoise.analysis.reading import suited
 from equipoise.analysis.requests import shared
 from equipoise.charts import theme
 from equipoise.data.files import check_distinct
@@ -56,7 +57,11 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
     Raises : EquipoiseError, and then nothing was written
     """
     _check_outputs(request)
-    reading = scan_games(request.games, **shared(request, scan_games))
+    request, reading = suited(
+        request,
+        request.games,
+        lambda wanted, source: scan_games(source, **shared(wanted, scan_games)),
+    )
     if reading.games is None:
         advice = advice_on(reading.problems, skipping=request.skip_bad)
         raise InvalidDataError(

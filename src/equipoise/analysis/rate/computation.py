@@ -16,6 +16,7 @@ from equipoise.analysis.reading import (
     check_outputs,
     missing_notes,
     read,
+    suited,
     unused_at,
     unused_notes,
     unused_of,
@@ -154,17 +155,21 @@ def _in_blocks(
                 raise UnsuitedError(f"{name} needs the complete history at once")
         if not given:
             announce(f"The file is large for the memory of this machine: {IN_BLOCKS}.")
-        return rate_in_blocks(
-            system,
+        return suited(
             request.history,
-            memory,
-            at=_at(request),
-            keeps_matches=request.save is not None,
-            threads=request.threads,
-            check=lambda history: _check_usage(system, history, request),
-            announce=announce,
-            progress=progress,
-        )
+            request.history.source,
+            lambda wanted, _: rate_in_blocks(
+                system,
+                wanted,
+                memory,
+                at=_at(request),
+                keeps_matches=request.save is not None,
+                threads=request.threads,
+                check=lambda history: _check_usage(system, history, request),
+                announce=announce,
+                progress=progress,
+            ),
+        )[1]
     except UnsuitedError as error:
         if given:
             raise InvalidParameterError(f"--memory-limit: {NOT_IN_BLOCKS}: {error}") from error

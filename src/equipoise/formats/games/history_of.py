@@ -57,6 +57,7 @@ from equipoise.formats.table import (
     Options,
     Table,
     faults_of,
+    no_effect,
     refuse,
     shown,
     spelling,
@@ -404,9 +405,11 @@ def check_tags(options: Options) -> dict[str, str]:
     """
     for name in options.columns:
         if spelling(name) in (*_MADE_OF_GAMES, "white", "black", "result"):
-            raise InvalidParameterError(
+            raise no_effect(
                 f"columns (--column) cannot rename {name} for PGN, which has a tag for it; it can "
-                "name a tag for match, time or another fact of a game, such as match=Site"
+                "name a tag for match, time or another fact of a game, such as match=Site",
+                "PGN",
+                "columns",
             )
     return dict(options.columns)
 

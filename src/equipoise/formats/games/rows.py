@@ -19,7 +19,7 @@ import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.games import DRAWS, LARGEST, RATING, Games, Rounds
-from equipoise.errors import InvalidParameterError, Problem
+from equipoise.errors import Problem
 from equipoise.formats.sources import Content
 from equipoise.formats.table import (
     Fault,
@@ -28,6 +28,7 @@ from equipoise.formats.table import (
     Table,
     faults_of,
     faulty_rows,
+    no_effect,
     spelling,
 )
 from equipoise.formats.tables.meanings import Layout, source_column
@@ -387,9 +388,11 @@ def _times(table: Table, layout: Layout, options: Options) -> Times | None:
     if "time" in layout.columns:
         times = read_times(table.frame[layout.columns["time"]], options.time_format)
     if times is None:
-        raise InvalidParameterError(
+        raise no_effect(
             "since, until and time_format (--from, --until, --time-format) need a column time; "
-            "this table has none"
+            "this table has none",
+            "a table without a column time",
+            *("since", "until", "time_format"),
         )
     return times
 

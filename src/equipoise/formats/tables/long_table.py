@@ -32,7 +32,16 @@ from equipoise.errors import InvalidParameterError, Problem
 from equipoise.formats.games.rows import describe_strangers
 from equipoise.formats.names import merge_ids, strangers
 from equipoise.formats.opening.joining import check_order, order_of_files, tell_apart
-from equipoise.formats.table import Fault, Findings, Options, Table, faults_of, nested_note, shown
+from equipoise.formats.table import (
+    Fault,
+    Findings,
+    Options,
+    Table,
+    faults_of,
+    nested_note,
+    no_effect,
+    shown,
+)
 from equipoise.formats.tables.column_names import CANONICAL
 from equipoise.formats.tables.meanings import (
     arrange_columns,
@@ -81,6 +90,8 @@ TWO_TEAMS = "must have exactly two teams if a winner is given"
 NAMES_NONE = "must name one of the match's teams, or be empty for a draw"
 
 #: Columns that have one value for the complete match.
+#: What has no place for options of times.
+_TIMELESS = "a history without times"
 _SAME_ON_ALL_ROWS = ("time", "rated", *OF_MATCHES)
 #: Optional numbers -> the number of an empty cell, the least and the most, and the rule.
 _NUMBERS: dict[str, tuple[float, float, float, str]] = {
@@ -122,9 +133,8 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
     if times is not None:
         rows["time"], faults["time"] = times.values, times.faults
     elif options.time_format is not None:
-        raise InvalidParameterError(
-            "time_format (--time-format) needs a history with times; this one has none"
-        )
+        rule = "time_format (--time-format) needs a history with times; this one has none"
+        raise no_effect(rule, _TIMELESS, "time_format")
     elif table.files:
         reading = _noting(reading, order_of_files(table))
     if "rated" in frame.columns:
@@ -238,9 +248,8 @@ def _select(
         )
     if bounded:
         if times is None:
-            raise InvalidParameterError(
-                "since and until (--from, --until) need a history with times; this one has none"
-            )
+            rule = "since and until (--from, --until) need a history with times; this one has none"
+            raise no_effect(rule, _TIMELESS, "since", "until")
         # A match has the time of its first row. Without a readable time it stays, to be reported.
         inside = times.within(options.since, options.until)
         for fault in times.faults:

@@ -19,7 +19,15 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.table import Options, Table, columns_in_words, refuse, some_names, spelling
+from equipoise.formats.table import (
+    Options,
+    Table,
+    columns_in_words,
+    no_effect,
+    refuse,
+    some_names,
+    spelling,
+)
 from equipoise.formats.tables.column_names import (
     DATES,
     DECIDED,
@@ -553,9 +561,12 @@ def arrange_columns(table: Table, options: Options, *, own_names: bool = False) 
         frame = outcomes_as_places(frame, table, renamed["rank"])
     by_score = places_from_score(frame.columns, options)
     if options.lower_score_is_better and not by_score:
-        raise InvalidParameterError(
+        decides = "rank" if "rank" in frame.columns else "winner"
+        raise no_effect(
             "lower_score_is_better (--lower-score-is-better) needs a score column that decides "
-            f"the places; here {'rank' if 'rank' in frame.columns else 'winner'} decides them"
+            f"the places; here {decides} decides them",
+            f"a history in which {decides} decides the places",
+            "lower_score_is_better",
         )
     notes = [] if own_names else found.describe()
     notes += [f"column {name!r} of the file is replaced by the renamed one" for name in hidden]
