@@ -315,20 +315,65 @@ LEAGUE = """match,time,player,rank
 """
 
 
-def test_new_games_without_ids_need_the_earlier_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("times", "same_day"), [("date", "2"), ("round", "3")])
+def test_new_games_without_ids_continue_a_state_that_is_older(
+    times: str, same_day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every file numbers them from 1; later the complete history continues the new state."""
+    may, june, july = (
+        write(
+            tmp_path / f"{name}.csv", f"{times},white,black,result\n{rows.replace('X', same_day)}"
+        )
+        for name, rows in (
+            ("may", "D1,ann,ben,1-0\nD2,ben,ann,1-0\n".replace("D", _DAYS[times])),
+            ("june", "DX,ann,eve,1-0\nD3,ann,ben,1/2-1/2\n".replace("D", _DAYS[times])),
+            ("july", "D4,ann,ben,1-0\n".replace("D", _DAYS[times])),
+        )
+    )
+    state = str(tmp_path / "state.npz")
+    assert rate(may, "--system", "elo", "--save", state) == 0
+    capsys.readouterr()
+    assert rate("--state", state, june, "--save", state) == 0
+    continued = capsys.readouterr()
+    assert "newer than those of the saved state: they are numbered from 3" in continued.err
+    assert rate(may, june, "--system", "elo") == 0
+    assert continued.out == capsys.readouterr().out
+    assert rate(may, june, july, "--state", state) == 0
+    assert "4 matches were rated before and skipped" in capsys.readouterr().err
+    assert run(["explain", july, "--state", state, "--player", "ben"]) == 0
+    assert "in match 5" in capsys.readouterr().out
+
+
+#: The beginning of a day, and of a number of an order without dates.
+_DAYS = {"date": "2026-05-0", "round": ""}
+
+
+@pytest.mark.parametrize(
+    ("head", "rows"),
+    [
+        ("white,black,result", "ann,ben,1/2-1/2"),
+        ("date,white,black,result", "2026-04-01,ann,ben,1/2-1/2"),
+    ],
+    ids=["without times", "older"],
+)
+def test_new_games_without_ids_need_the_earlier_files_if_they_may_be_old(
+    head: str, rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every file numbers them from 1, so alone they have the numbers of rated matches."""
-    head, state = "date,white,black,result\n", str(tmp_path / "state.npz")
-    may = write(tmp_path / "may.csv", head + "2026-05-01,ann,ben,1-0\n2026-05-08,ben,ann,1-0\n")
-    june = write(tmp_path / "june.csv", head + "2026-06-01,ann,ben,1/2-1/2\n")
+    state = str(tmp_path / "state.npz")
+    first = ["ann,ben,1-0", "ben,ann,1-0"]
+    if "date" in head:
+        first = [f"2026-05-01,{one}" for one in first]
+    may = write(tmp_path / "may.csv", "\n".join((head, *first)) + "\n")
+    june = write(tmp_path / "june.csv", f"{head}\n{rows}\n")
     assert rate(may, "--system", "elo", "--save", state) == 0
     capsys.readouterr()
     assert rate(june, "--state", state) == 1
     told = capsys.readouterr().err
     assert "has none of the matches that the saved state has rated" in told
     assert "first the files that were rated and then the new ones" in told
-    assert rate(may, june, "--state", state) == 0
+    if "date" not in head:
+        assert rate(may, june, "--state", state) == 0
 
 
 def test_a_changed_match_is_refused_until_a_restart(

@@ -15,6 +15,7 @@ from equipoise.analysis.explain import ExplainRequest
 from equipoise.analysis.rate.computation import (
     NOT_COMPARED,
     initial_notes,
+    numbered_after,
     state_to_resume,
     system_and_ratings,
 )
@@ -131,6 +132,8 @@ def explain_match(
             f"--posterior needs {' or '.join(WITH_POSTERIOR)}; {system.name} has no such density"
         )
     history, reading = read(request.history, {system.name: system})
+    if before is not None and not request.restart:
+        history, reading = numbered_after(before, history, reading)
     found = explain(
         system,
         history,

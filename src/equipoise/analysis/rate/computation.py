@@ -40,6 +40,7 @@ from equipoise.formats.times import moment
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import RateSummary
 from equipoise.rating.base_system import advantage_notes
+from equipoise.rating.match_digest import digests_of
 from equipoise.rating.pool_state import PoolState, scale_difference
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import Replay, days, ratings_of, replay
@@ -188,6 +189,8 @@ def _at_once(
     """Return the history rated at once, perhaps from a state on."""
     started = working_time()
     history, reading = read(request.history) if given is None else given
+    if before is not None and not request.restart:
+        history, reading = numbered_after(before, history, reading)
     unused = unused_of(system, history, request.history)
     if request.at is not None:
         unused += unused_at(system)
@@ -258,6 +261,37 @@ def state_to_resume(path: str | None, restart: bool) -> PoolState | None:
     if restart:
         raise InvalidParameterError("--restart needs --state: without --state every match is rated")
     return None
+
+
+def numbered_after(
+    before: PoolState, history: History, reading: HistoryReading
+) -> tuple[History, HistoryReading]:
+    """Return new matches without ids, numbered after those of a state, and a note on them.
+
+    Every file numbers its matches from 1. They are new if none is older than the state and none is
+    equal to one of its matches; otherwise the history stays as it is.
+    """
+    times, last = history.time, before.last_time
+    if history.order is not None and before.last_order is not None:
+        # Rounds of two files are not mixed.
+        times, last = history.order, before.last_order + 1
+    ids = history.match_ids
+    if times is None or last is None or before.rated.dtype == object or not before.comparable:
+        return history, reading
+    if "match" in reading.columns or not np.array_equal(ids, np.arange(1, len(ids) + 1)):
+        return history, reading
+    digests = digests_of(history, before.system.capabilities.uses)
+    if not len(ids) or times.min() < last or np.isin(digests, before.digests).any():
+        return history, reading
+    highest = int(before.rated.max(initial=0))
+    note = (
+        f"the matches have no ids and are newer than those of the saved state: they are numbered "
+        f"from {highest + 1:,}, after its matches"
+    )
+    return (
+        replace(history, match_ids=ids + highest),
+        replace(reading, notes=(*reading.notes, note)),
+    )
 
 
 def notes_on_resuming(before: PoolState | None, done: Replay) -> list[str]:
