@@ -85,14 +85,26 @@ def test_the_command_can_be_typed_again(tmp_path: Path) -> None:
     assert table.exists()
 
 
-def test_settings_of_the_project_follow_the_command(
+def test_settings_of_the_project_are_in_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without them, the command alone would read the file in another way."""
+    """Their values too: without them, the command would read the file in another way.
+
+    What the command has no option for is a comment, in the form of the file.
+    """
     monkeypatch.chdir(tmp_path)
-    Path("equipoise.toml").write_text("[reading]\nskip-bad = true\nstrict = true\n")
-    page = page_of(tmp_path, "--system", "elo", "--resamples", "0")
-    assert " # with skip-bad, strict of equipoise.toml" in words(part(page, "command"))
+    Path("names.csv").write_text("name,same_as\nx,y\n")
+    Path("equipoise.toml").write_text(
+        '[reading]\nskip-bad = "rows"\nstrict = true\ntime-format = "s"\nunplaced = "last"\n'
+        'from = 1577836800\nsynonyms = "names.csv"\nwhere = { match = "1" }\n'
+    )
+    page = page_of(tmp_path, "--system", "elo", "--resamples", "0", "--where", "match=2")
+    shown = words(part(page, "command"))
+    assert "--where match=2 --time-format s --skip-bad=rows" in shown
+    assert shown.rstrip().endswith(
+        '# with from = "1577836800", unplaced = "last", synonyms = "names.csv", strict = true '
+        "below [reading] in equipoise.toml"
+    )
 
 
 def test_bad_rows_are_listed_without_folders(tmp_path: Path) -> None:

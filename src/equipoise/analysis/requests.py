@@ -448,3 +448,29 @@ def reading_options() -> dict[str, tuple[Typed, bool]]:
         for field, kind, how in found
         if not how.argument
     }
+
+
+def reading_words(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
+    """Yield the reading options of a request, each with its words on the command line."""
+    options: list[tuple[str, str | None]] = [
+        ("--format", request.format),
+        ("--sheet", request.sheet),
+        *(("--column", f"{new}={old}") for new, old in request.columns.items()),
+        *(("--stat", f"{name}={weight:g}") for name, weight in request.statistics.items()),
+        ("--from", request.since),
+        ("--until", request.until),
+        ("--time-format", request.time_format),
+        ("--unplaced", request.unplaced),
+        ("--walkovers", None if request.walkovers == "keep" else request.walkovers),
+        ("--synonyms", request.synonyms),
+        *(("--where", f"{name}={wanted}") for name, wanted in request.where.items()),
+    ]
+    for option, value in options:
+        if value is not None:
+            yield option, [option, value]
+    if request.lower_score_is_better:
+        yield "--lower-score-is-better", ["--lower-score-is-better"]
+    if request.skip_bad is not None:
+        yield "--skip-bad", ["--skip-bad" if request.skip_bad == "matches" else "--skip-bad=rows"]
+    if request.strict:
+        yield "--strict", ["--strict"]

@@ -6,6 +6,7 @@ has keys that are options of reading, also of commands that do not have the opti
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from equipoise.analysis.requests import GamesRequest, Typed, reading_options
+from equipoise.analysis.requests import (
+    GamesRequest,
+    HistoryRequest,
+    Typed,
+    reading_options,
+    reading_words,
+)
 from equipoise.data.files import read_toml
 from equipoise.errors import InvalidParameterError
 
@@ -76,6 +83,29 @@ def settings_alone(command: str) -> list[str]:
         return found
     games = {one.name for one in fields(GamesRequest)}
     return [name for name in found if name.replace("-", "_") in games]
+
+
+def settings_as_typed(request: HistoryRequest, command: str) -> tuple[list[str], str]:
+    """Return the settings of a request as options of a command, and as TOML what it has not."""
+    known, words, others = reading_options(), list[str](), dict[str, list[str]]()
+    for option, typed in reading_words(request):
+        if option not in request.set_by_project:
+            continue
+        if known[option][0].is_of(command):
+            words += typed
+        else:
+            others.setdefault(option.removeprefix("--"), []).extend(typed[1:])
+    texts = []
+    for name, values in others.items():
+        if known[f"--{name}"][0].many:
+            pairs = (one.split("=", 1) for one in values)
+            inside = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in pairs)
+            texts.append(f"{name} = {{ {inside} }}")
+        else:
+            # The folders of one machine mean nothing on another.
+            value = [Path(one).name if name == "synonyms" else one for one in values]
+            texts.append(f"{name} = {json.dumps(value[0]) if value else 'true'}")
+    return words, ", ".join(texts)
 
 
 def used_in_words(settings: Sequence[str]) -> str:

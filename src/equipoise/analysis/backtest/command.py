@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from equipoise.analysis.backtest import BacktestRequest
 from equipoise.analysis.inspect.command import inspected
 from equipoise.cli import options
 from equipoise.cli.options import command_line, option
+from equipoise.cli.project_file import settings_as_typed
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -69,10 +71,11 @@ def backtest(
     shown = command_line(
         context, ("source", "parameters", "initial", "output", "report", "predictions_output")
     )
-    if settings_used := request.history.set_by_project:
-        # A comment, because the command may not have these options.
-        names = ", ".join(one.removeprefix("--") for one in settings_used)
-        shown += f"  # with {names} of equipoise.toml"
+    words, others = settings_as_typed(request.history, "backtest")
+    shown = shlex.join([*shlex.split(shown), *words])
+    if others:
+        # A comment, because the command does not have these options.
+        shown += f"  # with {others} below [reading] in equipoise.toml"
     with cluster.executor(request.workers) as executor, working("backtest") as job:
         asked = replace(request, if_able=added, command=shown, executor=executor)
         answer = work.compare(chosen, asked, job.progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise.analysis.inspect.answers import Kind, NextMessage
 from equipoise.analysis.reading import scanned_history, suited
-from equipoise.analysis.requests import HistoryRequest, reading_options, shared
+from equipoise.analysis.requests import HistoryRequest, reading_options, reading_words, shared
 from equipoise.analysis.systems import DEFAULT_SYSTEM
 from equipoise.data.history import History
 from equipoise.data.reading import GamesReading, HistoryReading
@@ -71,7 +71,7 @@ def reading_command(name: str, request: HistoryRequest, does: str, *more: str) -
     more : further words
     """
     known, words, settings = reading_options(), sources_of(request), dict[str, None]()
-    for option, typed in _options_of(request):
+    for option, typed in reading_words(request):
         if known[option][0].is_of(name):
             words += typed
         elif option != "--from":
@@ -79,30 +79,6 @@ def reading_command(name: str, request: HistoryRequest, does: str, *more: str) -
     if settings:
         does += f", with {', '.join(settings)} below [reading] in the file equipoise.toml"
     return command(name, [*words, *more], does)
-
-
-def _options_of(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
-    """Yield the reading options of a request, each with its words."""
-    options: list[tuple[str, str | None]] = [
-        ("--format", request.format),
-        ("--sheet", request.sheet),
-        *(("--column", f"{new}={old}") for new, old in request.columns.items()),
-        *(("--stat", f"{name}={weight:g}") for name, weight in request.statistics.items()),
-        ("--from", request.since),
-        ("--until", request.until),
-        ("--time-format", request.time_format),
-        ("--unplaced", request.unplaced),
-        ("--walkovers", None if request.walkovers == "keep" else request.walkovers),
-        ("--synonyms", request.synonyms),
-        *(("--where", f"{name}={wanted}") for name, wanted in request.where.items()),
-    ]
-    for option, value in options:
-        if value is not None:
-            yield option, [option, value]
-    if request.lower_score_is_better:
-        yield "--lower-score-is-better", ["--lower-score-is-better"]
-    if request.skip_bad is not None:
-        yield "--skip-bad", ["--skip-bad" if request.skip_bad == "matches" else "--skip-bad=rows"]
 
 
 def command_for_history(
