@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,12 +17,16 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.pool.rules import PoolRules
+from equipoise.pools.posting import posting
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.matches import match
 from equipoise.pools.reading.players import player as read_player
+from equipoise.pools.reading.results import chances_of
 from equipoise.rating.registry import SYSTEMS
 from equipoise.rating.systems.elo import Elo
 from equipoise.store.connection import Store
+from equipoise.store.pools import get_pool
 from pools.pool_trials import NOW, Trial, duel, rated_alone
 
 
@@ -440,3 +445,21 @@ def test_posts_that_join_are_received_when_the_pool_is_locked(store: Store) -> N
     answers = post_matches(store, pool.name, [first], NOW, future_seconds=0.0, arrived=arrived)
     assert [type(answer) for answer in answers] == [list, list]
     assert match(store, pool.name, "1").time == match(store, pool.name, "2").time
+
+
+def test_chances_are_computed_after_the_commit(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So other writers of the pool do not wait for them."""
+    pool = Trial(store)
+    written = []
+
+    def chances(rules: PoolRules, *given: Any) -> list[float | None]:
+        with store.write(patience=1.0) as connection:
+            written.append(get_pool(connection, pool.name, lock=True).matches)
+        return chances_of(rules, *given)
+
+    monkeypatch.setattr(posting, "chances_of", chances)
+    (answer,) = pool.post(duel("m", "ana", "ben", 0))
+    assert written == [1]
+    assert [team.chance for team in answer.teams] == [0.5, 0.5]

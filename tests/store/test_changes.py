@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from equipoise.pools.reading.players import player_history
+from equipoise.pools.reading.summaries import player_summary
 from equipoise.pools.replay.replaying import collect_garbage, rerate
 from equipoise.store.bulk import Sizes
 from equipoise.store.changes import (
@@ -15,6 +16,7 @@ from equipoise.store.changes import (
     ChangeRow,
     change_row,
     changes_of_match,
+    changes_of_matches,
     changes_of_player,
     rows_after,
 )
@@ -85,6 +87,10 @@ def check(store: Store, pool: Trial) -> None:
         for place in sorted(places)[::7]:
             both = {row.player: row for row in every if (row.time, row.seq) == place}
             assert changes_of_match(connection, record, place) == both
+        together = {
+            place: {row.player: row for row in every if row.position == place} for place in places
+        }
+        assert changes_of_matches(connection, record, [*places, (-5, 1)]) == together
         assert len(rows_after(connection, record, START, (2**62, 2**62))) == len(every)
 
 
@@ -176,3 +182,26 @@ def _nothing_unseen(store: Store, pool: Trial) -> None:
         kept = connection.execute(select(ratings.c.generation).distinct()).all()
     assert kept == [(record.generation,)]
     assert not record.garbage
+
+
+def test_a_player_with_more_matches_takes_no_more_queries(sqlite_url: str) -> None:
+    """What the matches did to others is read together, and each is looked up by its key."""
+    store = open_store(sqlite_url, sizes=SMALL)
+    counted = []
+    for matches in (12, 60):
+        pool = filled(store, matches, name=f"of{matches}")
+        said: list[str] = []
+        with store.moment() as moment, moment.read() as connection:
+            driver = connection.connection.driver_connection
+            driver.set_trace_callback(said.append)
+            player_summary(moment, pool.name, "ana")
+            player_history(moment, pool.name, "ana")
+            driver.set_trace_callback(None)
+            together = [query for query in said if "json_extract" in query]
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {together[0]}").all()
+        counted.append(len(said))
+        assert [row[-1] for row in plan if " changes " in row[-1]] == [
+            "SEARCH changes USING PRIMARY KEY (pool=? AND time=? AND seq=?)"
+        ]
+    assert counted[0] == counted[1]
+    store.close()

@@ -6,16 +6,19 @@ has the position of the last change, and each change has the position of the one
 
 from __future__ import annotations
 
+import json
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import (
+    ARRAY,
     CTE,
     BigInteger,
     ColumnElement,
     Connection,
+    FromClause,
     Integer,
     Select,
     and_,
@@ -28,6 +31,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    true,
     tuple_,
 )
 
@@ -63,6 +67,11 @@ class ChangeRow(NamedTuple):
     performance: float | None
     extra: bytes
     previous: Position
+
+    @property
+    def position(self) -> Position:
+        """Position of the match in the order of rating."""
+        return self.time, self.seq
 
 
 #: The columns of a change, in the order in which `change_row` takes them, and `SHOWN` in queries.
@@ -128,22 +137,36 @@ def changes_of_match(
     players: Iterable[str] | None = None,
 ) -> dict[str, ChangeRow]:
     """Return what a match did to its players, by id; players : only to these."""
-    values = {
-        **pool.seen,
-        "time": position[0],
-        "seq": position[1],
-    }
     if players is None:
-        rows = _OF_MATCH.rows(connection, values)
-    else:
-        rows = _OF_PLAYERS.rows(connection, players, values)
+        return changes_of_matches(connection, pool, [position]).get(position, {})
+    values = {**pool.seen, "time": position[0], "seq": position[1]}
+    rows = _OF_PLAYERS.rows(connection, players, values)
     return {row[0]: change_row(row) for row in rows}
 
 
-_SEEN_OF_MATCH = select(*SHOWN).where(
+def changes_of_matches(
+    connection: Connection, pool: PoolRecord, positions: Collection[Position]
+) -> dict[Position, dict[str, ChangeRow]]:
+    """Return what matches did to their players, by position and id, in one query.
+
+    Matches that changed nothing are left out.
+    """
+    found: dict[Position, dict[str, ChangeRow]] = {}
+    if not positions:
+        return found
+    if connection.dialect.name == "sqlite":
+        rows = _OF_MATCHES_SQLITE.rows(connection, {**pool.seen, "each": json.dumps([*positions])})
+    else:
+        times, seqs = zip(*positions, strict=True)
+        values = {**pool.seen, "times": [*times], "seqs": [*seqs]}
+        rows = _OF_MATCHES_POSTGRESQL.rows(connection, values)
+    for row in rows:
+        found.setdefault((row[1], row[2]), {})[row[0]] = change_row(row)
+    return found
+
+
+_SEEN = select(*SHOWN).where(
     changes.c.pool == bindparam("of_pool"),
-    changes.c.time == bindparam("time"),
-    changes.c.seq == bindparam("seq"),
     or_(
         changes.c.generation == bindparam("of_generation"),
         and_(
@@ -153,8 +176,30 @@ _SEEN_OF_MATCH = select(*SHOWN).where(
         ),
     ),
 )
-_OF_MATCH = Prepared(_SEEN_OF_MATCH)
-_OF_PLAYERS = PreparedEach(_SEEN_OF_MATCH, changes.c.player)
+_OF_PLAYERS = PreparedEach(
+    _SEEN.where(changes.c.time == bindparam("time"), changes.c.seq == bindparam("seq")),
+    changes.c.player,
+)
+_pairs = func.json_each(bindparam("each")).table_valued("value")
+_OF_MATCHES_SQLITE = Prepared(
+    _SEEN.where(
+        tuple_(changes.c.time, changes.c.seq).in_(
+            select(*(func.json_extract(_pairs.c.value, f"$[{at}]") for at in (0, 1)))
+        )
+    )
+)
+_wanted = (
+    func.unnest(*(bindparam(name, type_=ARRAY(BigInteger)) for name in ("times", "seqs")))
+    .table_valued("time", "seq")
+    .render_derived("wanted")
+)
+# The offset keeps PostgreSQL from joining the tables in another order: see `PreparedEach`.
+_of_wanted = (
+    _SEEN.where(changes.c.time == _wanted.c.time, changes.c.seq == _wanted.c.seq)
+    .offset(0)
+    .lateral()
+)
+_OF_MATCHES_POSTGRESQL = Prepared(select(_of_wanted).select_from(_wanted).join(_of_wanted, true()))
 
 
 def changes_of_player(
@@ -484,6 +529,8 @@ def means_by_bin(
     """
     every = max(1, -(-pool.players // players))
     standing = standing_of(connection, pool)
+    if every == 1:
+        return _means(connection, changes, counts(pool), since, width, by_seq, about)
     if standing is not None:
         drawn = among(ratings.c.player, standing.names[every - 1 :: every], connection)
     else:
@@ -496,11 +543,27 @@ def means_by_bin(
         some = select(numbered.c.player).where(numbered.c.number % every == 0)
         drawn = ratings.c.player.in_(some)
     chain = _changes_since(pool, drawn, since, by_seq)
-    which = _bin(chain.c.seq if by_seq else chain.c.time, since, width)
-    distance = chain.c.rating - about
+    return _means(connection, chain, chain.c.seq.is_not(None), since, width, by_seq, about)
+
+
+def _means(
+    connection: Connection,
+    rows: FromClause,
+    counted: Any,
+    since: int,
+    width: int,
+    by_seq: bool,
+    about: float,
+) -> list[MeanRow]:
+    """Return the means over changes.
+
+    rows : the changes; counted : the condition of those that count
+    """
+    place = rows.c.seq if by_seq else rows.c.time
+    which, distance = _bin(place, since, width), rows.c.rating - about
     query = (
-        select(which, func.count(), func.avg(chain.c.rating), func.avg(distance * distance))
-        .where(chain.c.seq.is_not(None))
+        select(which, func.count(), func.avg(rows.c.rating), func.avg(distance * distance))
+        .where(counted, place >= since)
         .group_by(which)
         .order_by(which)
     )

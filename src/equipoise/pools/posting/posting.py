@@ -456,13 +456,14 @@ def post_matches(
             plan, batch = _rate(connection, record, rules, posts, read, cache, clock, interruption)
             interruption.check()
             after = _write(connection, record, plan, batch, cache)
-            answers = _answers(connection, after, rules, posts, read, plan, batch)
+            earlier = _earlier_matches(connection, after, rules, posts, read, plan)
     except UnconfirmedError:
         cache.forget(pool)
         raise
     cache.update(record, after, batch)
     cache.set_rules(pool, rules)
-    return answers
+    # Other writers need not wait for this: chances beforehand take a part of the time of a post.
+    return _answers(after, rules, posts, read, plan, batch, earlier)
 
 
 def _allow_work(connection: Connection, read: Sequence[ReadPost], silence: float) -> None:
@@ -573,28 +574,46 @@ def _write(
     return replace(pool, **columns)
 
 
-def _answers(
+def _earlier_matches(
     connection: Connection,
     pool: PoolRecord,
     rules: PoolRules,
     posts: Sequence[Post],
     read: Sequence[ReadPost],
     plan: PostingPlan,
+) -> dict[str, MatchMessage]:
+    """Return the matches of detailed posts that other posts have recorded, by id."""
+    new = {plan.records[at].match for at, i in enumerate(plan.owners) if posts[i].detailed}
+    missing = [
+        match.id
+        for index, (post, one) in enumerate(zip(posts, read, strict=True))
+        if post.detailed and index not in plan.refused
+        for match in one.matches
+        if match.id not in new
+    ]
+    found = stored_matches(connection, pool, rules, missing) if missing else {}
+    gone = [match for match in missing if match not in found]
+    return found | _matches_of_season_before(connection, pool, gone)
+
+
+def _answers(
+    pool: PoolRecord,
+    rules: PoolRules,
+    posts: Sequence[Post],
+    read: Sequence[ReadPost],
+    plan: PostingPlan,
     batch: RatedBatch | None,
+    earlier: dict[str, MatchMessage],
 ) -> list[Answer]:
-    """Return the answer to each post."""
+    """Return the answer to each post; earlier : as `_earlier_matches`."""
     detailed = {index for index, post in enumerate(posts) if post.detailed}
-    messages = _messages(pool, rules, plan, batch, detailed)
+    messages = earlier | _messages(pool, rules, plan, batch, detailed)
     answers: list[Answer] = []
     for index, matches in enumerate(one.matches for one in read):
         if index in plan.refused:
             answers.append(plan.refused[index])
         elif index in detailed:
-            missing = [match.id for match in matches if match.id not in messages]
-            there = stored_matches(connection, pool, rules, missing) if missing else {}
-            gone = [match for match in missing if match not in there]
-            there |= _matches_of_season_before(connection, pool, gone)
-            answers.append([messages.get(m.id) or there[m.id] for m in matches])
+            answers.append([messages[match.id] for match in matches])
         else:
             known = plan.known[index]
             unused = unused_fields((match.request for match in matches), rules)

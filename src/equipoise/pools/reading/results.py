@@ -6,9 +6,10 @@ from these, as `predict` computes it from states, so it is stored nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
+import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.arrays import or_nan
@@ -36,10 +37,12 @@ from equipoise.pools.records import Amendments, amendments_of_matches
 from equipoise.rating.predicting import team_prediction
 from equipoise.store import changes, log, replays
 from equipoise.store.changes import ChangeRow
-from equipoise.store.pools import PoolRecord
+from equipoise.store.pools import PoolRecord, Position
 
 #: Teams of a match up to which chances are computed and opponents are listed.
 MOST_TEAMS = 100
+#: Columns of a match that no chance beforehand depends on.
+_AFTERWARDS = frozenset({"weight", "share", "score", "performance", "performance_ceiling"})
 #: A winner with a lower chance is an upset.
 UPSET = 0.25
 #: Opponents of a line, sides of a line, players of a side.
@@ -58,8 +61,10 @@ def chances_of(
     if rules.fault or not 2 <= count <= MOST_TEAMS or not rows.keys() >= set(names):
         return unknown
     before = [rows[name] for name in names]
-    numbers = {name: number for number, name in enumerate(names)}
-    history = history_of([match], numbers, object_array(names), rules)
+    history = None
+    if not rules.able.uses <= _AFTERWARDS:
+        numbers = {name: number for number, name in enumerate(names)}
+        history = history_of([match], numbers, object_array(names), rules)
     state = rules.system.initial(0)
     state.shared = pool.shared
     try:
@@ -68,8 +73,9 @@ def chances_of(
             state,
             or_nan([row.rating_before for row in before]),
             or_nan([row.deviation_before for row in before]),
-            history.team,
+            np.repeat(np.arange(count), [len(team.players) for team in match.request.teams]),
             match=history,
+            able=rules.able,
         )
     except EquipoiseError:
         # The pool has changed its system, which cannot predict this match.
@@ -112,6 +118,7 @@ def player_lines(
 ) -> list[PlayerMatch]:
     """Return matches of a player as lines, in the order of `rows`."""
     matches = MatchContents(connection, pool, rows)
+    matches.read_changes(rows)
     return [matches.line(rules, player, row) for row in rows]
 
 
@@ -123,6 +130,7 @@ class MatchContents:
 
     def __init__(self, connection: Connection, pool: PoolRecord, rows: Sequence[ChangeRow]) -> None:
         self._connection, self._pool = connection, pool
+        self._changes: dict[Position, dict[str, ChangeRow]] = {}
         self._posted = log.posted_times(connection, pool.id, [row.seq for row in rows])
         names = [match for match, _ in self._posted.values()]
         self._amendments = counted = amendments_of_matches(connection, pool, names)
@@ -143,9 +151,16 @@ class MatchContents:
         """Return the id of a match."""
         return self._posted[row.seq][0]
 
+    def read_changes(self, rows: Iterable[ChangeRow]) -> None:
+        """Read what matches of few teams did to all their players, in one query."""
+        small = {row.position for row in rows if row.seq in self._records}
+        missing = [position for position in small if position not in self._changes]
+        self._changes |= changes.changes_of_matches(self._connection, self._pool, missing)
+
     def changes(self, row: ChangeRow) -> dict[str, ChangeRow]:
-        """Return what a match did to all its players, by id."""
-        return changes.changes_of_match(self._connection, self._pool, (row.time, row.seq))
+        """Return what a match of few teams did to all its players, by id."""
+        self.read_changes([row])
+        return self._changes.get(row.position, {})
 
     def line(self, rules: PoolRules, player: str, row: ChangeRow) -> PlayerMatch:
         """Return a match of the player as a line."""

@@ -47,7 +47,9 @@ def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:
         duels, opponents = _duels(contents, player, rows)
         results = list(duels.values())
         beaten = [row for row in rows if duels.get(row.seq) == "win"]
+        contents.read_changes(beaten)
         best = _best_win(contents, beaten, opponents)
+        wins, losses = (_expected(rows, duels, result) for result in ("win", "loss"))
 
         def line(row: ChangeRow) -> PlayerMatch:
             return contents.line(rules, player, row)
@@ -56,6 +58,8 @@ def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:
         rated = [row for row in fields if row.performance is not None]
         rated.sort(key=lambda row: (-(row.performance or 0.0), row.seq))
         largest = max((row for row in fields if row.rank == 0), key=_teams, default=None)
+        shown = [*rows[:_LAST], *wins, *losses, *rated[:_BEST]]
+        contents.read_changes(shown if largest is None else [*shown, largest])
         return PlayerSummary(
             pool=pool,
             player=player,
@@ -81,8 +85,8 @@ def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:
             best_win=None if best is None else line(best),
             most_played=_rivals(duels, opponents),
             surprises=_surprises(
-                [line(row) for row in _expected(rows, duels, "win")],
-                [line(row) for row in _expected(rows, duels, "loss")],
+                [line(row) for row in wins],
+                [line(row) for row in losses],
             ),
             best_performances=[line(row) for row in rated[:_BEST]],
         )
