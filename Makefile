@@ -9,9 +9,10 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # Tests share the physical cores: one process for each. PROCESSES=0 runs them in one, as pytest alone does.
 PROCESSES ?= auto
-# Examples that hypothesis draws: half, or EXAMPLES=all, as each night.
+# Examples that hypothesis draws: half, or EXAMPLES=all, as each night. Kernels as plain Python take hundreds of
+# times as long, and a tenth runs every line of them and looks at every index.
 EXAMPLES ?= half
-PYTEST := $(BIN)/python -m pytest --hypothesis-profile $(EXAMPLES)
+PYTEST := $(BIN)/python -m pytest --durations 20 --durations-min 2 --hypothesis-profile $(EXAMPLES)
 PARALLEL := -n $(PROCESSES) --dist worksteal
 # Many slow tests wait for servers and clocks, so two cores have work for three processes.
 WAITING := -n $(if $(filter auto,$(PROCESSES)),3,$(PROCESSES)) --dist worksteal
@@ -102,7 +103,7 @@ test-nightly: .venv/.test  ## the compiled tests that CI leaves to the night
 test-fast: test test-slow test-nightly  ## the compiled tests
 
 test-jit-off: .venv/.test  ## kernels as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS) $(COVERAGE)
+	NUMBA_DISABLE_JIT=1 $(PYTEST:half=tenth) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS) $(COVERAGE)
 
 test-bounds: .venv/.test  ## kernels with every index checked, each night
 	NUMBA_BOUNDSCHECK=1 $(COMPILED)

@@ -127,7 +127,14 @@ def in_memory(monkeypatch):
 
 
 @pytest.mark.recompiles
-@pytest.mark.parametrize("decorator", ["kernel", "inner_kernel", "inlined_kernel"])
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        "kernel",
+        pytest.param("inner_kernel", marks=pytest.mark.nightly),
+        pytest.param("inlined_kernel", marks=pytest.mark.nightly),
+    ],
+)
 def test_an_edited_leaf_changes_the_answer_of_its_caller(site, decorator):
     """Truth is arithmetic: 2 * 3 + 1, then 5 * 3 + 1. Numba's own cache would still say 7.
 
@@ -336,7 +343,7 @@ _jit.cache_folder().write_text("in the way")
 
 
 @pytest.mark.recompiles
-@pytest.mark.parametrize("damaged", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("damaged", ["*.nbi", pytest.param("*.nbc", marks=pytest.mark.nightly)])
 def test_files_cut_off_by_a_crash_are_written_anew(site, damaged):
     """An index or code of no bytes: compiled again, and whole for the run after that."""
     site.run()

@@ -104,6 +104,7 @@ def test_trials_of_a_study_are_kept(folder: Path, capsys: pytest.CaptureFixture[
     assert found["trials"] == answer(capsys, *search)["trials"]
 
 
+@pytest.mark.nightly
 def test_a_backtest_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["backtest", CONTESTS, "--system", "elo", "--system", "elo-mmr", "--from", "50%"]
 

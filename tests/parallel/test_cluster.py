@@ -298,7 +298,7 @@ def test_a_shared_value_survives_the_workers_that_have_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deadly", [0, 2])
+@pytest.mark.parametrize("deadly", [0, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_task_that_kills_its_workers_is_named(tmp_path: Path, deadly: int) -> None:
     """Dask also blames the tasks that waited on the same worker; they get their results."""
     with Machines(tmp_path / "log", "tcp://127.0.0.1") as machines:

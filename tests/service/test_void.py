@@ -16,7 +16,7 @@ def test_posting_and_reading_go_on_while_a_pool_is_replayed(
     database_url: str, tmp_path: Path
 ) -> None:
     """No request is refused, the ratings are swapped whole, and they are those of the library."""
-    result = void_trial(database_url, tmp_path, matches=5000)
+    result = void_trial(database_url, tmp_path, matches=2500)
     assert not result.errors
     assert not result.different
     assert result.changed > 0

@@ -35,6 +35,15 @@ LIMITS = ConnectionLimits(
 )
 BIG = 20_000_000
 PROTOCOLS = ("LimitedHttpTools", "LimitedH11")
+#: What takes seconds has the other protocol by night: the service takes httptools where it is.
+SLOW_PROTOCOLS = pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param(PROTOCOLS[0], marks=pytest.mark.slow),
+        pytest.param(PROTOCOLS[1], marks=pytest.mark.nightly),
+    ],
+    indirect=True,
+)
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -196,7 +205,7 @@ def test_trailers_are_bounded(start: Start) -> None:
         assert b" 200 " not in exchange(port, chunked, trailers, b"\r\n\r\n")
 
 
-@pytest.mark.slow
+@SLOW_PROTOCOLS
 @LOOPS
 def test_a_head_that_does_not_arrive_ends_the_connection(start: Start, loop: str) -> None:
     """A new connection without a byte, one that sends a byte now and then, and a second request."""
@@ -217,7 +226,7 @@ def test_a_head_that_does_not_arrive_ends_the_connection(start: Start, loop: str
         assert b"request-timeout" in answer
 
 
-@pytest.mark.slow
+@SLOW_PROTOCOLS
 def test_a_request_may_take_longer_than_its_head(start: Start) -> None:
     """The time of a head ends with it; a body after the answer does not keep a connection."""
     seconds = allow(0.3)
@@ -241,9 +250,13 @@ def test_an_idle_connection_is_closed(start: Start) -> None:
         assert watch.seconds < 15.0
 
 
-@pytest.mark.slow
+@SLOW_PROTOCOLS
 @LOOPS
-@pytest.mark.parametrize("further", [b"", head()], ids=["one request", "another one behind it"])
+@pytest.mark.parametrize(
+    "further",
+    [pytest.param(b"", marks=pytest.mark.nightly), head()],
+    ids=["one request", "another one behind it"],
+)
 def test_a_client_that_reads_nothing_is_disconnected(
     start: Start, loop: str, further: bytes
 ) -> None:
@@ -268,7 +281,7 @@ def test_a_client_that_reads_nothing_is_disconnected(
         assert len(everything(silent)) < BIG
 
 
-@pytest.mark.slow
+@SLOW_PROTOCOLS
 def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     """The one that has been idle for the longest time; requests under way are never closed."""
     port = start(connections=4)
@@ -291,7 +304,7 @@ def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFi
     assert said == ["there are 4 connections, the maximum: idle ones are closed"]
 
 
-@pytest.mark.slow
+@SLOW_PROTOCOLS
 @LOOPS
 def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str) -> None:
     """A body that does not arrive and an answer that is not read, but none that is computed."""
@@ -315,7 +328,7 @@ def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str)
         assert everything(busy).startswith(b"HTTP/1.1 200")
 
 
-@pytest.mark.slow
+@SLOW_PROTOCOLS
 def test_requests_that_arrive_before_an_answer_are_bounded(
     start: Start, request: pytest.FixtureRequest
 ) -> None:
@@ -330,7 +343,7 @@ def test_requests_that_arrive_before_an_answer_are_bounded(
     assert answered == (1_002 if h11 else 0)
 
 
-@pytest.mark.slow
+@SLOW_PROTOCOLS
 def test_too_many_requests_at_once_are_refused(start: Start) -> None:
     """With 503, where no connection is idle."""
     port = start(connections=2)
@@ -403,7 +416,11 @@ def test_with_1200_idle_connections_requests_are_answered(tmp_path: Path, loop: 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
-    [b"x: " + b"v" * 77 + b"\r\n", b"v", b"a:\r\n"],
+    [
+        pytest.param(b"x: " + b"v" * 77 + b"\r\n", marks=pytest.mark.nightly),
+        pytest.param(b"v", marks=pytest.mark.nightly),
+        b"a:\r\n",
+    ],
     ids=["lines", "one value", "short lines"],
 )
 def test_64_megabytes_of_headers_take_no_memory(tmp_path: Path, piece: bytes) -> None:

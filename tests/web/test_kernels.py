@@ -278,8 +278,7 @@ def test_a_service_with_cold_kernels_refuses_posts_and_does_not_hang(
 
 
 @pytest.mark.recompiles
-@pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.nightly
 def test_a_service_that_stops_ends_the_compiling_process(sqlite_url: str, tmp_path: Path) -> None:
     key = make_key(sqlite_url, "admin")
     settings = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "NUMBA_DISABLE_JIT": "0"}

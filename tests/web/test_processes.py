@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import io
 import os
 import signal
@@ -24,7 +23,6 @@ from equipoise.web.monitoring import Metrics
 from equipoise.web.processes import MOST_PROBLEMS, CalculationProcesses, Work
 from equipoise.web.settings import ServiceSettings
 from trials.pace import allow
-from trials.server import make_key, running
 from web.conftest import Serve, Served
 
 #: It starts processes, and waits for their ends.
@@ -288,39 +286,3 @@ def test_a_request_beyond_its_limit_gets_504_and_its_process_ends(
     while any(map(exists, before)):
         assert time.monotonic() < ends
         time.sleep(0.01)
-
-
-@pytest.mark.alone
-def test_sigterm_ends_a_calculation_within_grace_seconds(tmp_path: Path) -> None:
-    """Its caller gets 504. And a caller who leaves frees the process of the calculation."""
-    database = f"sqlite:///{tmp_path / 'a.db'}"
-    settings = {"EQUIPOISE_GRACE_SECONDS": "1", "EQUIPOISE_CALCULATORS": "1"}
-    with running(database, tmp_path / "log", settings=settings) as server:
-        headers = {"Authorization": f"Bearer {make_key(database, 'reader')}"}
-        games = long_games()
-        path = "/v1/performance?format=pgn&superiority=true"
-        small = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
-        small.request("POST", "/v1/performance?format=csv", GAMES, headers)
-        assert small.getresponse().read()
-        gone = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
-        gone.request("POST", path, games, headers)
-        time.sleep(0.5)  # It is under way, and takes seconds longer.
-        started = time.monotonic()
-        gone.close()
-        small.request("POST", "/v1/performance?format=csv", GAMES, headers)
-        assert small.getresponse().read()
-        freed = time.monotonic() - started
-        long = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
-        long.request("POST", path, games, headers)
-        time.sleep(0.5)  # It is under way, and takes seconds longer.
-        started = time.monotonic()
-        assert server.stop() in (0, -signal.SIGTERM)
-        ended = time.monotonic() - started
-        assert ended < 1.0 + allow(1.0)  # the interpreter ends as well
-        answer = long.getresponse()
-        assert answer.status == 504
-        assert b"the service stops" in answer.read()
-        answer.close()
-        long.close()
-        small.close()
-        assert freed < _SOON
