@@ -9,9 +9,9 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # Tests share the physical cores: one process for each. PROCESSES=0 runs them in one, as pytest alone does.
 PROCESSES ?= auto
-# Examples that hypothesis draws: half, or EXAMPLES=all, as each night. Kernels as plain Python take hundreds of
+# Examples that hypothesis draws: a quarter, or EXAMPLES=all, as each night. Kernels as plain Python take hundreds of
 # times as long, and a tenth runs every line of them and looks at every index.
-EXAMPLES ?= half
+EXAMPLES ?= quarter
 PYTEST := $(BIN)/python -m pytest --durations 20 --durations-min 2 --hypothesis-profile $(EXAMPLES)
 PARALLEL := -n $(PROCESSES) --dist worksteal
 # Many slow tests wait for servers and clocks, so two cores have work for three processes.
@@ -103,7 +103,7 @@ test-nightly: .venv/.test  ## the compiled tests that CI leaves to the night
 test-fast: test test-slow test-nightly  ## the compiled tests
 
 test-jit-off: .venv/.test  ## kernels as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTEST:half=tenth) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS) $(COVERAGE)
+	NUMBA_DISABLE_JIT=1 $(PYTEST:quarter=tenth) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS) $(COVERAGE)
 
 test-bounds: .venv/.test  ## kernels with every index checked, each night
 	NUMBA_BOUNDSCHECK=1 $(COMPILED)
@@ -112,8 +112,8 @@ test-bounds: .venv/.test  ## kernels with every index checked, each night
 test-pages: .venv/.test  ## the pages in a browser, if there is one
 	$(PYTEST) -m "$(BROWSER)" tests/browser
 
-test-browser: chromium  ## the pages in a browser, which is installed where there is none
-	NEED_CHROMIUM=1 $(PYTEST) -m "$(BROWSER)" tests/browser
+test-browser: chromium  ## what CI looks at in a browser, which is installed where there is none
+	NEED_CHROMIUM=1 $(PYTEST) -m "$(BROWSER) and not nightly" tests/browser
 
 # In their own environment, each night. What the package needs has its lower bound, and pip chooses the rest,
 # of which old libraries use what is deprecated.

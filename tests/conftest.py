@@ -16,7 +16,7 @@ from equipoise.option_names import options_named
 
 # The limits of hypothesis on seconds measure the machine. Its examples stay as many as they are.
 settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("half", settings.get_profile("all"), max_examples=50)
+settings.register_profile("quarter", settings.get_profile("all"), max_examples=25)
 settings.register_profile("tenth", settings.get_profile("all"), max_examples=10)
 settings.load_profile("all")
 

@@ -1,4 +1,4 @@
-"""How many examples a property draws: all each night, half of them in CI, fewer of slow kernels."""
+"""How many examples a property draws: all each night, a quarter in CI, fewer of slow kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 #: Kernels check every index.
 WITH_CHECKS = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 
-#: What a property without a number of its own draws; the Makefile chooses half of it or all.
+#: What a property without a number of its own draws; the Makefile chooses a quarter of it or all.
 _ALL = 100
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def scheme(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -118,7 +118,7 @@ def test_what_differs_is_known_and_all_else_has_a_reason(name: str) -> None:
     assert differs == DIFFERS[name]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_slow_statements_differ_only_where_that_is_known() -> None:
     """Simulated contests of 2,500, thrown matches, and stored results of Codeforces."""
     facts = Facts(cases=1000)
@@ -138,7 +138,7 @@ def test_slow_statements_differ_only_where_that_is_known() -> None:
     assert all(line.reason for lines in found.values() for line in lines)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dropped_assumptions_are_needed() -> None:
     """Theorems 5.2, 5.5 and 5.6 fail with few opponents, 5.5 in a replay, 5.6 with a memory."""
     facts = Facts()

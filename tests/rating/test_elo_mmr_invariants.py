@@ -32,7 +32,6 @@ from rating.histories import (
     dense,
     entrants,
     every_model,
-    full_histories,
     history_of,
     needs_jit,
     newcomers,
@@ -111,39 +110,6 @@ def test_an_upside_down_history_mirrors_ratings(
 
 @every_model
 @examples(60)
-@given(full_histories, parameters(), st.data())
-def test_permuting_players_and_rows_permutes_results(
-    model: Model, played: list[Contest], chosen: dict[str, float], data: st.DataObject
-) -> None:
-    """Neither the number of a player nor the place of a row in the table counts."""
-    system = model(**chosen)
-    pool = max(max(contest.players) for contest in played) + 1
-    number = data.draw(st.permutations(range(pool)), label="players")
-    shuffled, orders = [], []
-    for contest in played:
-        order = data.draw(st.permutations(range(len(contest.players))), label="rows")
-        shuffled.append(
-            contest._replace(
-                players=tuple(number[contest.players[k]] for k in order),
-                ranks=tuple(contest.ranks[k] for k in order),
-            )
-        )
-        orders.append(order)
-    state, trace = run(system, played, pool)
-    moved_state, moved = run(system, shuffled, pool)
-    offsets = history_of(played).offsets
-    rows = np.concatenate(
-        [offset + np.array(o) for offset, o in zip(offsets, orders, strict=False)]
-    )
-    for name, column in trace.items():
-        np.testing.assert_allclose(moved[name], column[rows], rtol=0, atol=ROUNDING, err_msg=name)
-    np.testing.assert_allclose(
-        moved_state.column("rating")[list(number)], state.column("rating"), rtol=0, atol=ROUNDING
-    )
-
-
-@every_model
-@examples(60)
 @given(entrants(min_players=3), parameters(), st.data())
 def test_the_order_of_tied_players_does_not_matter(
     model: Model, field: Entrants, chosen: dict[str, float], data: st.DataObject
@@ -165,87 +131,7 @@ def test_the_order_of_tied_players_does_not_matter(
         np.testing.assert_allclose(after[name], column[order], rtol=0, atol=ROUNDING, err_msg=name)
 
 
-@every_model
-@examples(60)
-@given(full_histories, parameters())
-def test_ratings_are_finite_and_deviations_positive(
-    model: Model, played: list[Contest], chosen: dict[str, float]
-) -> None:
-    """Whatever the history and the options."""
-    state, _ = run(model(**chosen), played)
-    assert np.all(np.isfinite(state.column("rating")))
-    assert np.all(state.column("deviation") > 0)
-    assert np.all(np.isfinite(state.column("deviation")))
-
-
 # --- the same bits ---------------------------------------------------------------------------
-
-
-@every_model
-@examples(60)
-@given(full_histories, parameters())
-def test_a_batch_is_one_match_at_a_time(
-    model: Model, played: list[Contest], chosen: dict[str, float]
-) -> None:
-    """The same bits in every column, and the same remembered terms."""
-    system = model(**chosen)
-    history = history_of(played)
-    batch, trace = run(system, played)
-    single = system.initial(history.players)
-    traces = [rate(system, single, history, m, m + 1) for m in range(history.matches)]
-    assert_same_bits(single, batch)
-    rows = history.match_rows()
-    for name, column in trace.items():
-        by_match = np.stack([one[name] for one in traces])
-        np.testing.assert_array_equal(by_match[rows, np.arange(len(rows))], column, err_msg=name)
-
-
-@every_model
-@examples(60)
-@given(full_histories, parameters(), st.data())
-def test_going_on_from_a_state_is_a_straight_run(
-    model: Model, played: list[Contest], chosen: dict[str, float], data: st.DataObject
-) -> None:
-    """Resumed in the middle, through `replay` and with a copied state: the same bits."""
-    system = model(**chosen)
-    history = history_of(played)
-    middle = data.draw(st.integers(0, history.matches), label="middle")
-    straight = replay(system, history)
-    half = replay(system, history.slice(0, middle))
-    resumed = replay(system, history.slice(middle, history.matches), state=half.state)
-    assert_same_bits(resumed.state.state, straight.state.state)
-    again = replay(system, history.slice(middle, history.matches), state=half.state)
-    assert_same_bits(again.state.state, straight.state.state)
-
-
-@every_model
-@examples(60)
-@given(full_histories, parameters(), st.data())
-def test_a_state_survives_take_put_and_copy(
-    model: Model, played: list[Contest], chosen: dict[str, float], data: st.DataObject
-) -> None:
-    """A copy is independent; parts taken and put elsewhere go on to the same bits."""
-    system = model(**chosen)
-    history = history_of(played)
-    middle = data.draw(st.integers(0, history.matches), label="middle")
-    state = system.initial(history.players)
-    rate(system, state, history, 0, middle)
-    before = state.copy()
-    assert_same_bits(before, state)
-    order = np.array(data.draw(st.permutations(range(history.players)), label="order"))
-    cut = data.draw(st.integers(0, history.players), label="cut")
-    # Put on players with a past of their own, which must go.
-    patched, _ = run(system, played)
-    for rows in (order[:cut], order[cut:]):
-        patched.put(rows, state.take(rows))
-    assert_same_bits(patched, before)
-    rate(system, state, history, middle)
-    assert_same_bits(before.copy(), before)
-    for other in (before, patched):
-        rate(system, other, history, middle)
-        assert_same_bits(other, state)
-    straight, _ = run(system, played)
-    assert_same_bits(state, straight)
 
 
 def large_history(seed: int) -> History:

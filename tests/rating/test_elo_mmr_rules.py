@@ -17,10 +17,7 @@ from rating.histories import (
     Contest,
     assert_same_bits,
     contests,
-    full_histories,
     history_of,
-    parameters,
-    rate,
     run,
 )
 
@@ -29,20 +26,6 @@ ROUNDING = 1e-9
 
 
 # --- contests that change nothing ------------------------------------------------------------
-
-
-@examples(30)
-@given(full_histories, parameters(), st.integers(0, 7))
-def test_a_contest_of_one_changes_nothing(
-    played: list[Contest], chosen: dict[str, float], player: int
-) -> None:
-    """READINGS B7: not the rating, not the deviation, not the count, not the last time."""
-    system = EloMMR(**chosen)
-    state, _ = run(system, played, players=8)
-    before = state.copy()
-    trace = rate(system, state, history_of([Contest((player,), (0,), time=20_000.0)], players=8))
-    assert_same_bits(state, before)
-    assert np.isnan(trace["rating"]).all()
 
 
 @pytest.mark.parametrize("size", [3, 4, 30])

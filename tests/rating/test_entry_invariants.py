@@ -6,13 +6,12 @@ replays and corrections give the same bits is for tests/pools.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference.entry import Numbers, SlowPool
 
@@ -24,7 +23,6 @@ from equipoise.evaluate.incentives import Effort, incentives
 from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr.elo_mmr import EloMMRParameters
 from equipoise.rating.newcomers import LEVEL, MU, TARGET, WEIGHT
-from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
@@ -45,103 +43,6 @@ def rated(system: RatingSystem, history: History, stop: int | None = None) -> St
     state = system.initial(history.players)
     system.run(state, history, 0, history.matches if stop is None else stop)
     return state
-
-
-def same_bits(one: State, other: State) -> bool:
-    shared = one.shared.keys() == other.shared.keys()
-    numbers = shared and all(
-        values.tobytes() == other.shared[key].tobytes() for key, values in one.shared.items()
-    )
-    return numbers and one.table.tobytes() == other.table.tobytes()
-
-
-@every_system
-@few
-@given(parameters=entry_parameters(learned=False), seed=seeds)
-def test_a_fixed_entry_gives_the_bits_of_the_system_without_any_of_it(
-    name: str, parameters: dict[str, object], seed: int
-) -> None:
-    """Invariant: fixed gives today's bits, whatever the idle parameters are."""
-    history = history_of(name, seed, matches=12)
-    idle = make_system(name, {**parameters, "hold_level": 0})
-    assert same_bits(rated(idle, history), rated(make_system(name), history))
-
-
-@every_system
-@few
-@given(parameters=entry_parameters(), seed=seeds, data=st.data())
-def test_the_own_match_changes_neither_the_own_entry_nor_the_own_delta(
-    name: str, parameters: dict[str, object], seed: int, data: st.DataObject
-) -> None:
-    """Invariant: own entry and delta do not depend on the own match."""
-    history, system = history_of(name, seed, matches=14), make_system(name, parameters)
-    last = history.matches - 1
-    low = int(history.offsets[last])
-    teams = int(history.team[low:].max()) + 1
-    places = dense(data.draw(st.lists(st.integers(0, 3), min_size=teams, max_size=teams)))
-    assume(len(set(places.tolist())) > 1 and len(set(history.rank[low:].tolist())) > 1)
-    rank = history.rank.copy()
-    rank[low:] = places[history.team[low:]]
-    one, two = (
-        replay(system, each, trace=True).trace
-        for each in (history, dataclasses.replace(history, rank=rank))
-    )
-    assert one is not None
-    assert two is not None
-    for column in ("rating_before", "level_adjustment"):
-        assert one.columns[column][low:].tobytes() == two.columns[column][low:].tobytes()
-
-
-@every_system
-@few
-@given(parameters=entry_parameters(), seed=seeds, data=st.data())
-def test_a_replay_in_parts_gives_the_same_bits(
-    name: str, parameters: dict[str, object], seed: int, data: st.DataObject
-) -> None:
-    """Invariant: batch = resume = one at a time, the four numbers included."""
-    history, system = history_of(name, seed, matches=16), make_system(name, parameters)
-    straight = rated(system, history)
-    cut = data.draw(st.integers(0, history.matches))
-    first = replay(system, history.slice(0, cut)).state
-    saved = PoolState.from_bytes(first.to_bytes(), "saved")
-    again = replay(system, history, state=saved).state
-    if cut:
-        order = [int(one) for one in again.player_ids]
-        assert again.state.table.tobytes() == straight.table[order].tobytes()
-        assert numbers_of(again.state).tobytes() == numbers_of(straight).tobytes()
-    alone = system.initial(history.players)
-    for m in range(history.matches):
-        system.run(alone, history.slice(m, m + 1), 0, 1)
-    assert same_bits(alone, straight)
-
-
-@every_system
-@few
-@given(parameters=entry_parameters(learned=True), sizes=st.lists(st.integers(1, 4), min_size=2))
-def test_a_match_of_newcomers_only_leaves_the_entry(
-    name: str, parameters: dict[str, object], sizes: list[int]
-) -> None:
-    """Invariant: where teams are equal in number, or where the system averages a team."""
-    system = make_system(name, parameters)
-    able = system.capabilities
-    sizes = sizes[: able.max_teams or 6]
-    if able.max_team_size == 1:
-        sizes = [1] * len(sizes)
-    elif able.adds_players:
-        sizes = [sizes[0]] * len(sizes)
-    players = sum(sizes)
-    team = np.repeat(np.arange(len(sizes)), sizes)
-    history = History(
-        match_ids=np.arange(1),
-        player_ids=np.arange(players),
-        offsets=np.array([0, players]),
-        player=np.arange(players),
-        team=team,
-        rank=team.copy(),
-        time=np.zeros(1, np.int64),
-        time_kind="datetime",
-    )
-    assert numbers_of(rated(system, history))[MU] == system.initial_rating
 
 
 #: Systems that treat ratings above certain numbers differently.
@@ -175,31 +76,6 @@ def test_a_shifted_scale_shifts_everything(
     np.testing.assert_allclose(read[1]["deviation"], read[0]["deviation"], atol=1e-6, rtol=1e-9)
     moved = numbers_of(two) - np.array([shift, 0, shift, shift])
     np.testing.assert_allclose(moved, numbers_of(one), atol=1e-6, rtol=0)
-
-
-@every_system
-@few
-@given(parameters=entry_parameters(), seed=seeds, data=st.data())
-def test_the_order_of_rows_changes_no_bit_of_the_four_numbers(
-    name: str, parameters: dict[str, object], seed: int, data: st.DataObject
-) -> None:
-    """Invariant: row order changes no bit, where it changes none of the ratings."""
-    history, system = history_of(name, seed, matches=16), make_system(name, parameters)
-    m = data.draw(st.integers(0, history.matches - 1))
-    match = history.slice(m, m + 1)
-    order = np.array(data.draw(st.permutations(range(match.participations))), np.int64)
-    other = dataclasses.replace(
-        match, player=match.player[order], rank=match.rank[order], team=match.team[order]
-    )
-    state = rated(system, history, m)
-    shuffled = state.copy()
-    system.run(state, match, 0, 1)
-    system.run(shuffled, other, 0, 1)
-    if state.table.tobytes() == shuffled.table.tobytes():
-        assert numbers_of(state).tobytes() == numbers_of(shuffled).tobytes()
-    else:
-        # The system's own sums depend on the order of rows.
-        np.testing.assert_allclose(numbers_of(state), numbers_of(shuffled), rtol=1e-9)
 
 
 @every_system

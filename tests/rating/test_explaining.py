@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
 
-from drawing import examples
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import (
@@ -25,7 +23,7 @@ from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.systems.elo import Elo
 from equipoise.rating.systems.glicko2 import Glicko2
-from rating.histories import Contest, contests, history_of
+from rating.histories import Contest, history_of
 
 SEASON = [
     Contest((0, 1, 2, 3, 4), (0, 1, 2, 3, 4), 100.0),
@@ -96,24 +94,6 @@ def test_the_parts_of_every_match_add_up(system: RatingSystem) -> None:
             if len(contest.players) < 2 or (match == 2 and system.capabilities.skips_all_tied):
                 continue
             assert_adds_up(system, history, explain(system, history, name, match))
-
-
-@pytest.mark.parametrize("system", [Glicko2(), Glicko2(period_days=7.0), Elo(), EloMMR()], ids=str)
-def test_the_parts_of_a_duel_add_up(system: RatingSystem) -> None:
-    history = history_of(DUELS)
-    for match, contest in enumerate(DUELS):
-        for player in contest.players:
-            assert_adds_up(system, history, explain(system, history, player, match))
-
-
-@given(contests(max_players=8, smallest=2, timed=None, weighted=True, capped=True))
-@examples(20)
-def test_whatever_was_played_the_parts_add_up(played: list[Contest]) -> None:
-    """With weights, ceilings and ties."""
-    history = history_of(played)
-    for system in (EloMMR(rho=0.3, rate_all_ties=True), Elo()):
-        player = played[-1].players[0]
-        assert_adds_up(system, history, explain(system, history, player))
 
 
 def test_the_last_match_that_changed_something_is_taken() -> None:

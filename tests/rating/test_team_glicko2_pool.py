@@ -195,16 +195,6 @@ def test_three_teams_are_refused() -> None:
     assert predict(TeamGlicko2(), pool, [[0], [1], [2]]).by == "team mean"
 
 
-def test_a_match_of_one_team_is_counted_and_changes_nothing() -> None:
-    """Between two that do: neither ratings nor the statistics of roles see it."""
-    alone = Match([Entry(0, 0, 99.0, 1.0, "tank")], 1.0)
-    matches = [role_match(20, 4), alone, role_match(40, 4)]
-    with_it = replay(WITH_ROLES, history_of_teams(matches))
-    without = replay(WITH_ROLES, history_of_teams(matches[::2]))
-    assert with_it.single == 1
-    assert_same_bits(with_it.state.state, without.state.state)
-
-
 def test_predictions_of_uneven_teams_of_equals_are_even() -> None:
     """READINGS A15: teams count by their means, so two strangers against five are at 1/2."""
     pool = PoolState.new(TeamGlicko2())

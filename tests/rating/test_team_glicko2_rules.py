@@ -19,7 +19,7 @@ from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from rating.histories import Trace, rate
 from rating.team_matches import PLAYERS, every_option, history_of_teams, match_of, system_of
 from rating.team_matches import team_matches as drawn
-from reference.team_glicko2 import Entry, Match, Options
+from reference.team_glicko2 import Match, Options
 
 # Rating points: sums are added up in another order.
 ROUNDING = 1e-9
@@ -350,14 +350,3 @@ def test_parameters_outside_their_range_are_refused(name: str, value: float) -> 
     """The message names the parameter, the rule and the value."""
     with pytest.raises(InvalidParameterError, match=f"{name} must be .*got {value}"):
         TeamGlicko2(**{name: value})
-
-
-def test_a_team_alone_is_no_match() -> None:
-    """A match of one team changes nothing."""
-    system = TeamGlicko2()
-    history = history_of_teams([Match([Entry(0, 0, 3.0), Entry(1, 0, 4.0)], 1.0)])
-    state = system.initial(PLAYERS)
-    before = state.copy()
-    trace = rate(system, state, history)
-    np.testing.assert_array_equal(state.table, before.table)
-    assert np.all(np.isnan(trace["rating"]))

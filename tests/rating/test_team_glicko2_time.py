@@ -142,21 +142,6 @@ def test_without_times_nothing_decays(matches: list[Match]) -> None:
     np.testing.assert_array_equal(late["deviation"], at_end["deviation"])
 
 
-@examples(30)
-@given(matches=team_matches(timed=True))
-def test_reading_never_writes(matches: list[Match]) -> None:
-    """READINGS A8: whoever looks, and for whatever time, later matches are rated alike."""
-    system = TeamGlicko2()
-    history = history_of_teams(matches)
-    watched, alone = system.initial(PLAYERS), system.initial(PLAYERS)
-    for m in range(history.matches):
-        system.run(watched, history, m, m + 1)
-        for day in (None, 0.0, 1e5):
-            system.at(watched, np.arange(PLAYERS), day)
-    system.run(alone, history, 0, history.matches)
-    np.testing.assert_array_equal(watched.table, alone.table)
-
-
 def test_two_matches_at_one_time_are_two_matches() -> None:
     """No time passes between them, and both count as activity."""
     system = TeamGlicko2()

@@ -27,7 +27,7 @@ schemathesis = pytest.importorskip("schemathesis")
 
 log = logging.getLogger(__name__)
 
-EXAMPLES = int(os.environ.get("EQUIPOISE_EXAMPLES", settings().max_examples // 16))
+EXAMPLES = int(os.environ.get("EQUIPOISE_EXAMPLES", settings().max_examples // 10))
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ _MOST_WAL = 200_000_000
 _ENOUGH = 60_000
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["log", pytest.param("ratings", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("what", ["log", "ratings"])
 def test_slow_readers_hold_up_nobody(sqlite_url: str, tmp_path: Path, what: str) -> None:
     """Posts go on, another key gets its export, the WAL is bounded."""
     found = slow_readers_trial(

@@ -25,7 +25,7 @@ def commits(server: Server, key: str) -> int:
     return int(float(line.split()[1]))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(haproxy() is None, reason="HAProxy is not installed")
 def test_each_pool_has_one_server_until_that_server_is_gone(
     postgres_url: str, tmp_path: Path

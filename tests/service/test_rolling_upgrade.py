@@ -13,7 +13,7 @@ from trials.rolling import RollingResult, rolling_trial
 
 pytest.importorskip("uvicorn")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 ROOT = Path(__file__).parents[2]
 THIS = Path(equipoise.__file__).parents[1]
@@ -30,7 +30,6 @@ def _judge(result: RollingResult) -> None:
     assert result.verdicts["new"][0] == 0, result.verdicts["new"][1]
 
 
-@pytest.mark.nightly
 def test_a_later_version_takes_over_under_posts(postgres_url: str, tmp_path: Path) -> None:
     """Both verify the database that both have written, and see the same head."""
     later = copy_later_version(EXPANDED, tmp_path / "later")
