@@ -86,7 +86,7 @@ demo: .venv/.base  ## rate the bundled sample
 serve: .venv/.base  ## the service with a demo pool, filled from the bundled sample
 	$(BIN)/equipoise serve --demo
 
-test: .venv/.test  ## the tests that find most faults in five to seven minutes
+test: .venv/.test  ## the tests that find most faults in about five minutes
 	$(COMPILED)
 	$(PYTEST) $(PARALLEL) -m "$(FAST)"
 

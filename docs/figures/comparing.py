@@ -16,14 +16,14 @@ SYSTEMS = ("elo-mmr", "trueskill")
 TITLE = "A season of 40 contests, rated by two systems"
 
 
-def main() -> int:
+def main(target: Path = HERE / "comparing.svg") -> int:
     """Draw the chart; return the exit status."""
     sample = str(HERE.parents[1] / "examples" / "contests.csv")
     with tempfile.TemporaryDirectory() as folder:
         tables = [f"{folder}/{system}.csv" for system in SYSTEMS]
         for system, table in zip(SYSTEMS, tables, strict=True):
             run(["rate", sample, "--system", system, "--output", table])
-        drawn = ["--title", TITLE, "--chart", str(HERE / "comparing.svg")]
+        drawn = ["--title", TITLE, "--chart", str(target)]
         return run(["compare", *tables, *drawn])
 
 

@@ -15,12 +15,12 @@ PLAYERS = ("jade-kite", "dune-crane", "birch-fox")
 TITLE = "Three players through a season of 40 contests"
 
 
-def main() -> int:
+def main(target: Path = HERE / "season.svg") -> int:
     """Draw the chart; return the exit status."""
     arguments = ["plot", str(HERE.parents[1] / "examples" / "contests.csv")]
     for player in PLAYERS:
         arguments += ["--player", player]
-    return run([*arguments, "--title", TITLE, "--output", str(HERE / "season.svg")])
+    return run([*arguments, "--title", TITLE, "--output", str(target)])
 
 
 if __name__ == "__main__":

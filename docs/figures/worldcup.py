@@ -12,11 +12,10 @@ from equipoise.cli import run
 HERE = Path(__file__).parent
 
 
-def main() -> int:
+def main(target: Path = HERE / "worldcup.svg") -> int:
     """Draw the chart; return the exit status."""
     games = str(HERE.parents[1] / "examples" / "worldcup2022.csv")
-    target = str(HERE / "worldcup.svg")
-    return run(["performance", games, "--title", "the World Cup of 2022", "--chart", target])
+    return run(["performance", games, "--title", "the World Cup of 2022", "--chart", str(target)])
 
 
 if __name__ == "__main__":

@@ -120,10 +120,6 @@ def test_everything_can_be_drawn(
     assert not recwarn.list
 
 
-def test_a_file_is_the_same_each_time() -> None:
-    assert svg(MANY) == svg(MANY)
-
-
 @pytest.mark.parametrize("found", [{"one": by_hand()}, MANY], ids=["one", "many"])
 def test_labels_are_in_the_figure_and_do_not_overlap(found: dict[str, Drift]) -> None:
     figure = drawn(found)

@@ -87,11 +87,6 @@ def test_every_kind_of_player_can_be_drawn(
     assert b"dc:date" not in first
 
 
-def test_a_file_is_the_same_each_time() -> None:
-    some = crowd(3)
-    assert svg(some) == svg(some)
-
-
 def test_bands_and_performances_can_be_left_out() -> None:
     one = series([1500, 1600], performance=[1700, 1400])
     full, bare = drawn([one]).axes[0], drawn([one], band=False, performances=False).axes[0]

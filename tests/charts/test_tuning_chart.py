@@ -94,11 +94,6 @@ def test_every_shape_of_search_is_drawn(found: Tuning) -> None:
     assert ET.fromstring(drawn(found)).tag.endswith("svg")
 
 
-def test_a_search_is_drawn_the_same_each_time() -> None:
-    found = by_hand({"k": WIDE, "scale": NARROW}, SCATTERED, broken=(0,))
-    assert drawn(found) == drawn(found)
-
-
 def test_a_figure_has_a_panel_for_each_of_several_parameters() -> None:
     names = ("one", "two", "three", "four")
     figure = tuning_figure(by_hand(dict.fromkeys(names, (1.0, 2.0))), title="title")

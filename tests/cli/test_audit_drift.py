@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -170,18 +168,6 @@ def test_a_table_has_all_moments_of_all_systems(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
-)
-def test_a_chart_is_the_same_each_time(tmp_path: Path, suffix: str, start: bytes) -> None:
-    first, again = (tmp_path / f"{name}.{suffix}" for name in ("first", "again"))
-    for target in (first, again):
-        assert audit(SAMPLE, "--system", "elo", "--output", str(target)) == 0
-    assert first.read_bytes().startswith(start)
-    assert first.read_bytes() == again.read_bytes()
-
-
-@pytest.mark.slow
 def test_band_and_title_of_the_chart_are_choices(tmp_path: Path) -> None:
     def elements(*arguments: str) -> int:
         target = tmp_path / "chart.svg"
@@ -190,19 +176,6 @@ def test_band_and_title_of_the_chart_are_choices(tmp_path: Path) -> None:
 
     assert elements("--no-band") < elements()
     assert elements("--title", "x") < elements("--title", "many more letters than that")
-
-
-@pytest.mark.slow
-def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
-    """docs/figures/drift.svg is not edited by hand."""
-    script = runpy.run_path(str(ROOT / "docs" / "figures" / "drift.py"))
-    target = tmp_path / "drift.svg"
-    script["draw"](target)
-    shapes = [
-        [element.tag for element in ET.parse(path).getroot().iter()]
-        for path in (target, ROOT / "docs" / "figures" / "drift.svg")
-    ]
-    assert shapes[0] == shapes[1]
 
 
 @pytest.mark.slow
@@ -226,31 +199,6 @@ def test_without_times_matches_are_counted(
     assert "--active-days needs a history with times" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_text_needs_no_matplotlib(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert audit(SAMPLE, "--system", "elo") == 0
-    capsys.readouterr()
-    assert audit("no-such-file.csv", "--output", str(tmp_path / "chart.svg")) == 1
-    assert "pip install '.[charts]'" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_options_of_histories_are_heeded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("contest,who,rank,cup\n1,a,0,yes\n1,b,1,yes\n2,a,1,no\n2,b,0,no\n3,a,x,no\n")
-    named = ["--column", "match=contest", "--column", "player=who", "--where", "cup=yes"]
-    assert audit(str(path), *named, "--skip-bad", "--system", "elo", "--set", "k=20", "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["history"]["matches"] == 1
-    assert answer["systems"][0]["parameters"]["k"] == 20
-    assert answer["systems"][0]["points"][-1]["spread"] == 10
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -259,14 +207,8 @@ def test_options_of_histories_are_heeded(
         (["--active-days", "nan"], 2, "--active-days must be positive"),
         (["--active-matches", "0"], 2, "--active-matches must be at least 1"),
         (["--active-matches", "3", "--active-days", "3"], 2, "cannot be combined"),
-        (["--title", "Season"], 2, "--title is about the chart, and needs --output"),
         (["--no-band"], 2, "--no-band is about the chart, and needs --output"),
         (["--output", "drift.doc"], 2, "must end in"),
-        (["--output", "nowhere/drift.svg"], 2, "directory of an output"),
-        (["--output", "nowhere/drift.csv"], 2, "directory of an output"),
-        (["--system", "glicko2"], 1, "glicko2 cannot rate"),
-        (["--system", "elo", "--system", "elo"], 2, "two systems have the label 'elo'"),
-        (["--system", "elo", "--set", "rho=1"], 2, "elo has no parameter 'rho'"),
     ],
 )
 def test_wrong_usage_is_a_sentence_and_nothing_is_written(
@@ -285,21 +227,6 @@ def test_wrong_usage_is_a_sentence_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
     assert audit(SAMPLE, *arguments, "--json") == status
     assert message in json.loads(capsys.readouterr().err)["error"]["message"]
-
-
-def test_more_systems_than_colours_are_refused_for_a_chart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    named = [word for number in range(7) for word in ("--system", f"s{number}=elo")]
-    assert audit(SAMPLE, *named, "--output", str(tmp_path / "chart.svg")) == 2
-    assert "at most 6 in a chart" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_audit_alone_says_what_it_can_ask(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["audit", "--help"]) == 0
-    assert "drift" in capsys.readouterr().out
-    assert run(["audit", "nothing"]) == 2
 
 
 @pytest.mark.slow

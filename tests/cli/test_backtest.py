@@ -286,18 +286,6 @@ def test_without_times_a_share_still_starts_the_scoring(
     assert "no time column" in capsys.readouterr().err
 
 
-def test_bad_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "h.csv"
-    rows = "".join(f"{m},a,0\n{m},b,1\n" for m in range(10))
-    path.write_text("match,player,rank\n" + rows + "10,a,zero\n10,b,1\n")
-    assert backtest(str(path)) == 1
-    assert "line 22, rank" in capsys.readouterr().err
-    assert backtest(str(path), "--skip-bad") == 0
-    err = capsys.readouterr().err
-    assert "1 bad match was dropped" in err
-    assert "line 22, rank" in err
-
-
 def test_scores_by_experience_are_printed_and_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     """For newcomers, few matches, five or more, and all, whatever the main table is about."""
     for arguments in ((), ("--details",)):

@@ -129,20 +129,6 @@ def test_a_party_of_the_top_two_is_said_to_waive_the_rule(
     assert found == {"top-two": "waived", "party:p": "held", "lock:c": "held"}
 
 
-def test_names_with_separators_are_told_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (
-        'player,rating,deviation,avoid\nc,1900,80,"[""a;b""]"\na;b,1800,80,\nd,1700,80,\ne,1,80,\n'
-    )
-    path = write(tmp_path / "l.csv", text)
-    assert balance(path) == 0
-    assert "c and a;b in different teams" in capsys.readouterr().out
-    assert balance(path, "--json") == 0
-    (found,) = (one for one in answer(capsys)["constraints"] if one["kind"] == "avoid")
-    assert (found["name"], found["players"], found["label"]) == ("avoid:c;a;b", ["c", "a;b"], None)
-
-
 def test_a_lobby_without_deviations_is_split_and_it_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

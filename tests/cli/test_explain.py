@@ -218,16 +218,6 @@ def test_a_duel_without_times(
     assert (found["player"], found["match"], found["time"]) == (1, 7, None)
 
 
-def test_what_was_left_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("match,player,rank\n1,a,0\n1,b,1\n2,a,zero\n2,b,0\n2,c,1\n")
-    assert explain(str(path), "--player", "b") == 1
-    assert explain(str(path), "--player", "b", "--skip-bad") == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("b lost against a")
-    assert "1 bad match was dropped" in err
-
-
 def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With its system; a match that it has rated cannot be explained from it."""
     state, half = str(tmp_path / "state.npz"), "2020-05-01"
@@ -253,7 +243,6 @@ def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFix
         (["--player", "jade-kit"], 1, "no player jade-kit among the 120 of the history; did you"),
         (["--player", "jade-kite", "--match", "99"], 1, "no match 99 among the 40"),
         (["--player", "jade-kite", "--match", "1"], 1, "jade-kite did not take part in match 1"),
-        (["--player", "jade-kite", "--system", "glicko2"], 1, "glicko2 cannot rate"),
         (["--player", "jade-kite", "--set", "rh=1"], 2, "did you mean rho?"),
         (["--player", "jade-kite", "--state", "no.npz"], 1, "no saved state at no.npz"),
         ([], 2, "--player"),

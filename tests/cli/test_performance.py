@@ -305,14 +305,3 @@ def test_bad_games_are_skipped_on_request(
     assert [one["line"] for one in answer["problems"]] == [10]
     assert run(["performance", str(path), "--skip-bad=rows"]) == 2
     assert "--skip-bad takes no value for games" in capsys.readouterr().err
-
-
-def test_the_earlier_name_of_the_default_equilibrium_is_still_accepted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """`document` is an earlier name of `equal`, which is the default."""
-    arguments = [INTERZONAL, "--anchor", "2557"]
-    found = answer(capsys, *arguments)
-    for name in ("equal", "document"):
-        assert answer(capsys, *arguments, "--select", name) == found
-    assert run(["performance", INTERZONAL, "--select", "median"]) == 2

@@ -68,22 +68,6 @@ def test_files_are_valid_and_the_same_each_time(tmp_path: Path, suffix: str, sta
         assert ET.parse(first).getroot().tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def test_the_figure_of_the_season_is_what_its_script_draws(tmp_path: Path) -> None:
-    """docs/figures/season.svg is not edited by hand; it names this command."""
-    arguments = [
-        word for name in ("jade-kite", "dune-crane", "birch-fox") for word in ("--player", name)
-    ]
-    title = "Three players through a season of 40 contests"
-    target = tmp_path / "season.svg"
-    assert plot(SAMPLE, *arguments, "--title", title, "--output", str(target)) == 0
-    shapes = [
-        [element.tag for element in ET.parse(path).getroot().iter()]
-        for path in (target, ROOT / "docs" / "figures" / "season.svg")
-    ]
-    # Its numbers have six digits, and the last may differ from machine to machine.
-    assert shapes[0] == shapes[1]
-
-
 def test_without_a_file_the_chart_is_text(capsys: pytest.CaptureFixture[str]) -> None:
     """As wide as COLUMNS says, plain in a pipe."""
     assert plot(SAMPLE, "--player", "jade-kite") == 0
@@ -103,20 +87,6 @@ def test_output_that_knows_ascii_alone_gets_ascii() -> None:
         command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii", "PATH": ""}
     )
     assert b"jade-kite" in done.stdout.splitlines()[0]
-
-
-def test_text_needs_no_matplotlib(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A file does, and says how to get it before it reads anything."""
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert plot(SAMPLE, "--player", "jade-kite") == 0
-    assert plot(SAMPLE, "--distribution") == 0
-    capsys.readouterr()
-    target = tmp_path / "chart.svg"
-    assert plot("no-such-file.csv", "--player", "jade-kite", "--output", str(target)) == 1
-    assert "pip install '.[charts]'" in capsys.readouterr().err
-    assert not target.exists()
 
 
 def test_an_unknown_player_is_told_with_those_alike(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +111,6 @@ def test_a_player_whom_nothing_rated_is_told(
     [
         ([], 2, "name players with --player, or use --distribution"),
         (["--player", "jade-kite", "--output", "chart.gif"], 2, "ends in .svg, .png, .pdf"),
-        (["--player", "jade-kite", "--output", "nowhere/chart.svg"], 2, "directory of an output"),
         (["--player", "jade-kite", "--size", "7"], 2, "WIDTHxHEIGHT in inches from 3 to 40"),
         (["--player", "jade-kite", "--size", "1x2"], 2, "WIDTHxHEIGHT"),
         (["--player", "jade-kite", "--size", "nanx5"], 2, "WIDTHxHEIGHT"),
@@ -151,7 +120,6 @@ def test_a_player_whom_nothing_rated_is_told(
         (["--distribution", "--min-matches", "0"], 2, "--min-matches"),
         (["--distribution", "--min-matches", "900"], 1, "no player has 900 rated matches"),
         (["--player", "jade-kite", "--system", "glicko2"], 1, "glicko2 cannot rate matches of"),
-        (["--player", "jade-kite", "--set", "rho"], 2, "--set takes NAME=VALUE"),
     ],
 )
 def test_wrong_usage_is_refused_and_nothing_is_drawn(
@@ -224,32 +192,6 @@ def test_the_distribution_is_drawn_in_text_and_in_a_file(
     target = tmp_path / "pool.svg"
     assert plot(SAMPLE, "--distribution", "--output", str(target)) == 0
     assert ET.parse(target).getroot().tag.endswith("svg")
-
-
-def test_options_of_histories_and_systems_are_heeded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("contest,who,rank,cup\n1,a,0,yes\n1,b,1,yes\n2,a,1,no\n2,b,0,no\n")
-    named = ["--column", "match=contest", "--column", "player=who", "--where", "cup=yes"]
-    assert (
-        plot(str(path), *named, "--player", "a", "--system", "elo", "--set", "k=20", "--json") == 0
-    )
-    (one,) = json.loads(capsys.readouterr().out)["series"]
-    assert [point["rating"] for point in one["points"]] == [1510]
-
-
-def test_what_was_left_out_of_the_history_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("match,player,rank\n1,a,0\n1,b,1\n2,a,zero\n2,b,0\n")
-    assert plot(str(path), "--skip-bad", "--player", "a", "--system", "elo") == 0
-    err = capsys.readouterr().err
-    assert "1 bad match was dropped" in err
-    assert "line 4" in err
-    assert plot(str(path), "--skip-bad", "--player", "a", "--system", "elo", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["history"]["dropped_matches"] == ["2"]
 
 
 def test_the_distribution_of_conservative_ratings(capsys: pytest.CaptureFixture[str]) -> None:

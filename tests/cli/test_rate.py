@@ -398,32 +398,6 @@ def test_a_changed_match_is_refused_until_a_restart(
     assert target.read_bytes() == straight.read_bytes()
 
 
-def test_a_missing_match_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also one that --skip-bad leaves out; a restart needs it too."""
-    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
-    assert rate(history, "--until", "2024-01-04", "--save", state, "--json") == 0
-    bad = write(tmp_path / "bad.csv", LEAGUE.replace("2,2024-01-02,cyd,1", "2,2024-01-02,cyd,x"))
-    capsys.readouterr()
-    assert rate(bad, "--skip-bad", "--state", state) == 1
-    assert "match 2 is missing from the history" in capsys.readouterr().err
-    assert rate(bad, "--skip-bad", "--state", state, "--restart") == 1
-    assert "a restart needs all matches of the saved state, and match 2" in capsys.readouterr().err
-    assert rate(bad, "--skip-bad", "--state", state, "--from", "2024-01-03", "--json") == 0
-    summary = json.loads(capsys.readouterr().out)["summary"]
-    assert (summary["known_matches"], summary["matches"]) == (1, 1)
-
-
-def test_a_history_that_ends_before_the_state_is_noted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
-    assert rate(history, "--save", state, "--json") == 0
-    capsys.readouterr()
-    assert rate(history, "--until", "2024-01-03", "--state", state) == 0
-    told = capsys.readouterr().err
-    assert "the ratings include 2 matches of the saved state after the end of this history" in told
-
-
 def test_a_state_of_version_1_goes_on_and_says_so_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

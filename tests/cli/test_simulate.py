@@ -71,26 +71,6 @@ def test_true_skills_come_beside(tmp_path: Path) -> None:
     assert players["skill"].to_numpy()[last["player"]].tolist() == last["skill"].to_list()
 
 
-@pytest.mark.parametrize(("rows", "suffix"), [(1, "csv"), (40, "csv"), (40, "parquet")])
-def test_the_size_of_pieces_changes_nothing(tmp_path: Path, rows: int, suffix: str) -> None:
-    whole, pieces = tmp_path / f"whole.{suffix}", tmp_path / f"pieces.{suffix}"
-    assert simulate(*SMALL, "--output", str(whole)) == 0
-    parameters = {"players": 30, "contests": 6, "attendance": 0.6}
-    request = SimulateRequest(kind="contests", population=parameters, seed=5, output=str(pieces))
-    assert workflow.simulate(request, rows=rows, rows_written=rows).matches == 6
-    one, other = read_history(whole), read_history(pieces)
-    assert one.to_polars().equals(other.to_polars())
-
-
-def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
-    files = []
-    for name, seed in (("a", "5"), ("b", "5"), ("c", "6")):
-        target = tmp_path / f"{name}.csv"
-        assert simulate(*SMALL[:-1], seed, "--output", str(target)) == 0
-        files.append(target.read_bytes())
-    assert files[0] == files[1] != files[2]
-
-
 def test_ties_and_times_are_as_asked(tmp_path: Path) -> None:
     target = tmp_path / "s.csv"
     times = ['first_time = "2024-05-01T12:00:00"', "interval = 3600"]
@@ -270,18 +250,6 @@ def test_teams_have_the_columns_that_mean_something(tmp_path: Path) -> None:
     assert pl.read_csv(target).columns == [*head, "share", *STATISTICS, "role", "skill"]
 
 
-def test_true_skills_of_teams_are_those_of_the_last_matches(tmp_path: Path) -> None:
-    target, skills = tmp_path / "teams.csv", tmp_path / "skills.csv"
-    arguments = [*TEAMS, "--with-skill", "--output", str(target), "--skills", str(skills)]
-    assert simulate(*arguments) == 0
-    table, players = pl.read_csv(target), pl.read_csv(skills)
-    last = table.group_by("player").last().sort("player")
-    known = players.filter(pl.col("matches") > 0)
-    assert known["skill"].to_list() == last["skill"].to_list()
-    first = table.group_by("player", maintain_order=True).first().sort("player")
-    assert known["first_skill"].to_list() == first["skill"].to_list()
-
-
 def test_teams_can_be_rated_by_their_statistics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -292,18 +260,6 @@ def test_teams_can_be_rated_by_their_statistics(
     out, err = capsys.readouterr()
     assert out.startswith("player")
     assert "30 matches" in err
-
-
-def test_the_answer_of_teams_says_all_that_is_needed_to_repeat_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    target = str(tmp_path / "teams.csv")
-    assert simulate(*TEAMS, "--sizes", "2v2", "--output", target, "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
-    parameters = answer["parameters"]
-    parameters["sizes"] = tuple(map(tuple, parameters["sizes"]))
-    assert TeamModel(**parameters) == dataclasses.replace(TEAM_MODEL, sizes=((2, 2),))
-    assert (answer["kind"], answer["matches"], answer["participations"]) == ("teams", 30, 120)
 
 
 @pytest.mark.parametrize(

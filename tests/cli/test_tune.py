@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import signal
 import sqlite3
 import subprocess
@@ -133,19 +132,6 @@ def test_the_files_are_for_the_other_commands(
     before = chart.read_bytes()
     assert tune(SAMPLE, "--system", "elo-mmr", *HALF, *GRID, "--chart", str(chart)) == 0
     assert chart.read_bytes() == before
-
-
-@pytest.mark.slow
-def test_the_figure_of_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
-    """docs/figures/tuning.svg is not edited by hand."""
-    script = runpy.run_path(str(ROOT / "docs" / "figures" / "tuning.py"))
-    target = tmp_path / "tuning.svg"
-    assert script["main"](target) == 0
-    shapes = [
-        [element.tag for element in ET.parse(path).getroot().iter()]
-        for path in (target, ROOT / "docs" / "figures" / "tuning.svg")
-    ]
-    assert shapes[0] == shapes[1]
 
 
 @pytest.mark.slow

@@ -142,14 +142,6 @@ def test_other_bodies_are_refused_too(raw: Any, pool: str, path: str) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("path", ["/v1/rebalance", "/v1/performance?format=csv", "/v1/keys"])
-def test_calculations_refuse_them_or_make_sense_of_them(raw: Any, path: str) -> None:
-    for name, body in BODIES.items():
-        response = raw.post(path, content=body)
-        assert response.status_code < 500, (name, response.text[:500])
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     "format", ["pgn", "trf", "games", "pairs", "crosstable", "history", "csv", "jsonl", "json"]
 )
