@@ -96,7 +96,7 @@ def test_ratings_equal_those_of_the_authors_program(golden: pl.DataFrame, replay
         np.testing.assert_allclose(both[name], both[theirs], rtol=0, atol=TOLERANCE, err_msg=name)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.no_kernel
 def test_the_authors_program_solves_the_equations_of_the_paper(
     model: Golden, golden: pl.DataFrame, first_contests: History
@@ -122,7 +122,7 @@ def test_the_authors_program_solves_the_equations_of_the_paper(
         )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_first_real_contests_equal_the_slow_reference(
     model: Golden, first_contests: History
 ) -> None:

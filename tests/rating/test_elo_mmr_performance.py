@@ -130,7 +130,7 @@ def test_the_hazard_behind_it_is_that_of_mpmath() -> None:
         (60, 300.0, 1),
         (1000, 300.0, 2),
         (1000, 40.0, 3),
-        pytest.param(5000, 350.0, 4, marks=[needs_jit, pytest.mark.slow]),
+        pytest.param(5000, 350.0, 4, marks=[needs_jit, pytest.mark.nightly]),
         pytest.param(5000, 1500.0, 5, marks=[needs_jit, pytest.mark.slow]),
     ],
 )
@@ -164,7 +164,7 @@ def test_narrow_performances_and_any_order_are_solved_exactly(model: Model, narr
 @needs_jit
 @every_model
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [20_000, 100_000])
+@pytest.mark.parametrize("n", [20_000, pytest.param(100_000, marks=pytest.mark.nightly)])
 def test_a_field_of_a_hundred_thousand_is_solved_as_exactly(model: Model, n: int) -> None:
     """Two hundred places from the first to the last, to the same 1e-9."""
     system = model()

@@ -25,7 +25,7 @@ TIMES = {"contests": "seconds", "league": "datetime"}
 LEARNED = {"entry": "learned", "hold_level": 0.05}
 CASES: list[Any] = [
     ("contests", "elo-mmr", LEARNED),
-    ("league", "glicko2", {}),
+    pytest.param("league", "glicko2", {}, marks=pytest.mark.nightly),
     pytest.param("contests", "elo-mmr", {}, marks=pytest.mark.nightly),
     pytest.param("league", "elo-mmr", {}, marks=pytest.mark.nightly),
 ]
