@@ -65,7 +65,7 @@ def tried(number: int, fault: Fault, limit: float) -> list[str]:
         # Kernels that the fault changes are compiled where nobody else looks for them.
         shutil.copytree(KERNELS, Path(folder) / KERNELS.name)
         paths = {"PYTHONPATH": str(source), "XDG_CACHE_HOME": folder}
-        arguments = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile", "half"]
+        arguments = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile", "quarter"]
         begun = time.monotonic()
         try:
             done = subprocess.run(
