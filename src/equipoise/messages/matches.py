@@ -67,6 +67,9 @@ class MatchRequest(
     time : seconds since 1970, or ISO 8601 (without a zone: UTC); absent: the time it was received
     weight, performance_ceiling, beta, gamma : as the columns of a history; a weight is at most 1e9
     rated : false keeps the match in the log without rating it
+    title : name for readers, at most 200 characters
+    link : address of the match elsewhere, https, at most 500 characters
+    attributes : at most 20, kept with the match. Like title and link, they change no rating
     """
 
     match: Id
@@ -77,6 +80,9 @@ class MatchRequest(
     rated: bool = True
     beta: float | None = None
     gamma: float | None = None
+    title: str | None = None
+    link: str | None = None
+    attributes: dict[str, str | int | float | bool | None] = {}
 
 
 def places_of(request: MatchRequest) -> list[int]:
@@ -149,6 +155,7 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         and the last team of it may lack players. The fields below are then given, otherwise absent
     players_in_match, teams_in_match : numbers of all of them
     previous, next : cursors of the adjacent parts, absent if there is none
+    title, link, attributes : as posted; absent where nothing was
     """
 
     match: str
@@ -166,6 +173,9 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     previous: str | None = None
     next: str | None = None
     upset: bool = False
+    title: str | None = None
+    link: str | None = None
+    attributes: dict[str, str | int | float | bool | None] = {}
 
 
 class SideMessage(msgspec.Struct, frozen=True, gc=False):
@@ -188,6 +198,7 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
 
     sides : both teams as posted; of more than two teams the first three by place
     upset : whether the winner of two teams had a chance below 25 %
+    title : as posted, null if there is none
     """
 
     match: str
@@ -200,6 +211,7 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
     played: Moment | None = None
     sides: list[SideMessage] = []
     upset: bool = False
+    title: str | None = None
 
 
 class MatchPage(msgspec.Struct, frozen=True):
@@ -310,8 +322,9 @@ class OthersMessage(msgspec.Struct, frozen=True):
 class AmendmentMessage(msgspec.Struct, frozen=True):
     """A log record that amends what was posted.
 
-    kind : "void", "restore", "correct", "disqualify", "reinstate", "settings" for changed settings
-        of the pool, "erase" for the erased name of a player, "initial" for the known ratings with
+    kind : "void", "restore", "correct", "describe" for a correction of title, link and attributes
+        alone, "disqualify", "reinstate", "settings" for changed settings of the pool, "erase" for
+        the erased name of a player, "initial" for the known ratings with
         which players begin, or "preview" for nothing recorded
     match, player : both for a disqualification from a single match
     since : of a disqualification from a time on, as the pool writes times
@@ -425,6 +438,7 @@ class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
     chance : of the player's team, as in TeamMessage; null where it is absent there
     at_home : whether the player was at home; null if nothing was posted
     opponents : at most 10, by their places; none in matches of more than 100 teams
+    title : of the match, null if there is none
     """
 
     match: str
@@ -447,6 +461,7 @@ class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
     chance: float | None = None
     at_home: bool | None = None
     opponents: list[OpponentLine] = []
+    title: str | None = None
 
 
 class PlayerHistory(msgspec.Struct, frozen=True):

@@ -218,6 +218,7 @@ LogKind: TypeAlias = Literal[
     "void",
     "restore",
     "correct",
+    "describe",
     "disqualify",
     "reinstate",
     "settings",
@@ -227,9 +228,10 @@ LogKind: TypeAlias = Literal[
 
 #: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
 #: disqualifications from one match, version 3 the hash chain and erasures, version 4 known ratings,
-#: version 5 effects of disqualifications. A log is written as the earliest version that has its
-#: records, so that earlier programs can read it.
-LOG_VERSION = 5
+#: version 5 effects of disqualifications, version 6 descriptions. A log is written as the earliest
+#: version that has its records, so that earlier programs can read it.
+LOG_VERSION = 6
+WITHOUT_DESCRIPTIONS = 5
 WITHOUT_EFFECTS = 4
 WITHOUT_KNOWN_RATINGS = 3
 OLDEST_LOG_VERSION = 1
@@ -381,6 +383,7 @@ class ErasedPool(msgspec.Struct, frozen=True):
 
     seq : number of its log record; null in a preview
     matches, amendments : log records with the name: matches and corrections, and other amendments
+    texts : titles, links and attributes of matches with the name
     ratings, changes : rows of the tables, including those of replays that are not deleted yet
     checkpoints, differences : of replays
     seed : whether the initial ratings of the season contain the name
@@ -395,6 +398,7 @@ class ErasedPool(msgspec.Struct, frozen=True):
     checkpoints: int
     differences: int
     seed: bool
+    texts: int = 0
 
 
 class ErasureMessage(msgspec.Struct, frozen=True):

@@ -50,6 +50,7 @@ from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock
 from equipoise.pools.posting.rating import players_of
 from equipoise.pools.records import (
     Amendments,
+    DescribeContent,
     DisqualifyContent,
     Draft,
     amendments_of,
@@ -74,7 +75,7 @@ from equipoise.store.pools import PoolRecord, get_pool
 _MATCHES_READ = 50
 
 #: The body of a request to amend.
-Request: TypeAlias = ReasonRequest | MatchRequest | ReinstateRequest
+Request: TypeAlias = ReasonRequest | MatchRequest | DescribeContent | ReinstateRequest
 
 
 class _Wanted(NamedTuple):
@@ -156,6 +157,7 @@ def amend(
 #: The kinds of amendments as functions of the other arguments of `amend`.
 void_match, restore_match = partial(amend, "void"), partial(amend, "restore")
 correct_match = partial(amend, "correct")
+describe_match = partial(amend, "describe")
 disqualify, reinstate = partial(amend, "disqualify"), partial(amend, "reinstate")
 
 
@@ -181,7 +183,11 @@ def _void_or_restore(wanted: _Wanted) -> _Make:
 
 
 def _correct(wanted: _Wanted) -> _Make:
-    """Replace the content of a match; without a time it keeps its own."""
+    """Replace the content of a match; without a time it keeps its own.
+
+    If nothing but title, link and attributes changes, the record has these alone and needs no
+    replay.
+    """
     match, request = wanted.subject, wanted.request
     rules = _rules(wanted.store, wanted.pool)
     assert isinstance(request, MatchRequest)
@@ -199,17 +205,47 @@ def _correct(wanted: _Wanted) -> _Make:
 
     def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
         logged = log.get_match(connection, pool, match)
-        counted = posted.request.rated or before.request(logged).rated
+        old = before.request(logged)
+        time = before.time(logged) if posted.time is None else posted.time
+        counted = posted.request.rated or old.rated
+        played = before.time_played(match, logged.posted_time)
+        same_time = time == before.time(logged) and posted.time in (None, played)
+        texts = DescribeContent.of(posted.request)
+        if (
+            same_time
+            and texts != DescribeContent.of(old)
+            and DescribeContent().applied(posted.request) == DescribeContent().applied(old)
+            and not wanted.imported
+        ):
+            return _description(wanted, texts, logged.match, before.time(logged))
         return _draft(
             wanted,
             posted.content,
             match=match,
             posted_time=posted.time,
-            time=before.time(logged) if posted.time is None else posted.time,
+            time=time,
             needs_replay=counted and match not in before.void,
         )
 
     return make
+
+
+def _describe(wanted: _Wanted) -> _Make:
+    """Record the title, link and attributes of a match from an imported log."""
+    texts = wanted.request
+    assert isinstance(texts, DescribeContent)
+
+    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
+        logged = log.get_match(connection, pool, wanted.subject)
+        return _description(wanted, texts, logged.match, before.time(logged))
+
+    return make
+
+
+def _description(wanted: _Wanted, texts: DescribeContent, match: str | None, time: int) -> Draft:
+    """Return the draft of a correction that changes no rating: it keeps the texts alone."""
+    content = msgspec.json.encode(texts, order="deterministic").decode()
+    return _draft(wanted, content, kind="describe", match=match, time=time)
 
 
 def _disqualify_or_reinstate(wanted: _Wanted) -> _Make:
@@ -295,6 +331,7 @@ _MAKERS: dict[Kind, Callable[[_Wanted], _Make]] = {
     "void": _void_or_restore,
     "restore": _void_or_restore,
     "correct": _correct,
+    "describe": _describe,
     "disqualify": _disqualify_or_reinstate,
     "reinstate": _disqualify_or_reinstate,
 }
@@ -342,20 +379,25 @@ def _draft(
     wanted: _Wanted,
     content: str,
     *,
+    kind: Kind | None = None,
     match: str | None = None,
     player: str | None = None,
     **more: Any,
 ) -> Draft:
-    """Return the draft of an amendment of a match or a player, with its row of the audit log."""
-    reason = "" if isinstance(wanted.request, MatchRequest) else wanted.request.reason
-    detail = {"kind": wanted.kind, "reason": reason}
+    """Return the draft of an amendment of a match or a player, with its row of the audit log.
+
+    kind : of the record, if it is not the one that is wanted
+    """
+    kind, request = kind or wanted.kind, wanted.request
+    reason = "" if isinstance(request, MatchRequest | DescribeContent) else request.reason
+    detail = {"kind": kind, "reason": reason}
     if match is not None and player is not None:
         detail["match"] = match
-    effect = _effect(wanted.kind, content)
+    effect = _effect(kind, content)
     if effect is not None:
         detail["effect"] = effect
     return Draft(
-        kind=wanted.kind,
+        kind=kind,
         content=content,
         match=match,
         player=player,
@@ -368,7 +410,7 @@ def _draft(
 
 def _reason(request: Request) -> str:
     """Return the reason of a request as content of a log record. Raises : InvalidDataError."""
-    assert not isinstance(request, MatchRequest)
+    assert not isinstance(request, MatchRequest | DescribeContent)
     check_reason(request.reason)
     return msgspec.json.encode({"reason": request.reason}).decode()
 
@@ -464,8 +506,8 @@ def _effect(kind: Kind, content: str) -> Effect | None:
 
 
 def reason_of(record: LogRecord) -> str:
-    """Return the reason of an amendment; corrections have none."""
-    if record.kind == "correct":
+    """Return the reason of an amendment; corrections and descriptions have none."""
+    if record.kind in ("correct", "describe"):
         return ""
     if record.kind == "initial":
         return known_ratings.reason_of(record.content)

@@ -15,6 +15,7 @@ import secrets
 import zlib
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import msgspec
 from sqlalchemy import Connection
@@ -51,7 +52,10 @@ class Rewriter:
 
     def __init__(self, name: str, pseudonym: str) -> None:
         self.name, self.pseudonym = name, pseudonym
-        self._word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        #: What texts may have: the name, and the name as links write it.
+        self.words = list(dict.fromkeys([name, quote(name), quote_plus(name)]))
+        pattern = "|".join(map(re.escape, self.words))
+        self._word = re.compile(rf"(?<!\w)(?:{pattern})(?!\w)")
         #: Texts with the name that stay as they are.
         self.kept = 0
         #: New leaves of the rewritten records of each pool, and of rows of the audit log.
@@ -266,17 +270,19 @@ def _erase_in(
     """Rewrite the tables of one pool; return what was found."""
     name = rewriter.name
     rows = log.count_of_player(connection, pool.id, name)
-    matches = amendments = 0
+    matches = amendments = texts = 0
     leaves = rewriter.records.setdefault(pool.id, {})
-    for piece in log.records_with(connection, pool.id, name):
+    for piece in log.records_with(connection, pool.id, name, rewriter.words):
         pairs = []
         for one in piece:
             new = rewriter.record(one.record)
             if new == one.record:
                 continue
             pairs.append((one, new))
-            matches += new.kind in ("match", "correct")
-            amendments += new.kind not in ("match", "correct")
+            is_match = new.kind in ("match", "correct", "describe")
+            matches += is_match
+            amendments += not is_match
+            texts += _changed_texts(one.record, new) if is_match else 0
         if write:
             leaves |= log.rewrite_records(connection, pool.id, pairs)
     found = ErasedPool(
@@ -291,7 +297,17 @@ def _erase_in(
         ),
         differences=log.rewrite_differences(connection, pool.id, name, rewriter.json, write),
         seed=log.rewrite_seed(connection, pool.id, rewriter.state, write),
+        texts=texts,
     )
     if write:
         log.rename_player(connection, pool.id, name, rewriter.pseudonym)
     return found
+
+
+def _changed_texts(before: LogRecord, after: LogRecord) -> int:
+    """Return how many of title, link and attributes of a match were rewritten."""
+    old, new = (msgspec.json.decode(one.content) for one in (before, after))
+    attributes, now = old.get("attributes", {}), new.get("attributes", {})
+    changed = [old.get(name) != new.get(name) for name in ("title", "link")]
+    changed += [value != now[name] for name, value in attributes.items()]
+    return changed.count(True)

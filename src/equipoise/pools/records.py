@@ -236,6 +236,46 @@ class DisqualifyContent(
 _disqualify = msgspec.json.Decoder(DisqualifyContent)
 
 
+class _Title(msgspec.Struct):
+    """The title in the content of a match, a correction or a description."""
+
+    title: str | None = None
+
+
+_titles = msgspec.json.Decoder(_Title)
+
+
+def title_of(record: LogRecord) -> str | None:
+    """Return the title of a match, a correction or a description, without reading its players."""
+    return _titles.decode(record.content).title
+
+
+class DescribeContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The content of a correction of title, link and attributes alone; fields as MatchRequest."""
+
+    title: str | None = None
+    link: str | None = None
+    attributes: dict[str, str | int | float | bool | None] = {}
+
+    @classmethod
+    def of(cls, request: MatchRequest) -> DescribeContent:
+        """Return the title, link and attributes of a match."""
+        return cls(request.title, request.link, request.attributes)
+
+    def applied(self, request: MatchRequest) -> MatchRequest:
+        """Return a match with this title, this link and these attributes."""
+        texts = {name: getattr(self, name) for name in self.__struct_fields__}
+        return msgspec.structs.replace(request, **texts)
+
+
+_describe = msgspec.json.Decoder(DescribeContent)
+
+
+def describe_content(content: str | bytes | msgspec.Raw) -> DescribeContent:
+    """Return the content of the record of a description. Raises : msgspec.MsgspecError."""
+    return _describe.decode(content)
+
+
 def disqualify_content(content: str | bytes | msgspec.Raw) -> DisqualifyContent:
     """Return the content of the record of a disqualification. Raises : msgspec.MsgspecError."""
     return _disqualify.decode(content)
@@ -381,13 +421,16 @@ class Amendments:
     through : the last record that is taken into account
     void : ids of matches that do not count
     corrections : match -> the last correction
-    touched : match -> the number of its last amendment of any kind
+    descriptions : match -> the last correction of title, link and attributes alone, if no other
+        correction came later
+    touched : match -> the number of its last amendment that changes ratings
     played : match -> the time in the last correction that gives one
     """
 
     through: int
     void: set[str] = field(default_factory=set)
     corrections: dict[str, LogRecord] = field(default_factory=dict)
+    descriptions: dict[str, LogRecord] = field(default_factory=dict)
     touched: dict[str, int] = field(default_factory=dict)
     played: dict[str, int] = field(default_factory=dict)
     eligibility: Eligibility = field(default_factory=Eligibility)
@@ -409,19 +452,30 @@ class Amendments:
         """Take another amendment of a match into account; one of a player changes nothing here."""
         if record.match is None:
             return
-        self.touched[record.match] = record.seq
+        if record.needs_replay:
+            self.touched[record.match] = record.seq
         if record.kind == "void":
             self.void.add(record.match)
         elif record.kind == "restore":
             self.void.discard(record.match)
+        elif record.kind == "describe":
+            self.descriptions[record.match] = record
         elif record.kind == "correct":
+            self.descriptions.pop(record.match, None)
             self.corrections[record.match] = record
             if record.posted_time is not None:
                 self.played[record.match] = record.posted_time
 
     def request(self, record: LogRecord) -> MatchRequest:
         """Return the content of a match, as corrected."""
-        return logged_match(self.corrections.get(str(record.match), record).content)
+        match = str(record.match)
+        request = logged_match(self.corrections.get(match, record).content)
+        found = self.descriptions.get(match)
+        return request if found is None else describe_content(found.content).applied(request)
+
+    def latest(self, match: str) -> LogRecord | None:
+        """Return the correction or description that has the title of a match; None for none."""
+        return self.descriptions.get(match, self.corrections.get(match))
 
     def time(self, record: LogRecord) -> int:
         """Return the time at which a match counts, as corrected."""
@@ -433,8 +487,6 @@ class Amendments:
 
     def match(self, record: LogRecord) -> LoggedMatch:
         """Return a match as corrected, with all its players."""
-        if record.match not in self.corrections:
-            return LoggedMatch(record.seq, record.time, logged_match(record.content))
         return LoggedMatch(record.seq, self.time(record), self.request(record))
 
     def time_played(self, match: str, posted: int | None) -> int | None:
@@ -538,7 +590,7 @@ def _counted(records: Sequence[LogRecord], amendments: Amendments) -> list[Logge
         for record in records
         if record.match not in void and not (record.needs_replay and record.seq > through)
     ]
-    if amendments.corrections:
+    if amendments.corrections or amendments.descriptions:
         matches = [amendments.match(record) for record in kept]
     else:
         requests = logged_matches([record.content for record in kept])

@@ -53,6 +53,7 @@ Kind: TypeAlias = Literal[
     "void",
     "restore",
     "correct",
+    "describe",
     "disqualify",
     "reinstate",
     "settings",
@@ -522,14 +523,18 @@ class SealedRecord(NamedTuple):
     seal: Seal
 
 
-def records_with(connection: Connection, pool: int, player: str) -> Iterator[list[SealedRecord]]:
+def records_with(
+    connection: Connection, pool: int, player: str, words: Sequence[str] = ()
+) -> Iterator[list[SealedRecord]]:
     """Give the log records about a player, or whose content has the name, in the order of the log.
 
     A piece may be rewritten before the next one is read.
+    words : texts that are looked for beside the name
     """
     sizes, after = sizes_of(connection), 0
     columns = [log.c[name] for name in (*LogRecord._fields, *Seal._fields)]
-    about = or_(log.c.player == player, _has(connection, log.c.content, player))
+    every = [_has(connection, log.c.content, word) for word in dict.fromkeys([player, *words])]
+    about = or_(log.c.player == player, *every)
     while True:
         mine = (log.c.pool == pool) & (log.c.seq > after) & about
         query = select(*columns).where(mine).order_by(log.c.seq).limit(sizes.matches)

@@ -138,8 +138,8 @@ log = Table(
     metadata,
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
-    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings",
-    # "erase", "initial". Only the erasure of a player's name changes records.
+    # "match", or an amendment: "void", "restore", "correct", "describe", "disqualify", "reinstate",
+    # "settings", "erase", "initial". Only the erasure of a player's name changes records.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),

@@ -64,3 +64,23 @@ def test_what_was_expected_of_many_is_the_share_beside_it() -> None:
     assert result.startswith("came 1st of 201")
     assert "> 99" in result
     assert "2nd" not in result
+
+
+def test_pages_name_matches_by_their_title(site: Any) -> None:
+    """Titles are escaped, and the link leads outside without a referrer that ranks it."""
+    title, link = "<b>Final</b> & more", 'https://example.org/?q="><script>'
+    named = {"title": title, "link": link.replace('"', "%22"), "attributes": {"<i>": "<u>"}}
+    first = MatchRequest("1", duel("1", "ann", "ben", (1, 2)).teams, time=1, **named)  # type: ignore[arg-type]
+    many = [TeamRequest([name], rank=rank) for rank, name in enumerate(("ann", "ben", "cyd"))]
+    second = MatchRequest("2", many, time=2, title="Round 2")
+    pool = site.new_pool("titled", PoolRequest(placement_matches=0), [first, second])
+    with site.visitor(f"{pool} reader") as reader:
+        page = reader.get(f"/pools/{pool}/matches/1").text
+        assert "<b>Final" not in page
+        assert "<h1><bdi>&lt;b&gt;Final&lt;/b&gt; &amp; more</bdi></h1>" in page
+        assert 'href="https://example.org/?q=%22&gt;&lt;script&gt;" rel="nofollow noopener"' in page
+        assert "<dt><bdi>&lt;i&gt;</bdi></dt><dd><bdi>&lt;u&gt;</bdi></dd>" in page
+        for path in ("", "/matches", "/players/ann"):
+            page = reader.get(f"/pools/{pool}{path}").text
+            assert "<bdi>Round 2</bdi>" in page
+            assert "&lt;b&gt;Final" in page

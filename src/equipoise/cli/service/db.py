@@ -491,13 +491,16 @@ def erase(
         (one.pool, one.matches, one.amendments, one.changes, one.checkpoints) for one in done.pools
     ]
     print_table(table(columns, rows))
+    texts = sum(one.texts for one in done.pools)
+    if texts:
+        print_lines(counted(texts, "title, link or attribute", "titles, links and attributes"))
     if done.audit:
         print_lines(f"{counted(done.audit, 'row', 'rows')} of the audit log")
     if done.remaining:
-        texts = counted(
+        rest = counted(
             done.remaining, "id of a match, role or side", "ids of matches, roles or sides"
         )
-        print_lines(f"{texts} with the name stay as they are")
+        print_lines(f"{rest} with the name stay as they are")
     if done.player is None:
         print_lines("nothing was changed: this was a dry run")
     else:

@@ -36,6 +36,7 @@ from equipoise.formats.tables.column_names import CANONICAL
 from equipoise.formats.tables.delimited import escaped
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.upkeep import ExportMessage
+from equipoise.pools.exchange.history_requests import ATTRIBUTE, LINK, TITLE
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.rating import (
@@ -84,6 +85,7 @@ class _Seen:
     own: set[str] = field(default_factory=set)
     statistics: set[str] = field(default_factory=set)
     attributes: dict[str, set[type]] = field(default_factory=dict)
+    of_match: dict[str, set[type]] = field(default_factory=dict)
 
     def look(self, match: LoggedMatch) -> None:
         """Take note of what a match says."""
@@ -95,6 +97,8 @@ class _Seen:
         self.weight |= request.weight != 1.0
         self.ceiling |= request.performance_ceiling is not None
         self.rounds.update(name for name in OF_ROUNDS if getattr(request, name) is not None)
+        for name, value in _match_texts(request).items():
+            self.of_match.setdefault(name, set()).add(_kind_of(value))
         for team in request.teams:
             self.teams |= team.team is not None or len(team.players) > 1
             for one in team.players:
@@ -125,12 +129,13 @@ class LogTable:
         self._seen = seen
         self._statistics = {name: _free(name, "statistics") for name in sorted(seen.statistics)}
         self._scored = not rules.fault and "score" in rules.able.uses
-        taken = {*_RESERVED, *self._statistics.values()}
+        taken = {*_RESERVED, *self._statistics.values(), *seen.of_match}
         if self._scored:
             taken.add("score")
         self._attributes = {
             name: _free(name, "attributes", taken) for name in sorted(seen.attributes)
         }
+        self._of_match = sorted(seen.of_match)
         self.schema = self._schema()
 
     def frames(self) -> Iterator[tuple[pl.DataFrame, int]]:
@@ -162,6 +167,7 @@ class LogTable:
         columns |= dict.fromkeys(self._statistics.values(), pl.Float64)
         for name, column in self._attributes.items():
             columns[column] = _type_of(seen.attributes[name])
+        columns |= {name: _type_of(seen.of_match[name]) for name in self._of_match}
         return columns
 
     @property
@@ -182,13 +188,15 @@ class LogTable:
         if seen.ceiling:
             tail.append(request.performance_ceiling)
         tail += [getattr(request, name) for name in OF_ROUNDS if name in seen.rounds]
+        texts = _match_texts(request)
+        last = [_value(texts.get(name), self.schema[name]) for name in self._of_match]
         for team, label, rank in _teams(request):
             middle = [label, rank] if seen.teams else [rank]
             for one in team.players:
                 detail = one if isinstance(one, ParticipationRequest) else None
                 player = str(one if detail is None else detail.player)
                 points = [score_of(team, detail)] if self._scored else []
-                yield (*head, player, *middle, *points, *tail, *self._details(detail))
+                yield (*head, player, *middle, *points, *tail, *self._details(detail), *last)
 
     def _details(self, one: ParticipationRequest | None) -> Iterator[Any]:
         """Give the further values of a player in a match, column by column."""
@@ -205,6 +213,13 @@ class LogTable:
         yield from (one.statistics.get(name) for name in self._statistics)
         for name, column in self._attributes.items():
             yield _value(one.attributes.get(name), self.schema[column])
+
+
+def _match_texts(request: MatchRequest) -> dict[str, Any]:
+    """Return title, link and attributes of a match by their columns; without absent ones."""
+    texts: dict[str, Any] = {TITLE: request.title, LINK: request.link}
+    texts |= {f"{ATTRIBUTE}{name}": value for name, value in request.attributes.items()}
+    return {name: value for name, value in texts.items() if value is not None}
 
 
 def _teams(request: MatchRequest) -> Iterator[tuple[TeamRequest, str, int]]:
@@ -422,7 +437,8 @@ def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
     effects = any(
         one.kind == "disqualify" and disqualify_content(one.content).effect for one in amended
     )
-    yield head_line(record, seed, effects=effects)
+    descriptions = any(one.kind == "describe" for one in amended)
+    yield head_line(record, seed, effects=effects, descriptions=descriptions)
     after, last = 0, False
     while not last:
         with store.read() as connection:

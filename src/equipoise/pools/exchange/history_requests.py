@@ -17,6 +17,8 @@ from equipoise.messages.matches import MatchRequest, Moment, ParticipationReques
 
 #: Columns of a history with a field of their own in what is posted.
 _OWN = ("role", "side", "at_home")
+#: Columns with title and link of the match of a row, and how those of its attributes begin.
+TITLE, LINK, ATTRIBUTE = "match_title", "match_link", "match_attributes."
 _NOT_HOME_SIDES = [one for one in SIDES if one not in HOME_SIDES]
 
 
@@ -33,6 +35,7 @@ class _Columns:
     statistics: Mapping[str, list[float]]
     own: Mapping[str, list[Any]]
     attributes: Mapping[str, list[Any]]
+    of_match: Mapping[str, list[Any]]
 
     @property
     def plain(self) -> bool:
@@ -57,6 +60,7 @@ def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
             performance_ceiling=None if ceilings is None else json_value(ceilings[start + i]),
             beta=None if betas is None else json_value(betas[start + i]),
             gamma=None if gammas is None else json_value(gammas[start + i]),
+            **_texts(columns.of_match, bounds[i]),
         )
         for i, match in enumerate(ids)
     ]
@@ -90,8 +94,30 @@ def _columns(history: History, low: int, high: int) -> _Columns:
         share=None if share is None else share[rows].tolist(),
         statistics={name: column[rows].tolist() for name, column in history.statistics.items()},
         own={name: values for name, values in attributes.items() if name in _OWN},
-        attributes={name: values for name, values in attributes.items() if name not in _OWN},
+        attributes={
+            name: values
+            for name, values in attributes.items()
+            if name not in _OWN and not _is_of_match(name)
+        },
+        of_match={name: values for name, values in attributes.items() if _is_of_match(name)},
     )
+
+
+def _is_of_match(column: str) -> bool:
+    return column in (TITLE, LINK) or column.startswith(ATTRIBUTE)
+
+
+def _texts(columns: Mapping[str, list[Any]], row: int) -> dict[str, Any]:
+    """Return title, link and attributes of a match from its first row."""
+    given = {name: _plain(value) for name, value in _present(columns, row).items()}
+    found: dict[str, Any] = {
+        field: str(given.pop(name))
+        for field, name in (("title", TITLE), ("link", LINK))
+        if name in given
+    }
+    if given:
+        found["attributes"] = {name.removeprefix(ATTRIBUTE): one for name, one in given.items()}
+    return found
 
 
 def _labels(labels: Ids) -> list[Any]:

@@ -49,7 +49,14 @@ from equipoise.messages.matches import (
 )
 from equipoise.messages.pools import InitialMapping, PoolRequest
 from equipoise.messages.upkeep import ImportMessage, LogHead, LogLine
-from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
+from equipoise.pools.amending import (
+    correct_match,
+    describe_match,
+    disqualify,
+    reinstate,
+    restore_match,
+    void_match,
+)
 from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
@@ -83,7 +90,12 @@ from equipoise.pools.pool.settings import (
 )
 from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, Post, post_matches, read_post
 from equipoise.pools.posting.running import StateCache
-from equipoise.pools.records import KnownContent, disqualify_content, read_content
+from equipoise.pools.records import (
+    KnownContent,
+    describe_content,
+    disqualify_content,
+    read_content,
+)
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.states import keep_checkpoints, seed_state
 from equipoise.pools.seasons import write_seed_ratings
@@ -530,6 +542,8 @@ class LoggedAmendments:
             content = _canonical_known(read_content(line.content))
         elif line.kind == "disqualify":
             content = disqualify_content(line.content)
+        elif line.kind == "describe":
+            content = _canonical(describe_content(line.content))
         else:
             content = (
                 _canonical_settings(content_of(line.content)) if is_change else reason_of(line)
@@ -552,6 +566,9 @@ class LoggedAmendments:
         elif line.kind in ("void", "restore"):
             amend = void_match if line.kind == "void" else restore_match
             amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
+        elif line.kind == "describe":
+            texts = describe_content(line.content)
+            describe_match(self._store, self._pool, match, texts, **own)
         elif line.kind == "disqualify":
             barred = disqualify_content(line.content)
             request = DisqualifyRequest(line.time, barred.reason, line.match, barred.effect)
@@ -575,6 +592,8 @@ def _identity(record: LogRecord) -> tuple[Any, ...]:
         content = str(msgspec.json.decode(record.content)["reason"])
     elif record.kind == "disqualify":
         content = disqualify_content(record.content)
+    elif record.kind == "describe":
+        content = _canonical(describe_content(record.content))
     else:
         content = msgspec.json.decode(record.content, type=ReasonRequest).reason
     return (
@@ -593,6 +612,11 @@ def _canonical_settings(content: SettingsContent) -> str:
     return msgspec.json.encode(plain, order="deterministic").decode()
 
 
+def _canonical(content: msgspec.Struct) -> str:
+    """Return a content in one canonical form."""
+    return msgspec.json.encode(content, order="deterministic").decode()
+
+
 def _canonical_known(content: KnownContent) -> str:
     """Return a digest of known ratings, which may be very long."""
     return sha256(msgspec.json.encode(content)).hexdigest()
@@ -600,8 +624,7 @@ def _canonical_known(content: KnownContent) -> str:
 
 def _canonical_match(request: MatchRequest) -> str:
     """Return the content of a match without its time in one canonical form."""
-    plain = msgspec.structs.replace(request, match=id_text(request.match), time=None)
-    return msgspec.json.encode(plain, order="deterministic").decode()
+    return _canonical(msgspec.structs.replace(request, match=id_text(request.match), time=None))
 
 
 #: The number of the archive of an imported seed: no pool has it.

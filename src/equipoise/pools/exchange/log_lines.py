@@ -18,6 +18,7 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.messages.upkeep import (
     LOG_VERSION,
     OLDEST_LOG_VERSION,
+    WITHOUT_DESCRIPTIONS,
     WITHOUT_EFFECTS,
     WITHOUT_KNOWN_RATINGS,
     LogHead,
@@ -25,7 +26,7 @@ from equipoise.messages.upkeep import (
 )
 from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.pool.settings import content_of
-from equipoise.pools.records import disqualify_content, read_content
+from equipoise.pools.records import describe_content, disqualify_content, read_content
 from equipoise.pools.replay.chain_checks import Findings, LogWalk
 from equipoise.store import pools
 from equipoise.store.chain import Seal, extended, first_heads
@@ -51,14 +52,16 @@ _erasures = msgspec.json.Decoder(_Erasure)
 _MARK = b'{"equipoise_log":'
 
 
-def head_line(pool: PoolRecord, seed: bytes | None, *, effects: bool) -> bytes:
+def head_line(pool: PoolRecord, seed: bytes | None, *, effects: bool, descriptions: bool) -> bytes:
     """Return the first line of a pool's log.
 
     seed : of its season, None for none; effects : whether a disqualification names its effect
+    descriptions : whether there are descriptions of matches
     """
     settings = msgspec.Raw(pool.first_settings.encode())
     version = WITHOUT_EFFECTS if pool.initial else WITHOUT_KNOWN_RATINGS
-    version = LOG_VERSION if effects else version
+    version = WITHOUT_DESCRIPTIONS if effects else version
+    version = LOG_VERSION if descriptions else version
     head = LogHead(version, pool.name, settings, pool.last_seq, seed, pool.head.hex())
     return _encoder.encode(head) + b"\n"
 
@@ -205,6 +208,8 @@ def _check_content(line: LogLine) -> None:
         read_content(line.content)
     elif line.kind == "disqualify":
         disqualify_content(line.content)
+    elif line.kind == "describe":
+        describe_content(line.content)
     else:
         reason_of(line)
 

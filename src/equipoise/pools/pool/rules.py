@@ -64,6 +64,12 @@ _NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
 #: Settings that are texts for readers -> their maximum length.
 _TEXTS = {"title": 100, "description": 1_000}
 
+#: Characters of the title and the link of a match, and its number of attributes, at most.
+_LONGEST_TITLE, _LONGEST_LINK, _MOST_ATTRIBUTES = 200, 500, 20
+#: Characters of the name of an attribute of a match, and of a value that is text, at most.
+_LONGEST_NAME, _LONGEST_VALUE = 100, 500
+_LINK = re.compile(r"https://[^\s/?#@\\]+([/?#][^\s\\]*)?")
+
 #: Seconds since 1970 at the year 1: no earlier time can be written as a date.
 _EARLIEST = -62_135_596_800
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -471,6 +477,9 @@ def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
         or request.performance_ceiling is not None
         or request.beta is not None
         or request.gamma is not None
+        or request.title is not None
+        or request.link is not None
+        or request.attributes
         or not request.teams
         or (able.max_teams is not None and len(request.teams) > able.max_teams)
         or not able.draws
@@ -578,6 +587,7 @@ def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str
             yield own, rule, value
     if not request.teams:
         yield "teams", "must not be empty", "no team"
+    yield from text_faults(request.title, request.link, request.attributes, _MOST_ATTRIBUTES)
     yield from _place_faults(request)
     yield from _misfits(request, rules)
     seen: set[str] = set()
@@ -596,6 +606,33 @@ def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str
             seen.add(text)
             if isinstance(one, ParticipationRequest):
                 yield from _participation_faults(one, rules)
+
+
+def text_faults(
+    title: str | None, link: str | None, attributes: Mapping[str, object], most: int
+) -> Iterator[tuple[str, str, object]]:
+    """Give what is wrong with a title, a link and at most so many attributes."""
+    if title is not None and not _fits(title, _LONGEST_TITLE):
+        rule = f"must have 1 to {_LONGEST_TITLE} characters and no control characters"
+        yield "title", rule, title
+    if link is not None and not (_fits(link, _LONGEST_LINK) and _LINK.fullmatch(link)):
+        yield "link", f"must be an https address of at most {_LONGEST_LINK} characters", link
+    if len(attributes) > most:
+        yield "attributes", f"must be at most {most}", len(attributes)
+    for name, value in attributes.items():
+        if not _fits(name, _LONGEST_NAME):
+            rule = f"must have names of 1 to {_LONGEST_NAME} characters, no control characters"
+            yield "attributes", rule, name
+        if isinstance(value, str) and value and not _fits(value, _LONGEST_VALUE):
+            rule = f"must have at most {_LONGEST_VALUE} characters and no control characters"
+            yield f"attributes.{name[:_LONGEST_NAME]}", rule, value
+        if isinstance(value, float) and not math.isfinite(value):
+            yield f"attributes.{name[:_LONGEST_NAME]}", "must be a finite number", value
+
+
+def _fits(text: str, most: int) -> bool:
+    """Return whether a text has 1 to `most` characters and no control characters."""
+    return 0 < len(text) <= most and _NO_CONTROL.fullmatch(text) is not None
 
 
 def _place_faults(request: MatchRequest) -> Iterator[tuple[str, str, object]]:
@@ -693,6 +730,9 @@ def _canonical(request: MatchRequest) -> MatchRequest:
         rated=request.rated,
         beta=request.beta,
         gamma=request.gamma,
+        title=request.title,
+        link=request.link,
+        attributes=request.attributes,
     )
 
 

@@ -265,7 +265,7 @@ def _state_of(logged: LogRecord, amendments: Amendments, through: int | None) ->
         (logged.needs_replay and logged.seq > through) or amendments.touched.get(name, 0) > through
     )
     status = "void" if name in amendments.void else "rated" if request.rated else "unrated"
-    correction = amendments.corrections.get(name)
+    correction = amendments.latest(name)
     return MatchState(
         request=request,
         time=amendments.time(logged),
@@ -322,6 +322,9 @@ def match_message(
         previous=previous,
         next=following,
         upset=bool(chances) and is_upset(places_of(request), chances),
+        title=request.title,
+        link=request.link,
+        attributes=request.attributes,
     )
 
 
@@ -350,6 +353,7 @@ def _match_line(
         played=written(state.played, rules),
         sides=sides_of(request, chances),
         upset=is_upset(places_of(request), chances),
+        title=request.title,
     )
 
 

@@ -33,7 +33,7 @@ from equipoise.pools.posting.rating import (
     players_of,
     unpack_extra,
 )
-from equipoise.pools.records import Amendments, amendments_of_matches
+from equipoise.pools.records import Amendments, amendments_of_matches, title_of
 from equipoise.rating.predicting import team_prediction
 from equipoise.store import changes, log, replays
 from equipoise.store.changes import ChangeRow
@@ -162,6 +162,12 @@ class MatchContents:
         self.read_changes([row])
         return self._changes.get(row.position, {})
 
+    def _title(self, name: str, seq: int) -> str | None:
+        """Return the title of a match, as corrected."""
+        record = self._amendments.latest(name) or self._records.get(seq)
+        record = record or log.record_at(self._connection, self._pool.id, seq)
+        return None if record is None else title_of(record)
+
     def line(self, rules: PoolRules, player: str, row: ChangeRow) -> PlayerMatch:
         """Return a match of the player as a line."""
         name, posted = self._posted[row.seq]
@@ -180,6 +186,7 @@ class MatchContents:
             performance=row.performance,
             extra=unpack_extra(rules, row.extra),
             played=written(self._amendments.time_played(name, posted), rules),
+            title=self._title(name, row.seq),
         )
         match = self.match(row)
         if match is None:

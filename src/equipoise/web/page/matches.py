@@ -234,6 +234,7 @@ KINDS = {
     "void": "voided",
     "restore": "restored",
     "correct": "corrected",
+    "describe": "described",
     "disqualify": "disqualified",
     "reinstate": "reinstated",
     "settings": "changed",
