@@ -181,6 +181,7 @@ async def record_pool(ask: Any, system: str) -> None:
         "/players/ana",
         "/players/ana/history",
         "/players/ana/summary",
+        "/players/ana/against/bo",
         "/players/ana/explain?match=8",
         "/matches",
         "/matches/3",

@@ -33,6 +33,7 @@ from equipoise.errors import (
 from equipoise.messages.conversion import ErrorBody, ErrorMessage
 from equipoise.messages.histories import ExplainMessage, PerformanceMessage, StrengthsMessage
 from equipoise.messages.matches import (
+    AgainstMessage,
     AmendmentMessage,
     AmendmentPage,
     DisqualifyRequest,
@@ -726,6 +727,14 @@ def player_history(
 def player_summary(pool: str, player: Id) -> Call[PlayerSummary]:
     """Return what a player's rated matches say together: peak, record, streaks, rivals."""
     return json_call("GET", in_pool(pool, "players", player, "summary"), PlayerSummary)
+
+
+def against(
+    pool: str, player: Id, other: Id, *, cursor: str | None = None, limit: int | None = None
+) -> Call[AgainstMessage]:
+    """Return the matches of two players against each other, and the chances if they met now."""
+    path = in_pool(pool, "players", player, "against", other)
+    return json_call("GET", path, AgainstMessage, query={"cursor": cursor, "limit": limit})
 
 
 def explain(pool: str, player: Id, match: Id | None = None) -> Call[ExplainMessage]:

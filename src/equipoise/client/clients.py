@@ -153,6 +153,7 @@ class Endpoints:
     player_history = Endpoint(calls.player_history)
     each_in_history = Listing(calls.player_history, lambda page: page.matches)
     player_summary = Endpoint(calls.player_summary)
+    against = Endpoint(calls.against)
     explain = Endpoint(calls.explain)
     predict = Endpoint(calls.predict)
     balance = Endpoint(calls.balance)

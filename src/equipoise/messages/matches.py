@@ -553,6 +553,48 @@ class PlayerSummary(msgspec.Struct, frozen=True):
     best_performances: list[PlayerMatch]
 
 
+class MeetingMessage(msgspec.Struct, frozen=True, gc=False):
+    """A match in which two players met.
+
+    result : of the first one: "win" means placed above the other
+    line : what the match did to the first one
+    rank, rating_before, rating : of the other
+    """
+
+    result: Result
+    line: PlayerMatch
+    rank: int
+    rating_before: float
+    rating: float
+
+
+class AgainstMessage(msgspec.Struct, frozen=True):
+    """The matches of two players against each other.
+
+    covered : number of newest matches of each in which meetings are looked for, at most 20,000
+    matches : meetings: rated matches in which both played in different teams
+    won, drawn, lost : of them, from the view of `player`: placed above the other, level, below
+    duels : of them, those of two teams; together : matches in which both were in one team
+    chance, other_chance : expected scores if they met now, as `predict` answers; null if it cannot
+    meetings : newest first; next : cursor of the next page
+    """
+
+    pool: str
+    player: str
+    other: str
+    covered: int
+    matches: int
+    won: int
+    drawn: int
+    lost: int
+    duels: int
+    together: int
+    chance: float | None
+    other_chance: float | None
+    meetings: list[MeetingMessage]
+    next: str | None
+
+
 class MoverMessage(msgspec.Struct, frozen=True):
     """A player whose rating changed much, the rating now, and the change."""
 

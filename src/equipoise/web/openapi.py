@@ -243,6 +243,7 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "match": {"description": "Id of a match.", "schema": ID, "example": "m-1"},
     "player": {"description": "Id of a player.", "schema": ID, "example": "ana"},
+    "other": {"description": "Id of another player.", "schema": ID, "example": "bo"},
     "seq": {
         "description": "Number of a record in the log of the pool.",
         "schema": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},

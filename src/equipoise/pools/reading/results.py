@@ -126,9 +126,16 @@ class MatchContents:
     """The content of those matches that have few teams, by the number of the record.
 
     rows : changes of one player
+    most_teams : larger matches are left out; None keeps all
     """
 
-    def __init__(self, connection: Connection, pool: PoolRecord, rows: Sequence[ChangeRow]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        rows: Sequence[ChangeRow],
+        most_teams: int | None = MOST_TEAMS,
+    ) -> None:
         self._connection, self._pool = connection, pool
         self._changes: dict[Position, dict[str, ChangeRow]] = {}
         self._posted = log.posted_times(connection, pool.id, [row.seq for row in rows])
@@ -139,7 +146,7 @@ class MatchContents:
             # The changes are those of the matches as they were before.
             counted = amendments_of_matches(connection, pool, names, through)
         self._counted: Amendments = counted
-        small = [row.seq for row in rows if row.teams <= MOST_TEAMS]
+        small = [row.seq for row in rows if most_teams is None or row.teams <= most_teams]
         self._records = log.records_at(connection, pool.id, small)
 
     def match(self, row: ChangeRow) -> LoggedMatch | None:

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from equipoise.errors import InvalidParameterError
 from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.matches import (
+    AgainstMessage,
     LeaderboardMessage,
     PlayerHistory,
     PlayerMessage,
@@ -25,6 +26,7 @@ from equipoise.messages.questions import (
     PredictRequest,
 )
 from equipoise.pools.reading import players, questions
+from equipoise.pools.reading.meetings import against
 from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
 from equipoise.pools.reading.summaries import player_summary
 from equipoise.web.http.endpoints import (
@@ -131,6 +133,19 @@ async def show_summary(request: ApiRequest) -> PlayerSummary:
     return await request.read(player_summary, request.pool, request.path["player"])
 
 
+async def show_against(request: ApiRequest) -> AgainstMessage:
+    """Return the matches of two players against each other."""
+    query: PageQuery = request.query
+    return await request.read(
+        against,
+        request.pool,
+        request.path["player"],
+        request.path["other"],
+        cursor=query.cursor,
+        limit=query.limit,
+    )
+
+
 async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
@@ -191,6 +206,19 @@ PLAYERS = (
         "most often and the greatest surprises.",
         handler=show_summary,
         shape=PlayerSummary,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/players/{player}/against/{other}",
+        name="showAgainst",
+        group="Players",
+        summary="Compare two players",
+        description="The rated matches in which both played in different teams, newest first, who "
+        "placed above how often, and the expected scores if they met now.",
+        handler=show_against,
+        query=PageQuery,
+        shape=AgainstMessage,
         tagged=True,
     ),
     Endpoint(

@@ -25,13 +25,13 @@ from equipoise.messages.matches import (
     RatingTimeline,
 )
 from equipoise.messages.pools import PoolMessage
-from equipoise.messages.questions import PredictRequest
 from equipoise.pools import seasons
 from equipoise.pools.pool.pools import pool_message, pool_messages, pool_version
 from equipoise.pools.reading import players
 from equipoise.pools.reading.matches import matches as latest_matches
+from equipoise.pools.reading.meetings import chances_now
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players, search_players
-from equipoise.pools.reading.questions import explain_player, predict_in_pool
+from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.reading.summaries import CHANGE_DAYS, player_summary
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
@@ -412,12 +412,10 @@ def _meetings(store: Store, pool: PoolMessage, player: str) -> list[Meeting]:
     best = players.leaderboard(store, pool.pool, limit=MEETINGS + 1, inactive=False).players
     found = []
     for row in [row for row in best if row.player != player and not row.disqualified][:MEETINGS]:
-        try:
-            request = PredictRequest([[player], [row.player]])
-            chance = predict_in_pool(store, pool.pool, request).teams[0].expected
-        except EquipoiseError:
+        chances = chances_now(store, pool.pool, player, row.player)
+        if chances is None:
             return []
-        found.append(Meeting(row.player, row.rating, chance))
+        found.append(Meeting(row.player, row.rating, chances[0]))
     return found
 
 
