@@ -19,6 +19,9 @@ PAGES = [
     "/pools/arena/players/mio-fox",
     "/pools/arena/players/mio-fox?match=m0186&wait=1",
     "/pools/club/players/member%207",
+    "/pools/arena/compare",
+    "/pools/arena/compare?first=mio-fox&second=ada-fox",
+    "/pools/club/compare?first=member%207&second=member%208",
     "/pools/arena/matches",
     "/pools/arena/matches/m0200",
     "/pools/arena/balance?player=ada-fox&player=bo-otter",
@@ -43,6 +46,7 @@ HOSTILE_PAGES = [
     "/pools/hostile",
     "/pools/hostile/leaderboard",
     "/pools/hostile/players/?id=..",
+    "/pools/hostile/compare?first=..&second=100%25_%5C",
     "/pools/hostile/matches",
 ]
 #: Largest sum of jumps of a page while it loads.

@@ -21,6 +21,9 @@ PUBLIC = [
     "/pools/arena/leaderboard?around=mio-fox&provisional=1&inactive=1",
     "/pools/arena/players/mio-fox",
     "/pools/arena/players/mio-fox?match=m0186",
+    "/pools/arena/compare",
+    "/pools/arena/compare?first=mio-fox",
+    "/pools/arena/compare?first=mio-fox&second=ada-fox",
     "/pools/arena/matches",
     "/pools/arena/matches/m0200",
     "/pools/arena/balance",
@@ -34,6 +37,7 @@ PUBLIC = [
 ADMIN = [
     "/pools/club",
     "/pools/club/players/member%203",
+    "/pools/club/compare?first=member%203&second=member%204",
     "/pools/club/matches/round%202",
     "/pools/arena/admin",
     "/pools/arena/post",

@@ -25,7 +25,14 @@ from equipoise.web.http.errors import (
     UnavailableError,
     http_status,
 )
-from equipoise.web.page import administration, balancing, matches, players, tournaments
+from equipoise.web.page import (
+    administration,
+    balancing,
+    comparing,
+    matches,
+    players,
+    tournaments,
+)
 from equipoise.web.page.context import PageContext, authenticate
 from equipoise.web.page.rendering import path, static_file
 
@@ -58,6 +65,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/names", players.names),
     ("GET", "/pools/{pool}/players/{player:path}", players.player_page),
     ("GET", "/pools/{pool}/course/{player:path}", players.player_timeline),
+    ("GET", "/pools/{pool}/compare", comparing.compare_page),
     ("GET", "/pools/{pool}/matches", matches.matches_page),
     ("GET", "/pools/{pool}/matches/{match:path}", matches.match_page),
     ("GET", "/pools/{pool}/amendments", matches.amendments_page),

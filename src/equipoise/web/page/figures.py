@@ -10,6 +10,7 @@ Numbers are rounded so that the parts still add up to the change.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +32,8 @@ COLUMNS_HEIGHT, RATING_HEIGHT, DRIFT_HEIGHT, _HEIGHT = 170, 280, 200, 18
 _POINTS = 400
 #: Characters below a time axis, which fit on the width of a phone.
 _LETTERS = 46
+#: The same for the rows of a table with the content of a chart.
+_TABLE_LETTERS = 200
 
 
 class Frame:
@@ -130,11 +133,11 @@ def _name(at: float, text: str) -> Markup:
     return element("text", text, x=f"{100 * at:.2f}%", y=16, text_anchor=anchor)
 
 
-def time_labels(low: float, high: float) -> list[tuple[float, str]]:
+def time_labels(low: float, high: float, letters: int = _LETTERS) -> list[tuple[float, str]]:
     """Return round times between two, seconds since 1970, as (place from 0 to 1, name)."""
     if high <= low:
         return [(0.5, f"{datetime.fromtimestamp(low, UTC):%Y-%m-%d}")]
-    found, texts = round_moments(int(low * 1e6), int(high * 1e6), _LETTERS)
+    found, texts = round_moments(int(low * 1e6), int(high * 1e6), letters)
     return [
         ((at / 1e6 - low) / (high - low), text)
         for at, text in zip(found.tolist(), texts, strict=True)
@@ -346,6 +349,75 @@ def _across(
     scale = Scale(1.0, max(count, 2), 0.0, 1.0)
     names = [(scale.at(value), text) for value, text in scale.ticks(6) if value >= 1]
     return [1000 * scale.at(at + 1) for at in kept], names
+
+
+class Comparison(NamedTuple):
+    """The ratings of two players over time.
+
+    rows : the chart as a table: a time or a number of matches, and the rating of each player then;
+        None before the first match
+    """
+
+    svg: Markup
+    rows: list[tuple[str, float | None, float | None]]
+
+
+def comparison(first: RatingTimeline, second: RatingTimeline, name: str) -> Comparison | None:
+    """Return the curves of two players on one scale; None if there is no time between matches."""
+    both = first, second
+    across = [one.times or [at + 1.0 for at in range(len(one.ratings))] for one in both]
+    low = min((times[0] for times in across if times), default=0.0)
+    high = max((times[-1] for times in across if times), default=0.0)
+    if high <= low:
+        return None
+    kept = [thinned(one.ratings, _POINTS // 2) for one in both]
+    middles = [[one.ratings[at] for at in some] for one, some in zip(both, kept, strict=True)]
+    halves = [
+        [half_width(one.deviations[at] or 0.0) for at in some]
+        for one, some in zip(both, kept, strict=True)
+    ]
+    lows, highs = (
+        [
+            [mid + sign * half for mid, half in zip(*columns, strict=True)]
+            for columns in zip(middles, halves, strict=True)
+        ]
+        for sign in (-1, 1)
+    )
+    frame = Frame(
+        RATING_HEIGHT,
+        around([end for column in (*lows, *highs) for end in column], RATING_HEIGHT - 8.0, 8.0, []),
+    )
+    wide = Scale(low, high, 0.0, 1000.0)
+    curves = [
+        element(
+            "g",
+            *frame.curve([wide.at(across[at][point]) for point in kept[at]], *columns),
+            class_=("first", "second")[at],
+        )
+        for at, columns in enumerate(zip(middles, lows, highs, strict=True))
+        if kept[at]
+    ]
+    if first.times is None:
+        ticks, rows = (
+            [(wide.at(value) / 1000, text) for value, text in wide.ticks(count)]
+            for count in (6, 20)
+        )
+    else:
+        ticks, rows = time_labels(low, high), time_labels(low, high, _TABLE_LETTERS)
+    return Comparison(
+        frame.svg(name, [], ticks, curves),
+        [
+            (text, _rating_at(across[0], first, at), _rating_at(across[1], second, at))
+            for place, text in rows
+            for at in [low + place * (high - low)]
+        ],
+    )
+
+
+def _rating_at(across: Sequence[float], timeline: RatingTimeline, at: float) -> float | None:
+    """Return the rating after the last match up to a time, None before the first."""
+    count = bisect_right(across, at)
+    return timeline.ratings[count - 1] if count else None
 
 
 def thinned(values: list[float], most: int) -> list[int]:
