@@ -18,6 +18,7 @@ PAGES = [
     "/pools/arena/leaderboard?search=fox",
     "/pools/arena/players/mio-fox",
     "/pools/arena/players/mio-fox?match=m0186&wait=1",
+    "/search?text=m&pool=hostile",
     "/pools/club/players/member%207",
     "/pools/arena/compare",
     "/pools/arena/compare?first=mio-fox&second=ada-fox",
@@ -188,7 +189,7 @@ def test_pages_do_their_work_without_scripts(chromium: Any, site: Any) -> None:
     context = chromium.new_context(java_script_enabled=False, base_url=site.url)
     page = context.new_page()
     page.goto("/pools/arena/leaderboard")
-    page.get_by_role("searchbox", name="Find a player of this pool").fill("mio-f")
+    page.get_by_role("searchbox", name="Find a player, match or pool").fill("mio-f")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="mio-fox", exact=True).click()
     assert page.get_by_role("img", name="Rating of mio-fox").is_visible()

@@ -155,6 +155,19 @@ def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict
     return {cast(str, record.match): record for record in map(LogRecord._make, rows)}
 
 
+def matches_beginning(connection: Connection, pool: int, text: str, limit: int) -> list[LogRecord]:
+    """Return the matches of a pool whose ids begin with a text, by id."""
+    if not text or not is_name(text):
+        return []
+    query = (
+        select(*_COLUMNS)
+        .where(log.c.pool == pool, _MATCH, log.c.match >= text, log.c.match < text + "\U0010ffff")
+        .order_by(log.c.match)
+        .limit(limit)
+    )
+    return list(_records(connection.execute(query)))
+
+
 def length_of_initial(connection: Connection, pool: int) -> int:
     """Return how many characters all known ratings in the log of a pool have."""
     query = select(func.sum(func.length(log.c.content))).where(

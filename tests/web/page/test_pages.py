@@ -21,6 +21,7 @@ PUBLIC = [
     "/pools/arena/leaderboard?around=mio-fox&provisional=1&inactive=1",
     "/pools/arena/players/mio-fox",
     "/pools/arena/players/mio-fox?match=m0186",
+    "/search?text=fox",
     "/pools/arena/compare",
     "/pools/arena/compare?first=mio-fox",
     "/pools/arena/compare?first=mio-fox&second=ada-fox",

@@ -31,6 +31,7 @@ from equipoise.web.page import (
     comparing,
     matches,
     players,
+    searching,
     tournaments,
 )
 from equipoise.web.page.context import PageContext, authenticate
@@ -60,6 +61,7 @@ _TITLES = {
 #: Ids come last, because they may contain slashes.
 _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", players.pools_page),
+    ("GET", "/search", searching.search_page),
     ("GET", "/pools/{pool}", players.pool_page),
     ("GET", "/pools/{pool}/leaderboard", players.leaderboard_page),
     ("GET", "/pools/{pool}/names", players.names),

@@ -264,6 +264,7 @@ def environment() -> Environment:
         "points": points,
         "hue": hue,
         "initials": initials,
+        "digits_of": digits_of,
     }
     found.globals |= {"path": path, "plural": plural, "static": static_path}
     return found
