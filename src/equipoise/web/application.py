@@ -37,6 +37,7 @@ from equipoise.web.http.endpoints import (
     ApiRequest,
     Endpoint,
     decode_body,
+    matches_tag,
     media_of,
     read_body,
     read_query,
@@ -318,17 +319,9 @@ def message_response(request: ApiRequest, message: Any) -> Response:
         return Response(content, headers=_PRIVATE, media_type="application/json")
     tag = f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
     headers = {**_TAGGED, "ETag": tag}
-    if _matches(request.header(b"if-none-match"), tag):
+    if matches_tag(request.header(b"if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type="application/json")
-
-
-def _matches(given: str | None, tag: str) -> bool:
-    """Return whether If-None-Match names this ETag."""
-    if given is None:
-        return False
-    bare = tag.removeprefix("W/")
-    return any(one.strip().removeprefix("W/") in (bare, "*") for one in given.split(","))
 
 
 def _endpoint(found: Found, method: str) -> Endpoint:

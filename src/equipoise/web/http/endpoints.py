@@ -331,6 +331,14 @@ def _bare(shape: Any) -> Any:
     return get_args(shape)[0] if get_origin(shape) is Annotated else shape
 
 
+def matches_tag(given: str | None, tag: str) -> bool:
+    """Return whether If-None-Match names this ETag."""
+    if given is None:
+        return False
+    bare = tag.removeprefix("W/")
+    return any(one.strip().removeprefix("W/") in (bare, "*") for one in given.split(","))
+
+
 def whole_number(text: str, digits: int) -> int | None:
     """Return a number with at most `digits` decimal digits, None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None

@@ -58,6 +58,9 @@ _TITLES = {
     504: "Timed out",
 }
 
+#: Pages that change only with their pool.
+_BY_VERSION = (players.leaderboard_page, matches.matches_page, matches.match_page)
+
 #: Ids come last, because they may contain slashes.
 _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", players.pools_page),
@@ -125,7 +128,9 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
         try:
             async with asyncio.timeout(context.service.settings.request_seconds):
                 context = await authenticate(request)
-                answer = await view(context)
+                answer = await context.unchanged() if view in _BY_VERSION else None
+                if answer is None:
+                    answer = await view(context)
                 context.delete_old_cookies(answer)
                 return answer
         except UnauthorisedError:

@@ -29,14 +29,14 @@ from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Pr
 from equipoise.messages.matches import HighlightsMessage, OverviewMessage
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.upkeep import Role
-from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.pool.pools import pool_message, pool_version
 from equipoise.pools.reading import players
 from equipoise.pools.reading.highlights import highlights
 from equipoise.pools.reading.summaries import CHANGE_DAYS
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.web.http.access import has_role, is_key_of, may_read, rules_all_pools
-from equipoise.web.http.endpoints import while_connected, whole_number
+from equipoise.web.http.endpoints import matches_tag, while_connected, whole_number
 from equipoise.web.http.errors import (
     ForbiddenError,
     MediaTypeError,
@@ -44,7 +44,7 @@ from equipoise.web.http.errors import (
     UnauthorisedError,
     http_status,
 )
-from equipoise.web.page.rendering import HEADERS, digits_of, rendered
+from equipoise.web.page.rendering import HEADERS, REVALIDATED, digits_of, rendered, static_version
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings
 from equipoise.wording import counted
@@ -489,6 +489,7 @@ class PageContext:
         self.service: Service = self.state.service
         self._pool: PoolMessage | None = None
         self._form: Form | None = None
+        self._tag: str | None = None
         self.reading = False
 
     @property
@@ -551,6 +552,30 @@ class PageContext:
         if self._pool is None:
             self._pool = await self.service.read(self._readable_pool)
         return self._pool
+
+    async def unchanged(self) -> Response | None:
+        """Return the answer that a page about a pool has not changed; None if it may have.
+
+        A sender without a key sees the same page as long as the pool, the address and the theme
+        are the same, so that nothing but the pool is read.
+        """
+        if self.key is not None:
+            return None
+
+        def read(store: Store) -> tuple[object, ...]:
+            with store.moment() as moment:
+                self._pool = self._readable_pool(moment)
+                return pool_version(moment, self._pool.pool)
+
+        version = await self.service.read_for(self.key, read)
+        pool = self.service.kernels.known_of(await self.pool())
+        theme = self.request.cookies.get(THEME_COOKIE, "")
+        seen = (static_version(), str(self.request.url), theme, str(version), pool)
+        self._tag = _tag_of(digest(*seen).encode())
+        given = self.request.headers.get("if-none-match")
+        if not matches_tag(given, self._tag):
+            return None
+        return Response(status_code=304, headers=dict(REVALIDATED, ETag=self._tag))
 
     def use_pool(self, pool: PoolMessage) -> None:
         """Set the pool of this page to the state in which the rest of the page was read."""
@@ -652,7 +677,7 @@ class PageContext:
         theme = self.request.cookies.get(THEME_COOKIE, "")
         here = self.request.url.path
         query = self.request.url.query
-        answer = rendered(
+        answer: Response = rendered(
             template,
             200 if error is None else http_status(error),
             {
@@ -671,6 +696,12 @@ class PageContext:
                 **context,
             },
         )
+        if self.key is not None or error is not None or self.request.method != "GET":
+            return answer
+        tag = self._tag or _tag_of(bytes(answer.body))
+        answer.headers.update({**REVALIDATED, "ETag": tag})
+        if matches_tag(self.request.headers.get("if-none-match"), tag):
+            return Response(status_code=304, headers=dict(REVALIDATED, ETag=tag))
         return answer
 
     async def render_large(
@@ -711,6 +742,10 @@ async def authenticate(request: Request) -> PageContext:
     key = None if token is None else await service.access.of_session(token, request.scope)
     service.access.check_rate(key, request.scope)
     return PageContext(request, key)
+
+
+def _tag_of(content: bytes) -> str:
+    return f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
 def _check_origin(request: Request) -> None:

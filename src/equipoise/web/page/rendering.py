@@ -12,6 +12,7 @@ import math
 import re
 import zlib
 from datetime import UTC, datetime
+from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -192,9 +193,15 @@ def _files() -> dict[str, bytes]:
 
 
 @functools.cache
-def _version() -> str:
-    """Return a hash of all files. They import one another, so they share a version."""
-    found = hashlib.sha256()
+def static_version() -> str:
+    """Return a hash of all files. They import one another, so they share a version.
+
+    It covers the templates too, so that it is the version of whole pages.
+    """
+    found = hashlib.sha256(version("equipoise").encode())
+    folder = files("equipoise.web.page").joinpath("templates")
+    for template in sorted(folder.iterdir(), key=lambda one: one.name):
+        found.update(template.read_bytes())
     for name, content in _files().items():
         found.update(f"{name}\0{len(content)}\0".encode())
         found.update(content)
@@ -204,7 +211,7 @@ def _version() -> str:
 def static_path(name: str) -> str:
     """Return the path of a static file. Raises : KeyError if there is none."""
     _files()[name]
-    return f"/static/{_version()}/{name}"
+    return f"/static/{static_version()}/{name}"
 
 
 async def static_file(request: Request) -> Response:
@@ -213,7 +220,7 @@ async def static_file(request: Request) -> Response:
     content = _files().get(name)
     if content is None:
         return PlainTextResponse("not found", 404)
-    lasting = request.path_params["version"] == _version()
+    lasting = request.path_params["version"] == static_version()
     return Response(
         content,
         media_type=_KINDS[name.rpartition(".")[2]],
@@ -240,6 +247,10 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "private, no-store",
 }
+
+
+#: Headers of pages for everybody: kept, but used only if the server says that nothing changed.
+REVALIDATED = {"Cache-Control": "no-cache", "Vary": "Cookie"}
 
 
 @functools.cache

@@ -1,7 +1,4 @@
-// On every page: the theme, forms that update a part of the page, suggestions of names.
-
-import { liveForm } from "./live.js";
-import { suggest } from "./suggest.js";
+// On every page: the theme, times of day in the reader's zone, parts that are fetched again.
 
 for (const form of document.querySelectorAll("form.theme")) {
   form.addEventListener("submit", (event) => {
@@ -32,8 +29,47 @@ for (const note of document.querySelectorAll("[data-later]")) {
     .catch(() => {});
 }
 
-for (const form of document.querySelectorAll("form[data-live]")) liveForm(form);
-for (const form of document.querySelectorAll("[data-names]")) suggest(form);
+const live = document.querySelectorAll("form[data-live]");
+if (live.length) import("./live.js").then(({ liveForm }) => live.forEach(liveForm));
+const named = document.querySelectorAll("[data-names]");
+if (named.length) import("./suggest.js").then(({ suggest }) => named.forEach(suggest));
+
+// Times of day are shown in the reader's zone, in as many letters as before; days stay as they are.
+function localTimes(part) {
+  for (const time of part.querySelectorAll("time")) {
+    if (time.textContent.length < 16 || time.title) continue;
+    const at = new Date(time.dateTime);
+    time.title = `${time.textContent} UTC`;
+    time.textContent = new Date(at - 60_000 * at.getTimezoneOffset()).toISOString().slice(0, 16).replace("T", " ");
+  }
+}
+localTimes(document);
+for (const note of document.querySelectorAll("[data-zone]")) note.textContent = note.dataset.zone;
+
+// While the page is seen, its parts with matches are fetched again. The server answers 304 as long
+// as nothing has changed. A part in which somebody reads an explanation or has the focus stays.
+const REFRESH = 15_000;
+const fresh = [...document.querySelectorAll("[data-fresh]")];
+let tag = null;
+async function refresh() {
+  if (document.visibilityState !== "visible") return;
+  const answer = await fetch(location.href, { cache: "no-cache" });
+  const now = answer.headers.get("ETag");
+  if (!answer.ok || answer.redirected || (now && now === tag)) return;
+  tag = now;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of fresh) {
+    const found = page.getElementById(part.id);
+    if (!found || part.contains(document.activeElement) || part.querySelector("tr.opened")) continue;
+    localTimes(found);
+    if (found.innerHTML === part.innerHTML) continue;
+    const said = part.getAttribute("aria-live");
+    part.setAttribute("aria-live", "off");
+    part.replaceChildren(...found.childNodes);
+    setTimeout(() => (said ? part.setAttribute("aria-live", said) : part.removeAttribute("aria-live")), 1000);
+  }
+}
+if (fresh.length) setInterval(() => refresh().catch(() => {}), REFRESH);
 
 // "why?" in a row opens the explanation below it. A second click closes it.
 for (const link of document.querySelectorAll("a[data-why]")) {
