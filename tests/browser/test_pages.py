@@ -28,6 +28,8 @@ PAGES = [
     "/pools/arena/balance?player=ada-fox&player=bo-otter",
     "/pools/arena/amendments",
     "/pools/arena/admin",
+    "/new-pool",
+    "/pools/arena/upload",
     "/pools/arena/post",
     "/pools/arena/void/m0200",
     "/pools/arena/correct/m0200",

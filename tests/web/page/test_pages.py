@@ -41,6 +41,8 @@ ADMIN = [
     "/pools/club/compare?first=member%203&second=member%204",
     "/pools/club/matches/round%202",
     "/pools/arena/admin",
+    "/new-pool",
+    "/pools/arena/upload",
     "/pools/arena/post",
     "/pools/arena/void/m0200",
     "/pools/arena/correct/m0200",

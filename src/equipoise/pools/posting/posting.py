@@ -167,11 +167,11 @@ def _repeated(
     return {
         name
         for name, record in there.items()
-        if _is_same(record, wanted[name].content, wanted[name].time, erased)
+        if is_same(record, wanted[name].content, wanted[name].time, erased)
     }
 
 
-def _is_same(record: LogRecord, content: str, time: int | None, erased: frozenset[str]) -> bool:
+def is_same(record: LogRecord, content: str, time: int | None, erased: frozenset[str]) -> bool:
     """Return whether a posted match has the same content as a recorded one.
 
     erased : pseudonyms. In their places any name is the same, because the erased one is not known
@@ -256,7 +256,7 @@ def _plan_post(
         content = match.content if logged.content is None else logged.content
         there = known.get(match.id) or new.get(match.id)
         if there is not None:
-            if not _is_same(there, content, match.time, recorded.erased):
+            if not is_same(there, content, match.time, recorded.erased):
                 conflicts.append(match.id)
             continue
         if match.id in recorded.season_before:
@@ -682,7 +682,7 @@ def preview_match(
     Raises : NotFoundError, ConflictError, InvalidDataError
     """
     (answer,) = post_matches(
-        _Undoing(store), pool, [Post([match])], now, future_seconds=future_seconds
+        Undoing(store), pool, [Post([match])], now, future_seconds=future_seconds
     )
     if isinstance(answer, EquipoiseError):
         raise answer
@@ -694,7 +694,7 @@ class _UndoneError(Exception):
     """Ends a transaction without its changes."""
 
 
-class _Undoing(Store):
+class Undoing(Store):
     """A store whose writes are undone."""
 
     def __init__(self, store: Store) -> None:

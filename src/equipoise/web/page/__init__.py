@@ -29,6 +29,7 @@ from equipoise.web.page import (
     administration,
     balancing,
     comparing,
+    league,
     matches,
     players,
     searching,
@@ -65,6 +66,8 @@ _BY_VERSION = (players.leaderboard_page, matches.matches_page, matches.match_pag
 _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", players.pools_page),
     ("GET", "/search", searching.search_page),
+    ("GET", "/new-pool", league.new_pool_page),
+    ("POST", "/new-pool", league.new_pool),
     ("GET", "/pools/{pool}", players.pool_page),
     ("GET", "/pools/{pool}/leaderboard", players.leaderboard_page),
     ("GET", "/pools/{pool}/names", players.names),
@@ -92,6 +95,8 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("POST", "/pools/{pool}/webhooks/enable", administration.enable_webhook),
     ("POST", "/pools/{pool}/webhooks/delete", administration.delete_webhook),
     ("POST", "/pools/{pool}/webhooks/test", administration.test_webhook),
+    ("GET", "/pools/{pool}/upload", league.upload_page),
+    ("POST", "/pools/{pool}/upload", league.upload),
     ("GET", "/pools/{pool}/post", matches.post_page),
     ("POST", "/pools/{pool}/post", matches.post_match),
     *(

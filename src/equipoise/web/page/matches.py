@@ -80,6 +80,7 @@ async def matches_page(context: PageContext) -> Response:
         matches=found.matches,
         next=None if found.next is None else path(*here, cursor=found.next),
         first=path(*here) if context.query("cursor") else None,
+        posted=whole_number(context.query("posted"), 9),
     )
 
 

@@ -2,7 +2,7 @@
 
 const box = document.getElementById("drop");
 const field = document.getElementById("file");
-const form = document.getElementById("tournament");
+const form = field.form;
 
 field.addEventListener("change", () => field.files.length && form.requestSubmit());
 

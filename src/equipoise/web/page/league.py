@@ -1,0 +1,238 @@
+"""A league from the browser: a new pool, and the upload of a file of matches.
+
+The form of a pool has three questions: its name, what is played, and where newcomers start. An
+upload shows first how the file was understood and what it would change; then it is posted.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import unicodedata
+import zlib
+from typing import Any, NamedTuple, get_args
+
+from starlette.responses import Response
+
+from equipoise.analysis.clock import now
+from equipoise.errors import EquipoiseError
+from equipoise.messages.pools import LatePolicy, PoolRequest
+from equipoise.pools.exchange.uploads import DATES, Uploaded, read_upload
+from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.posting.posting import Post
+from equipoise.rating.registry import system_names
+from equipoise.web.http.endpoints import check_table, compression_of
+from equipoise.web.page.administration import ENTRIES, LATE
+from equipoise.web.page.context import Form, FormLimits, PageContext, digest, problems_of, wrong
+from equipoise.web.page.rendering import path
+from equipoise.web.page.tournaments import guessed
+from equipoise.web.settings import ServiceSettings
+
+
+class Play(NamedTuple):
+    """What is played: the words for it, and the system that docs/guides/which-system.md names."""
+
+    text: str
+    example: str
+    system: str
+
+
+PLAYS = {
+    "duels": Play("One against one", "Chess, tennis, table football", "glicko2"),
+    "teams": Play("Teams", "Football, padel, team shooters; two teams or more", "trueskill"),
+    "contests": Play("All against all", "Races, quizzes, programming contests", "elo-mmr"),
+}
+#: Further fields of the form of a pool, with the values with which it begins.
+_POOL_FIELDS = {
+    "title": "",
+    "play": "duels",
+    "entry": "fixed",
+    "name": "",
+    "system": "",
+    "late": "replay",
+    "times": "1",
+    "public": "1",
+    "placement_matches": "",
+    "description": "",
+}
+_LONGEST_NAME = 63
+#: Meanings of columns of games, in words for all who do not play with white and black.
+MEANINGS = {
+    "white": "first player",
+    "black": "second player",
+    "white_score": "first score",
+    "black_score": "second score",
+}
+#: An upload and the copy of it that a preview sends back are at most this part of a body.
+_PARTS = 4
+_FORMATS = {"xlsx": "excel", "xlsm": "excel", "xls": "excel", "ods": "excel"}
+
+
+async def new_pool_page(context: PageContext) -> Response:
+    """Return the form that creates a pool."""
+    return _pool_form(context, Form({name: [one] for name, one in _POOL_FIELDS.items()}))
+
+
+async def new_pool(context: PageContext) -> Response:
+    """Create a pool and go to it."""
+    key = context.need_all_pools()
+    form = await context.form()
+    try:
+        name, request = pool_of(form)
+        made = await context.service.change(create_pool, name, request, now(), key=key.id)
+    except EquipoiseError as error:
+        return _pool_form(context, form, error)
+    # The kernels are compiled while the form of the first match is filled.
+    context.service.kernels.known_of(made)
+    return context.redirect(path("pools", name))
+
+
+def pool_of(form: Form) -> tuple[str, PoolRequest]:
+    """Return the name and the settings of a pool in a form. Raises : InvalidDataError."""
+    title = form.text("title")
+    name = form.text("name") or pool_name(title)
+    if not name:
+        raise wrong("name", "must have letters or digits", title[:50] or "nothing")
+    play = form.choice("play", tuple(PLAYS))
+    placement = form.number("placement_matches", 0, 1e6)
+    settings: dict[str, Any] = {}
+    if placement is not None:
+        settings["placement_matches"] = int(placement)
+    entry = form.choice("entry", tuple(ENTRIES), "fixed")
+    return name, PoolRequest(
+        system=form.text("system") or PLAYS[play].system,
+        parameters={} if entry == "fixed" else {"entry": entry},
+        times="datetime" if form.flag("times") else "none",
+        late=form.choice("late", get_args(LatePolicy), "replay"),
+        public=form.flag("public"),
+        title=title,
+        description=form.text("description"),
+        **settings,
+    )
+
+
+def pool_name(title: str) -> str:
+    """Return the name of a pool with this title: its letters without accents, its digits."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_NAME].rstrip("-")
+
+
+def _pool_form(context: PageContext, form: Form, error: EquipoiseError | None = None) -> Response:
+    context.need_all_pools()
+    typed = {name: form.text(name) for name in _POOL_FIELDS}
+    # The further fields are open if one of them was changed, as the fault may be there.
+    more = any(typed[name] for name in ("name", "system", "placement_matches"))
+    return context.render(
+        "new_pool.html",
+        error,
+        typed=typed,
+        plays=PLAYS,
+        entries=ENTRIES,
+        late=LATE,
+        systems=system_names(),
+        more=more or error is not None,
+    )
+
+
+def upload_form_limits(settings: ServiceSettings) -> FormLimits:
+    """Return the limits of a form with a file and with the copy that a preview sends back."""
+    return FormLimits(settings.body_bytes, 100, files=1)
+
+
+async def upload_page(context: PageContext) -> Response:
+    """Return the form in which a file of matches is uploaded."""
+    await context.need("writer")
+    return _upload_form(context, Form())
+
+
+async def upload(context: PageContext) -> Response:
+    """Return how a file is understood and what it would change; post it if that was shown."""
+    pool = await context.need("writer")
+    form = await context.form(upload_form_limits(context.service.settings))
+    try:
+        content, name = _content(form, context.service.settings.body_bytes // _PARTS)
+        dates = form.choice("dates", tuple(DATES)) if form.text("dates") else ""
+        await context.service.check_kernels(pool.pool)
+        found = await context.calculate(
+            read_upload,
+            content,
+            _format_of(name, content),
+            now(),
+            dates=dates,
+            skip_bad=form.flag("skip_bad"),
+            future_seconds=context.service.settings.future_seconds,
+        )
+        seen = digest("upload", pool.pool, found.matches)
+        if found.matches and form.text("do") == seen:
+            post = Post(found.matches, context.key_number, detailed=False)
+            await context.service.writer.enqueue(pool.pool, post)
+            done = len(found.matches)
+            return context.redirect(path("pools", pool.pool, "matches", posted=done))
+    except EquipoiseError as error:
+        return _upload_form(context, form, error)
+    held = _held(content) if "file" in form.files or form.text("held") else ""
+    return _upload_form(context, form, found=found, name=name, seen=seen, held=held)
+
+
+def _content(form: Form, most: int) -> tuple[bytes, str]:
+    """Return the uploaded, pasted or previewed content and its name. Raises : InvalidDataError."""
+    file, pasted, held = form.files.get("file"), form.text("matches"), form.text("held")
+    content, name = b"", form.text("name")[:200]
+    if file is not None and file.content:
+        content, name = file.content, file.name
+    elif pasted:
+        content, name = pasted.encode("utf-8", "replace"), ""
+    elif held:
+        try:
+            content = zlib.decompressobj().decompress(base64.b64decode(held, validate=True), most)
+        except (ValueError, zlib.error):
+            raise wrong("file", "must be chosen again", "a damaged copy of it") from None
+    if not content.strip():
+        raise wrong("file", "must be chosen, or its rows pasted", "nothing")
+    if len(content) > most:
+        raise wrong("file", f"must have at most {most:,} bytes here", f"{len(content):,}")
+    return content, name
+
+
+def _held(content: bytes) -> str:
+    """Return content as text for a hidden field: without scripts, a form forgets its file."""
+    return base64.b64encode(zlib.compress(content)).decode()
+
+
+def _format_of(name: str, content: bytes) -> str:
+    """Return the format of a file. Raises : InvalidDataError, TooLargeError."""
+    kind = _FORMATS.get(name.rpartition(".")[2].lower(), "")
+    if kind:
+        return kind
+    compression = compression_of(content)
+    if compression is not None:
+        raise wrong("file", "must be a workbook or uncompressed text", compression)
+    kind = guessed(name, content)
+    check_table(content, kind)
+    return kind
+
+
+def _upload_form(
+    context: PageContext,
+    form: Form,
+    error: EquipoiseError | None = None,
+    *,
+    found: Uploaded | None = None,
+    name: str = "",
+    seen: str = "",
+    held: str = "",
+) -> Response:
+    return context.render(
+        "upload.html",
+        error,
+        pasted=form.text("matches")[:200_000],
+        dates=form.text("dates"),
+        choices=DATES,
+        meanings=MEANINGS,
+        skip_bad=form.flag("skip_bad"),
+        found=found,
+        faults_in_file=[] if found is None else problems_of(found.fault) if found.fault else [],
+        name=name,
+        seen=seen,
+        held=held,
+    )
