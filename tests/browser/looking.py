@@ -25,11 +25,21 @@ new PerformanceObserver((list) => {
 
 @contextmanager
 def browsing(
-    chromium: Any, site: Any, key: str | None = None, screen: Any = WIDE, scheme: str = "light"
+    chromium: Any,
+    site: Any,
+    key: str | None = None,
+    screen: Any = WIDE,
+    scheme: str = "light",
+    *,
+    scripts: bool = True,
 ) -> Iterator[Any]:
     """Give a page of a browser of its own, signed in with a key; it must not complain."""
     context = chromium.new_context(
-        viewport=screen, color_scheme=scheme, base_url=site.url, has_touch=screen is PHONE
+        viewport=screen,
+        color_scheme=scheme,
+        base_url=site.url,
+        has_touch=screen is PHONE,
+        java_script_enabled=scripts,
     )
     if key is not None:
         signed_in = context.request.post(

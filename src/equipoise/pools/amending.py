@@ -360,6 +360,13 @@ def _default_effect(store: Store, pool: str, player: str, match: str | None) -> 
     return "without"
 
 
+def time_of_first_match(store: Store, pool: str) -> str | None:
+    """Return the time of the earliest match of a pool as ISO 8601, None without matches."""
+    with store.read() as connection:
+        span = log.span_of_matches(connection, get_pool(connection, pool).id)
+    return None if span is None else iso(span[0])
+
+
 def _matches_of(connection: Connection, pool: PoolRecord, player: str) -> Iterator[list[LogRecord]]:
     """Give the matches of a player, piece by piece: those that count, or all if none does."""
     rows = changes.changes_of_player(connection, pool, player, None, _MATCHES_READ)

@@ -105,3 +105,118 @@ def test_an_upload_that_is_not_understood_names_its_lines(admin: httpx.Client) -
     wrong = admin.post(path, data={**fields, "matches": ROWS.replace("3,1", "3,x")})
     assert "line 2" in Page(wrong.text).text
     assert "Post " not in [one.strip() for one in Page(wrong.text).texts]
+
+
+def preview_and_do(
+    client: httpx.Client, path: str, fields: dict[str, Any], words: tuple[str, ...] = ()
+) -> httpx.Response:
+    """Send a form, check its preview, and send it again from there."""
+    preview = client.post(path, data=fields)
+    assert preview.status_code == 200, Page(preview.text).text
+    for one in words:
+        assert one in Page(preview.text).text
+    seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
+    assert seen is not None, Page(preview.text).text
+    done = client.post(path, data={**fields, "do": seen[1]})
+    assert done.status_code == 303, done.text
+    return done
+
+
+def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: Any) -> None:
+    """Id and time are filled in; a newcomer and a name like that of a player are marked."""
+    pool = new_pool(admin, "Results")
+    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    path = f"/pools/{pool}/post"
+    form = Page(admin.get(path).text)
+    typed = {one["name"]: one.get("value") or "" for one in form.all("input") if "name" in one}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d-[0-9a-f]{6}", typed["match"] or "")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d", typed["time"] or "")
+    fields = {
+        **{name: typed[name] for name in ("token", "match")},
+        "time": "2026-10-03T20:30",
+        "zone": "-120",
+        "result": "score",
+        "rank": ["2", "1.5"],
+        "players-1": "Ada Fox",
+        "players-2": "Bo",
+    }
+    preview_and_do(admin, path, fields, ("newcomer",))
+    posted = site.perform("GET", f"/pools/{pool}/matches/{typed['match']}")
+    assert [team["score"] for team in posted["teams"]] == [2.0, 1.5]
+    assert posted["time"] == "2026-10-03T18:30:00Z"
+
+    wrong = {**fields, "match": "m2", "players-1": "ada fox"}
+    preview = admin.post(path, data=wrong)
+    assert "ada fox is new, but Ada Fox plays here" in Page(preview.text).text
+    named = admin.post(path, data={**wrong, "rename": "ada fox\tAda Fox"})
+    values = [one.get("value") for one in Page(named.text).all("input")]
+    assert "Ada Fox" in values
+    assert "ada fox" not in values
+    assert admin.post(path, data={**wrong, "rank": ["2", "x"]}).status_code == 422
+    more = Page(admin.post(path, data={**wrong, "do": "team"}).text)
+    assert [one["value"] for one in more.all("input") if one.get("name") == "players-1"] == [
+        "ada fox"
+    ]
+
+    path = f"/pools/{pool}/correct/{typed['match']}"
+    form = Page(admin.get(path).text)
+    typed = {one["name"]: one.get("value") or "" for one in form.all("input") if "name" in one}
+    assert (typed["players-1"], typed["was"]) == ("Ada Fox", "2026-10-03T18:30")
+    fields = {name: value or "" for name, value in typed.items()}
+    fields |= {"how": "places", "rank": ["0", "3"], "players-2": "Cy"}
+    preview_and_do(admin, path, fields)
+    site.replayed(pool)
+    match = site.perform("GET", f"/pools/{pool}/matches/{posted['match']}")
+    assert [(t["players"][0]["player"], t["score"]) for t in match["teams"]] == [
+        ("Ada Fox", 0.0),
+        ("Cy", 3.0),
+    ]
+    assert match["time"] == "2026-10-03T18:30:00Z"
+    fields |= {"time": "2026-10-04T10:00", "rank": ["1", "3"]}
+    preview_and_do(admin, path, fields)
+    site.replayed(pool)
+    match = site.perform("GET", f"/pools/{pool}/matches/{posted['match']}")
+    assert match["time"] == "2026-10-04T10:00:00Z"
+
+
+def test_all_matches_of_a_player_are_voided(admin: httpx.Client, site: Any) -> None:
+    """Also those from before today; the preview says what others lose or gain."""
+    pool = new_pool(admin, "Cheated")
+    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    path = f"/pools/{pool}/upload"
+    preview_and_do(admin, path, {"token": token(admin, path), "matches": ROWS})
+    path = f"/pools/{pool}/disqualify/Ada%20Fox"
+    form = admin.get(f"{path}?all=1").text
+    assert any(one.get("name") == "all" and "checked" in one for one in Page(form).all("input"))
+    fields = {"token": token(admin, path), "all": "1", "reason": "another's account"}
+    preview_and_do(admin, path, fields, ("count for nobody", "2 other players would move"))
+    site.replayed(pool)
+    board = site.perform("GET", f"/pools/{pool}/players/Bo")
+    assert board["matches"] == 1
+    match = site.perform("GET", f"/pools/{pool}/matches/2026-10-01 Ada Fox - Bo")
+    assert not any(one["counted"] for team in match["teams"] for one in team["players"])
+
+
+def test_fair_teams_lead_to_their_result_and_to_a_link_for_everybody(
+    site: Any, anybody: httpx.Client
+) -> None:
+    """The link shows the same teams to visitors without a key; a result is one click away."""
+    with site.visitor("judge") as judge:
+        path = "/pools/arena/balance"
+        names = ["ada-fox", "bo-otter", "cleo_77", "eda-fox"]
+        made = judge.post(path, data={"token": token(judge, path), "player": names})
+        links = [one for one in Page(made.text).links if "players-1=" in one]
+        played, link = (next(one for one in links if part in one) for part in ("/post?", "/teams?"))
+        filled = Page(judge.get(played).text)
+        typed = [one.get("value") for one in filled.all("input") if one.get("list") == "names"]
+        assert set(names) <= set(typed)
+    shown = anybody.get(link)
+    assert shown.status_code == 200
+    text = Page(shown.text).text
+    assert all(name in text for name in names)
+    assert "team 1 wins" in text
+    assert "These teams played" not in text
+    assert anybody.get("/pools/arena/teams").headers["location"] == path
+    assert anybody.get("/pools/club/teams?players-1=a&players-2=b").status_code == 303
+    twice = anybody.get("/pools/arena/teams?players-1=a&players-2=a")
+    assert "team 1 wins" not in twice.text

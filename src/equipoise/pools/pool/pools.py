@@ -44,7 +44,7 @@ from equipoise.rating.base_system import System, advantage_notes
 from equipoise.rating.head_start import ADVANTAGE_PARAMETERS, is_saved
 from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import is_later_default, notes_of, requirement_of
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.system import Capabilities, RatingSystem
 from equipoise.store import audit, keys, pools, webhooks
 from equipoise.store.connection import Store
 from equipoise.store.pools import (
@@ -170,6 +170,12 @@ def pool_message(store: Store, name: str) -> PoolMessage:
     """Return the settings of a pool and its status. Raises : NotFoundError."""
     with store.read() as connection:
         return message_of(get_pool(connection, name))
+
+
+def capabilities_of(store: Store, name: str) -> Capabilities:
+    """Return which matches the system of a pool can rate. Raises : NotFoundError."""
+    with store.read() as connection:
+        return rules_of(get_pool(connection, name).settings).able
 
 
 def pool_version(store: Store, name: str) -> tuple[object, ...]:

@@ -80,6 +80,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/amendments/{seq}", matches.amendment_page),
     ("GET", "/pools/{pool}/balance", balancing.balance_page),
     ("POST", "/pools/{pool}/balance", balancing.balance),
+    ("GET", "/pools/{pool}/teams", balancing.teams_page),
     ("GET", "/pools/{pool}/admin", administration.admin_page),
     ("GET", "/pools/{pool}/settings", administration.settings_page),
     ("POST", "/pools/{pool}/settings", administration.save_settings),

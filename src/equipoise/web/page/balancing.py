@@ -26,17 +26,20 @@ from equipoise.messages.questions import (
     BalanceRequest,
     ComparedMessage,
     ConstraintMessage,
+    PredictRequest,
     RebalanceMessage,
     rebalance_message,
 )
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.reading.players import ratings_of_players
-from equipoise.pools.reading.questions import balance_in_pool
+from equipoise.pools.reading.questions import balance_in_pool, predict_in_pool
 from equipoise.store.connection import Store
 from equipoise.web.http.endpoints import while_connected, whole_number
 from equipoise.web.http.errors import ForbiddenError
 from equipoise.web.page.context import Form, PageContext, upload_limits
 from equipoise.web.page.figures import picture
+from equipoise.web.page.matches import entries_of, teams_in_query, teams_path
+from equipoise.web.page.rendering import path
 
 #: Names of parties in the form.
 PARTIES = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -252,6 +255,60 @@ async def balance(context: PageContext) -> Response:
     return _balance_form(context, lobby, answer=answer_of(found, lobby, ratings))
 
 
+async def teams_page(context: PageContext) -> Response:
+    """Return the teams in the query with their ratings and chances now, for all who can read."""
+    pool = await context.pool()
+    entries = [entry for entry in entries_of(teams_in_query(context)) if entry.players]
+    teams = [list(entry.players) for entry in entries]
+    if len(teams) < 2:
+        return context.redirect(path("pools", pool.pool, "balance"))
+    pool, chances, ratings = await context.calculate(teams_now, teams)
+    context.use_pool(pool)
+    shown = [
+        Team(
+            number,
+            [_member(one, Row(), ratings) for one in team],
+            0.0 if chances is None else chances[number - 1],
+            _mean(team, ratings),
+        )
+        for number, team in enumerate(teams, start=1)
+    ]
+    return context.render(
+        "teams.html",
+        teams=shown,
+        bar=probability_bar(chances) if chances is not None and len(teams) == 2 else None,
+        known=chances is not None,
+        played=teams_path("pools", pool.pool, "post", teams=teams),
+        players=[one for team in teams for one in team],
+    )
+
+
+def teams_now(
+    store: Store, pool: str, teams: Sequence[Sequence[str]]
+) -> tuple[PoolMessage, list[float] | None, Mapping[str, tuple[float, float | None]]]:
+    """Return a pool, the expected scores of teams, and ratings of players, of one transaction.
+
+    The expected scores are None where the system of the pool cannot predict such a match.
+    """
+    names = [one for team in teams for one in team]
+    with store.moment() as moment:
+        current, ratings = pool_message(moment, pool), ratings_of_players(moment, pool, names)
+        try:
+            request = PredictRequest([list(team) for team in teams])
+            found = predict_in_pool(moment, pool, request)
+        except EquipoiseError:
+            return current, None, ratings
+        return current, [team.expected for team in found.teams], ratings
+
+
+def _mean(
+    players: Sequence[str], ratings: Mapping[str, tuple[float, float | None]]
+) -> float | None:
+    """Return the mean of the known ratings, None if none is known."""
+    known = [ratings[one][0] for one in players if one in ratings]
+    return math.fsum(known) / len(known) if known else None
+
+
 def split_and_ratings(
     store: Store, pool: str, request: BalanceRequest, names: Sequence[str]
 ) -> tuple[PoolMessage, BalanceMessage, Mapping[str, tuple[float, float | None]]]:
@@ -271,9 +328,13 @@ def _balance_form(
     *,
     answer: Answer | None = None,
 ) -> Response:
+    teams = [[one.player for one in team.members] for team in answer.teams] if answer else []
+    pool = str(context.request.path_params["pool"])
     return context.render(
         "balance.html",
         error,
+        played=teams_path("pools", pool, "post", teams=teams),
+        link=teams_path("pools", pool, "teams", teams=teams),
         lobby=lobby,
         parties=PARTIES[:12],
         most_teams=MOST_TEAMS,
@@ -294,8 +355,7 @@ def answer_of(
         zip(found.teams, found.expected if found.win is None else found.win, strict=True), start=1
     ):
         members = [_member(str(one), row_of.get(str(one), Row()), ratings) for one in players]
-        known = [one.rating for one in members if one.rating is not None]
-        mean = math.fsum(known) / len(known) if known else None
+        mean = _mean([one.player for one in members], ratings)
         teams.append(Team(number, members, expected, mean))
     return Answer(
         message=found,

@@ -1,6 +1,7 @@
 """Pages of matches: posted, shown, voided, corrected, disqualified.
 
-The form has fields for two teams and takes any match as JSON. A preview comes before posting.
+The form has fields for teams and takes any match as JSON. A preview comes before posting; it marks
+newcomers and names that are like those of players.
 
 An action voids, restores or corrects a match, or disqualifies or reinstates a player. A preview of
 the changes comes before it is performed.
@@ -8,9 +9,13 @@ the changes comes before it is performed.
 
 from __future__ import annotations
 
+import math
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.responses import Response
@@ -31,10 +36,12 @@ from equipoise.messages.matches import (
 )
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools import amending
+from equipoise.pools.pool.pools import capabilities_of
 from equipoise.pools.posting.posting import preview_match
 from equipoise.pools.reading import matches, players
 from equipoise.pools.reading import matches as pool_matches
 from equipoise.pools.reading.matches import posted_match
+from equipoise.pools.reading.newcomers import Newcomer, newcomers
 from equipoise.store.connection import Store
 from equipoise.web.http.endpoints import whole_number
 from equipoise.web.page.context import (
@@ -46,21 +53,32 @@ from equipoise.web.page.context import (
     match_limits,
     wrong,
 )
-from equipoise.web.page.rendering import path
+from equipoise.web.page.rendering import path, seconds_of, utc
 
 #: Matches on a page of the list, and players on a page of a match.
 PAGE_SIZE, MOST_PLAYERS = 50, 100
-#: Teams for which the form has fields, and the maximum that it may send.
+#: Teams for which the form has fields at first, and the maximum that it may send.
 _TEAMS, _MOST_TEAMS = 2, 64
+#: Fields for players of a team in pools of teams, and fields that are always free then.
+_PLAYERS, _FREE = 5, 2
 RANK_DIGITS, RANK_RULE = 5, "must be a whole number, 1 for the winners"
+#: What the numbers of teams are, in words.
+RESULTS = {"score": "scores, higher is better", "place": "places, 1 for the winners"}
+_MOST_SCORE = 1e9
+#: Maximum length of a link with the teams of a match.
+_LONGEST_LINK = 6_000
 
 
 @dataclass(frozen=True, slots=True)
 class TeamEntry:
-    """A team of the form: its place, and its players, one on each line."""
+    """A team of the form: its score or place, and its players, as typed."""
 
-    rank: str
-    players: str
+    number: str = ""
+    players: Sequence[str] = ()
+
+    def offered(self, least: int, free: int) -> list[str]:
+        """Return the players with empty fields at the end."""
+        return [*self.players, *[""] * max(least - len(self.players), free)]
 
 
 async def matches_page(context: PageContext) -> Response:
@@ -120,15 +138,17 @@ async def match_page(context: PageContext) -> Response:
 
 
 async def post_page(context: PageContext) -> Response:
-    """Return the form in which a match is posted."""
+    """Return the form in which a match is posted, with the teams in the query."""
     await context.need("writer")
-    return await _post_form(context, Form())
+    return await _post_form(context, teams_in_query(context))
 
 
 async def post_match(context: PageContext) -> Response:
     """Return a preview of a match. Record the match if the form comes from its preview."""
     pool = await context.need("writer")
     form = await context.form(match_limits(context.service.settings))
+    if form.text("do") in ("players", "team"):
+        return await _post_form(context, form, more=form.text("do"))
     try:
         match = match_of_json(form.text("json")) if form.text("json") else match_of_form(form)
         seen = digest(match)
@@ -140,9 +160,11 @@ async def post_match(context: PageContext) -> Response:
             return context.redirect(path("pools", pool.pool, "matches", done.match))
         future = context.service.settings.future_seconds
         preview = await context.calculate(preview_match, match, now(), future_seconds=future)
+        names = [str(getattr(one, "player", one)) for team in match.teams for one in team.players]
+        unknown = await context.read(newcomers, names)
     except EquipoiseError as error:
         return await _post_form(context, form, error)
-    return await _post_form(context, form, preview=preview, seen=seen)
+    return await _post_form(context, form, preview=preview, seen=seen, unknown=unknown)
 
 
 async def _post_form(
@@ -152,25 +174,73 @@ async def _post_form(
     *,
     preview: MatchMessage | None = None,
     seen: str = "",
+    unknown: Sequence[Newcomer] = (),
+    more: str = "",
 ) -> Response:
-    pairs = zip(form.texts("rank"), form.texts("players"), strict=False)
-    entries = [TeamEntry(rank, players) for rank, players in pairs]
-    for number in range(len(entries), _TEAMS):
-        entries.append(TeamEntry(str(number + 1), ""))
+    pool = await context.pool()
+    able = await context.read(capabilities_of)
+    alone = able.max_team_size == 1
+    entries = entries_of(form)
+    wanted = max(_TEAMS, len(entries) + (more == "team"))
+    entries += [TeamEntry() for _ in range(wanted - len(entries))]
     listed = [(team.rank, one) for team in preview.teams for one in team.players] if preview else []
     people = len(listed) if preview is None else preview.players_in_match or len(listed)
     return await context.render_large(
         "post.html",
         error,
         entries=entries,
-        match_id=form.text("match"),
-        time=form.text("time"),
+        least=1 if alone else _PLAYERS,
+        free=0 if alone else _PLAYERS if more == "players" else _FREE,
+        alone=alone,
+        more_teams=able.max_teams is None and len(entries) < _MOST_TEAMS,
+        result=form.text("result") or ("score" if wanted == _TEAMS else "place"),
+        results=RESULTS,
+        match_id=form.text("match") or new_match_id(),
+        time=form.text("time") if "time" in form.fields else f"{utc(now() / 1e6):%Y-%m-%dT%H:%M}",
+        zone=form.text("zone"),
         json=form.text("json"),
         preview=preview,
         previewed=listed[:MOST_PLAYERS],
         unlisted=people - len(listed[:MOST_PLAYERS]),
+        unknown={one.player: one.like for one in unknown},
+        alike=[one for one in unknown if one.like is not None],
         seen=seen,
+        timed=pool.times != "none",
     )
+
+
+def new_match_id() -> str:
+    """Return an id for a match that has none: the day and a random part."""
+    return f"{utc(now() / 1e6):%Y-%m-%d}-{secrets.token_hex(3)}"
+
+
+def entries_of(form: Form) -> list[TeamEntry]:
+    """Return the teams of a form. Their players are in fields of their own, or one on each line."""
+    numbers, texts = form.texts("rank"), form.texts("players")
+    # A name that was like that of a player may be replaced by it.
+    old, _, new = form.text("rename").partition("\t")
+    last = max((at for at in range(_MOST_TEAMS + 1) if f"players-{at}" in form.fields), default=0)
+    found = []
+    for at in range(min(max(len(numbers), len(texts), last), _MOST_TEAMS)):
+        lines = [*texts[at : at + 1], *form.texts(f"players-{at + 1}")]
+        names = [one.strip() for text in lines for one in text.splitlines() if one.strip()]
+        players = [new if one == old else one for one in names]
+        found.append(TeamEntry(numbers[at] if at < len(numbers) else "", players))
+    return found
+
+
+def teams_in_query(context: PageContext) -> Form:
+    """Return the teams in the query of a page as a form."""
+    query = context.request.query_params
+    names = [f"players-{at}" for at in range(1, _MOST_TEAMS + 1)]
+    return Form({name: query.getlist(name) for name in names if name in query})
+
+
+def teams_path(*segments: str, teams: Sequence[Sequence[str]]) -> str | None:
+    """Return a path with teams in its query, None if it would be too long for a link."""
+    pairs = [(f"players-{at}", one) for at, team in enumerate(teams, 1) for one in team]
+    found = f"{path(*segments)}?{urlencode(pairs)}"
+    return found if len(found) <= _LONGEST_LINK and len(teams) <= _MOST_TEAMS else None
 
 
 def match_of_form(form: Form) -> MatchRequest:
@@ -180,25 +250,55 @@ def match_of_form(form: Form) -> MatchRequest:
     if not name:
         problems.append(Problem("", None, "match", "must be given", "nothing"))
     teams = []
-    pairs = list(zip(form.texts("rank"), form.texts("players"), strict=False))[:_MOST_TEAMS]
-    for number, (typed, listed) in enumerate(pairs, start=1):
-        names: list[ParticipationRequest | str | int] = [
-            one.strip() for one in listed.splitlines() if one.strip()
-        ]
+    for number, entry in enumerate(entries_of(form), start=1):
+        names: list[ParticipationRequest | str | int] = [*entry.players]
         if not names:
             continue
-        rank = whole_number(typed, RANK_DIGITS)
-        if rank is None:
-            where = f"place of team {number}"
-            problems.append(Problem("", None, where, RANK_RULE, typed or "nothing"))
-            continue
-        teams.append(TeamRequest(names, rank=rank))
+        rank, score = _number_of(entry, form, number, problems)
+        teams.append(TeamRequest(names, rank=rank, score=score))
     if not problems and len(teams) < 2:
         rule = "must have at least two teams with players"
         problems.append(Problem("", None, "teams", rule, str(len(teams))))
     if problems:
         raise InvalidDataError(problems, "the match cannot be read")
-    return MatchRequest(name, teams, time=form.time("time"))
+    return MatchRequest(name, teams, time=_time_of(form))
+
+
+def _number_of(
+    entry: TeamEntry, form: Form, number: int, problems: list[Problem]
+) -> tuple[int | None, float | None]:
+    """Return the place or else the score of a team, or add the problem."""
+    if form.text("result") == "score":
+        return None, _score_of(entry.number, number, problems)
+    rank = whole_number(entry.number, RANK_DIGITS)
+    if rank is None:
+        where, got = f"place of team {number}", entry.number or "nothing"
+        problems.append(Problem("", None, where, RANK_RULE, got))
+    return rank, None
+
+
+def _score_of(text: str, number: int, problems: list[Problem]) -> float:
+    """Return the score of a team, or add the problem."""
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not abs(score) <= _MOST_SCORE:
+        where = f"score of team {number}"
+        problems.append(Problem("", None, where, "must be a number", text or "nothing"))
+    return score
+
+
+def _time_of(form: Form) -> int | str | None:
+    """Return the time of a form; `zone` has the minutes from local time to UTC."""
+    time, zone = form.time("time"), form.number("zone", -1500, 1500)
+    if zone is None or not isinstance(time, str):
+        return time
+    try:
+        local = datetime.fromisoformat(time)
+        return (local + timedelta(minutes=zone)).isoformat()
+    except (ValueError, OverflowError):
+        return time
 
 
 def match_of_json(text: str) -> MatchRequest:
@@ -403,14 +503,23 @@ async def _request_of(
     if action.name == "reinstate":
         return ReinstateRequest(since, reason, match)
     effect = form.choice("effect", tuple(EFFECTS)) if form.text("effect") else None
+    if form.flag("all"):
+        since, effect = await context.read(amending.time_of_first_match), "void"
     return DisqualifyRequest(since, reason, match, effect)
 
 
 async def _corrected(context: PageContext, form: Form, wanted: str) -> MatchRequest:
-    """Return the match with the typed places, or the typed JSON. Raises : InvalidDataError."""
+    """Return the match with the typed fields, or the typed JSON. Raises : InvalidDataError."""
     if form.text("how") == "places":
         posted = await context.read(posted_match, wanted)
-        return with_places(posted, form.texts("rank"))
+        ranks = form.texts("rank")
+        scored = form.text("result") == "score"
+        found = with_scores(posted, ranks) if scored else with_places(posted, ranks)
+        if "players-1" in form.fields:
+            found = with_players(found, entries_of(form))
+        time, was = _time_of(form), form.text("was")
+        # The form shows minutes. Without a time, the correction keeps that to the microsecond.
+        return found if str(time or "")[:16] == was else msgspec.structs.replace(found, time=time)
     match = match_of_json(form.text("json"))
     if str(match.match) != wanted:
         raise wrong("match", "must be the id of the match", str(match.match)[:200])
@@ -427,7 +536,7 @@ async def _amendment_form(
     preview: AmendmentMessage | None = None,
     seen: str = "",
 ) -> Response:
-    posted, content, too_many = None, "", False
+    posted, content = None, ""
     if action.name == "correct":
 
         def read(store: Store, pool: PoolMessage) -> tuple[MatchRequest, str]:
@@ -435,7 +544,6 @@ async def _amendment_form(
             return found, json_of(found)
 
         posted, content = await context.snapshot(read)
-        too_many = len(posted.teams) > _MOST_PLACES
     elif action.of == "match":
         await context.read(matches.match, wanted, limit=1)
     return await context.render_large(
@@ -447,13 +555,38 @@ async def _amendment_form(
         since=form.text("since"),
         only=form.text("match", context.query("match")),
         how=form.text("how"),
-        teams=[] if posted is None or too_many else team_lines(posted, form.texts("rank")),
+        **({"teams": [], "entries": []} if posted is None else _fields_of(posted, form)),
         json=form.text("json") or content,
         effect=form.text("effect"),
         effects=EFFECTS,
+        all_matches=form.flag("all") or context.query("all") == "1",
         preview=preview,
         seen=seen,
     )
+
+
+def _fields_of(posted: MatchRequest, form: Form) -> dict[str, Any]:
+    """Return what the form of a correction shows: all fields, only the places of a large match."""
+    people = sum(len(team.players) for team in posted.teams)
+    lines = [] if len(posted.teams) > _MOST_PLACES else team_lines(posted, form.texts("rank"))
+    scored = all(team.score is not None for team in posted.teams)
+    if scored and len(form.texts("rank")) != len(lines):
+        lines = [
+            TeamLine(f"{team.score:g}", line.players)
+            for team, line in zip(posted.teams, lines, strict=False)
+        ]
+    typed = entries_of(form)
+    played = seconds_of(posted.time)
+    was = "" if played is None else f"{utc(played):%Y-%m-%dT%H:%M}"
+    small = people <= MOST_PLAYERS and len(lines) <= _MOST_TEAMS
+    return {
+        "teams": [] if small else lines,
+        "entries": (typed or [TeamEntry(*line) for line in lines]) if small else [],
+        "scored": scored,
+        "was": was,
+        "time": form.text("time", was),
+        "zone": form.text("zone"),
+    }
 
 
 class TeamLine(NamedTuple):
@@ -494,6 +627,37 @@ def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
     ]
     # Without a time, the correction keeps the posted one to the microsecond.
     return msgspec.structs.replace(match, teams=teams, time=None)
+
+
+def with_scores(match: MatchRequest, scores: Sequence[str]) -> MatchRequest:
+    """Return a match with these scores of its teams. Raises : InvalidDataError."""
+    problems: list[Problem] = []
+    found = [_score_of(text, number, problems) for number, text in enumerate(scores, start=1)]
+    if problems or len(found) != len(match.teams):
+        rule = f"must be {len(match.teams)}"
+        raise InvalidDataError(problems or [Problem("", None, "scores", rule, str(len(found)))])
+    teams = [
+        msgspec.structs.replace(team, rank=None, score=score)
+        for team, score in zip(match.teams, found, strict=True)
+    ]
+    return msgspec.structs.replace(match, teams=teams, time=None)
+
+
+def with_players(match: MatchRequest, entries: Sequence[TeamEntry]) -> MatchRequest:
+    """Return a match with these players; whoever stands in a place takes over what is known there.
+
+    Raises : InvalidDataError
+    """
+    if len(entries) != len(match.teams):
+        raise wrong("teams", f"must be {len(match.teams)}", str(len(entries)))
+    teams = []
+    for team, entry in zip(match.teams, entries, strict=True):
+        players: list[ParticipationRequest | str | int] = [*entry.players]
+        for at, there in enumerate(team.players[: len(players)]):
+            if isinstance(there, ParticipationRequest):
+                players[at] = msgspec.structs.replace(there, player=entry.players[at])
+        teams.append(msgspec.structs.replace(team, players=players))
+    return msgspec.structs.replace(match, teams=teams)
 
 
 def json_of(match: MatchRequest) -> str:

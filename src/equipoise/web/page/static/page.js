@@ -71,6 +71,20 @@ async function refresh() {
 }
 if (fresh.length) setInterval(() => refresh().catch(() => {}), REFRESH);
 
+// Times are in UTC without scripts, and local with them.
+for (const field of document.querySelectorAll("input[data-local]")) {
+  const zone = field.form.elements.zone;
+  const words = field.parentElement.querySelector("small span");
+  const offset = () => new Date(field.value || Date.now()).getTimezoneOffset();
+  if (!zone.value && field.value) {
+    const local = new Date(Date.parse(`${field.value}Z`) - new Date(`${field.value}Z`).getTimezoneOffset() * 60000);
+    field.value = local.toISOString().slice(0, 16);
+  }
+  zone.value = offset();
+  words.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone || "your time zone";
+  field.addEventListener("input", () => (zone.value = offset()));
+}
+
 // "why?" in a row opens the explanation below it. A second click closes it.
 for (const link of document.querySelectorAll("a[data-why]")) {
   link.setAttribute("aria-expanded", "false");
