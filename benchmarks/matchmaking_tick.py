@@ -165,7 +165,7 @@ def interval(values: Sequence[float]) -> str:
 
 def gains(pools: int, size: int) -> list[list[str]]:
     """Return rows that compare first fit with the tick, paired by pool."""
-    more, fits, ours, fairer, uneven, evener, evenly = [], [], [], [], [], [], []
+    more, fits, ours, fairer, uneven, evener, evenly, alike = [], [], [], [], [], [], [], []
     for seed in range(pools):
         tickets = draw_tickets(size, 10_000 + seed)
         known = {one.ticket: one for one in tickets}
@@ -184,6 +184,8 @@ def gains(pools: int, size: int) -> list[list[str]]:
             best = float(np.mean([one.cost for one in fair.matches]))
             uneven.append(before)
             evener.append(after - before)
+            if len(own) == len(theirs):
+                alike.append(after - before)
             fairer.append(best - before)
     remark = f"{pools:,} pools of {size} tickets, mean and 95 % interval"
     return [
@@ -193,6 +195,11 @@ def gains(pools: int, size: int) -> list[list[str]]:
         ["more players matched, objective fair", interval(evenly), "paired by pool"],
         ["mean distance of p from 1/2, first fit", interval(uneven), "pools with matches of both"],
         ["its change, objective accelbyte", interval(evener), "paired by pool"],
+        [
+            "its change, where both match as many",
+            interval(alike),
+            f"objective accelbyte, {len(alike):,} pools",
+        ],
         ["its change, objective fair", interval(fairer), "paired by pool"],
     ]
 

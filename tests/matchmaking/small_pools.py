@@ -240,7 +240,7 @@ class BruteForce:
         most = self.rules.region_latency_max_ms
         if region is not None and most and one.latencies:
             score += (one.latencies[region] - min(one.latencies.values())) / most
-        return round(score * 10**9)
+        return round(score * 10**9) * len(one.players)
 
     def legal(self, everyone: list[Ticket]) -> bool:
         """Return whether tickets besides distances and regions may form a match."""

@@ -68,6 +68,11 @@ RULE = {"attribute": "mmr", "criteria": "distance", "reference": 100}
         ),
         ({"flexing_rule": [{**RULE, "duration": 1}]}, "flexing_rule[0].attribute", "'mmr'"),
         (
+            {"matching_rule": [RULE], "flexing_rule": [{**RULE, "duration": 1, "attribute": []}]},
+            "flexing_rule[0].attribute",
+            "a list",
+        ),
+        (
             {"match_options": {"options": [{"name": "x", "type": "some"}]}},
             "match_options.options[0].type",
             "'some'",
@@ -132,6 +137,20 @@ def test_rules_not_for_balancing_do_not_even_out_teams() -> None:
 def test_hostile_requests_are_refused(text: str) -> None:
     with pytest.raises(eq.InvalidDataError):
         read_tick_request(text.encode("utf-8", "surrogatepass"))
+
+
+@pytest.mark.parametrize("levels", [17, 60, 300])
+def test_deep_attributes_are_refused(levels: int) -> None:
+    """Keys of nested objects must not double with each level."""
+    for inner in ([], {}):
+        value: Any = inner
+        for _ in range(levels - 1):
+            value = [value] if isinstance(inner, list) else {"x": value}
+        ticket = {"ticket": "a", "created_at": 0, "players": [{"player": "ann"}]}
+        tickets = [{**ticket, "attributes": {"map": value}}]
+        read = read_tick_request(json.dumps({**request(), "tickets": tickets}).encode())
+        with pytest.raises(eq.InvalidDataError, match=r"tickets\[0\].attributes.map"):
+            read.tick()
 
 
 def test_bad_tickets_are_refused_with_their_paths() -> None:

@@ -242,6 +242,30 @@ def test_a_pool_where_everyone_blocks_everyone_has_no_match() -> None:
     assert answer.waiting[0].reasons[0]["reason"] in ("blocked_players", "node_limit")
 
 
+def test_ten_thousand_tickets_that_all_block_each_other_are_too_many() -> None:
+    with pytest.raises(eq.InvalidDataError, match="must block at most 2000000 players in all"):
+        everyone_blocks(10_000)
+
+
+def test_many_parties_for_many_teams_end_within_the_node_limit() -> None:
+    """Placements count as nodes, so 600 parties of up to 29 in 50 teams take no longer."""
+    draw = random.Random(1)
+    sizes = [draw.randrange(1, 30) for _ in range(600)]
+    queue = [
+        Ticket(
+            ticket=f"t{at}",
+            created_at=0.0,
+            players=tuple(MatchedPlayer(player=f"{at}.{place}") for place in range(size)),
+        )
+        for at, size in enumerate(sizes)
+    ]
+    rules = MatchRuleset(min_number=50, max_number=50, player_min_number=60, player_max_number=60)
+    answer = tick(queue, [], rules, NOW, node_limit=1000)
+    matched = sum(len(match.tickets) for match in answer.matches)
+    assert matched + len(answer.waiting) == len(queue)
+    assert any("node limit" in note for note in answer.notes) or answer.matches
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_tickets_that_cannot_meet_end_at_the_node_limit() -> None:
     rules = MatchRuleset(

@@ -211,7 +211,7 @@ class MatchRuleset(Ruleset):
                 yield Fault(f"{path}duration", DURATION, shown(one.duration))
             if not _is_from_0(one.reference):
                 yield Fault(f"{path}reference", "must be a number from 0", shown(one.reference))
-            if one.attribute not in names:
+            if not is_name(one.attribute) or one.attribute not in names:
                 yield Fault(f"{path}attribute", HAS_RULE, shown(one.attribute))
         yield from self._option_faults()
         yield from self._region_faults()
@@ -337,7 +337,8 @@ class Match(Displayed):
     region : where they play; None if nobody has a wish
     attributes : the values of options and equal attributes, by name
     backfill : whether it asks for more players
-    cost : the summed score, or for the objective fair the distance of the win probability from 1/2
+    cost : the summed score of the players besides those of the pivot, or for the objective fair
+        the distance of the win probability from 1/2
     proved : whether no match around the pivot has more players, or as many and a smaller cost
     """
 

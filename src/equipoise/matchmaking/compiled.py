@@ -291,6 +291,7 @@ def _collect(
             for number in range(tickets.latency.shape[1]):
                 best = min(best, tickets.latency[two, number])
             cost += rules.region_weight * (tickets.latency[two, region] - best)
+        cost *= size
         have = search.have[size] if most > 0 else 0
         if most == 0 or (have == most and not cost < search.cost[size, have - 1]):
             continue

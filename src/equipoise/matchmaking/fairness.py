@@ -25,8 +25,8 @@ from equipoise.teams.lobby_task import Chances
 Teams = Callable[[Around, Sequence[int]], tuple[int, ...]]
 #: Exchanges of one ticket that are tried for each place, the nearest first.
 _NEAREST = 32
-#: Nodes of one evaluation of a set, which takes as long.
-_EVALUATION = 20
+#: Nodes of one evaluation of a set, which takes as long; many tickets take more.
+_EVALUATION, _PAIRS = 20, 32
 
 
 def _no_margin(rating: Floats) -> float:
@@ -155,10 +155,11 @@ class Fairness:
         cost, _ = self.best(around, found.rows)
         current = found.rows
         size = around.pool.size
-        exact = self._count(around, rows, found.players) <= budget.left // _EVALUATION
+        nodes = _EVALUATION + len(found.rows) ** 2 // _PAIRS
+        exact = self._count(around, rows, found.players) <= budget.left // nodes
         if exact:
             for chosen in self._sets(around, search, rows, found.players):
-                budget.spend(_EVALUATION)
+                budget.spend(nodes)
                 other, _ = self.best(around, chosen)
                 key = (other, sum(chosen), chosen)
                 if key < (cost, sum(current), current):
@@ -171,7 +172,7 @@ class Fairness:
                 for candidate in self._promising(around, others, same):
                     if not search.allows([*others, candidate]):
                         continue
-                    if not budget.spend(_EVALUATION):
+                    if not budget.spend(nodes):
                         break
                     chosen = tuple(sorted([*others, candidate]))
                     other, _ = self.best(around, chosen)
@@ -222,7 +223,7 @@ class Fairness:
 
         def further(at: int, rest: int, chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
             if rest == 0:
-                if around.fits([int(around.pool.size[row]) for row in chosen]):
+                if around.fits([int(around.pool.size[row]) for row in chosen]).possible:
                     yield chosen
                 return
             for one in range(at, len(everyone)):

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from typing import NamedTuple
 
 from equipoise.data.matchmaking import Alliance
 
@@ -21,19 +22,30 @@ class TooManyStepsError(Exception):
     """Too many placements were tried."""
 
 
+class Fit(NamedTuple):
+    """Whether parties fit into teams, None if that takes too many placements; and their number."""
+
+    possible: bool | None
+    steps: int
+
+
 @lru_cache(maxsize=1 << 16)
-def fits(sizes: tuple[int, ...], alliance: Alliance, loads: tuple[int, ...] | None) -> bool | None:
-    """Return whether parties fit into teams; None if that takes too many steps.
+def fits(sizes: tuple[int, ...], alliance: Alliance, loads: tuple[int, ...] | None) -> Fit:
+    """Return whether parties fit into teams.
 
     sizes : players of each party, the largest first
     loads : players already in each team of a session, which needs no minimum; None for a new match
     """
+    if loads is None and _levelled(sizes, alliance):
+        return Fit(True, 0)
     if loads is None and len(sizes) > FEW:
-        return True if _levelled(sizes, alliance) else None
+        return Fit(None, 0)
+    steps = [_STEPS]
     try:
-        return next(divisions(sizes, alliance, loads), None) is not None
+        possible = next(divisions(sizes, alliance, loads, steps=steps), None) is not None
     except TooManyStepsError:
-        return None
+        return Fit(None, _STEPS)
+    return Fit(possible, _STEPS - steps[0])
 
 
 def _levelled(sizes: tuple[int, ...], alliance: Alliance) -> bool:
@@ -55,11 +67,13 @@ def divisions(
     loads: tuple[int, ...] | None,
     apart: Sequence[Collection[int]] = (),
     closed: Sequence[Collection[int]] = (),
+    steps: list[int] | None = None,
 ) -> Iterator[tuple[int, ...]]:
     """Yield divisions as the team of each party; those with the most teams come first.
 
     apart : for each party, the parties that must be in another team
     closed : for each party, the teams of a session that it may not join
+    steps : number of placements that may still be tried, in a list; it is counted down
     """
     low, high, least, most = alliance
     total = sum(sizes) + sum(loads or ())
@@ -70,7 +84,7 @@ def divisions(
         used = max((at + 1 for at, one in enumerate(loads) if one), default=0)
         teams = min(high, max(len(loads), used) + len(sizes))
         counts = range(teams, teams - 1, -1)
-    steps = _STEPS
+    steps = [_STEPS] if steps is None else steps
     for teams in counts:
         if total > teams * most:
             return
@@ -86,8 +100,8 @@ def divisions(
                     yield tuple(chosen)
                 tries.pop()
             else:
-                steps -= 1
-                if steps < 0:
+                steps[0] -= 1
+                if steps[0] < 0:
                     raise TooManyStepsError
                 team = _next_team(tries[-1], load, sizes[at], most)
                 while team < teams and not _may(at, team, chosen, apart, closed):

@@ -7,7 +7,7 @@ that must be equal is one number, the class. Values of options are bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +45,13 @@ NEVER_COMPARED = frozenset(
 CROSS, OWN = "cross_platform", "current_platform"
 #: Largest number of latencies in the table of tickets and regions.
 MOST_LATENCIES = 20_000_000
+#: Largest number of players whom tickets block, each counted for each ticket.
+MOST_BLOCKS = 2_000_000
 #: Largest latency, milliseconds.
 _LONGEST = 1e9
+#: Lists and objects within each other in an attribute.
+_LEVELS = 16
+PLAIN = f"must have finite numbers, and at most {_LEVELS} lists and objects within each other"
 LATENCY = "must be a number of milliseconds from 0 to 1000000000"
 TIME = "must be a number of seconds from -1e15 to 1e15"
 PRIORITY = "must be a whole number from -1000000000 to 1000000000"
@@ -57,12 +62,23 @@ def is_time(value: object) -> bool:
     return is_number(value, lambda x: abs(x) <= 1e15)
 
 
+def _is_plain(value: object, levels: int = _LEVELS) -> bool:
+    """Return whether an attribute can be compared: no number that is not finite, few levels."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return levels > 0 and all(_is_plain(one, levels - 1) for one in value)
+    return True
+
+
 def _key(value: Any) -> Any:
     """Return a value as something that can be compared and hashed."""
     if isinstance(value, list | tuple):
         return ("list", *(_key(one) for one in value))
     if isinstance(value, Mapping):
-        return ("map", *sorted((str(name), repr(_key(one))) for name, one in value.items()))
+        return ("map", frozenset((str(name), _key(one)) for name, one in value.items()))
     return ("flag", value) if isinstance(value, bool) else value
 
 
@@ -163,19 +179,18 @@ class Pool:
         if not self.has_blocks:
             return set()
         ticket = self.tickets[row]
-        found = {one for name in blocked_by(ticket) for one in self.rows_of.get(name, ())}
+        found = {one for name in blocked_by(ticket) for one in self.rows_of.get(str(name), ())}
         for player in ticket.players:
             found.update(self.blockers_of.get(str(player.player), ()))
         return found - {row}
 
 
-def blocked_by(ticket: Ticket) -> list[str]:
-    """Return the players whom a ticket blocks."""
+def blocked_by(ticket: Ticket) -> Collection[Any]:
+    """Return the players whom a ticket blocks, as given: text or numbers."""
     value = ticket.attributes.get("blocked_players")
     if value is None or value == "":
-        return []
-    several = isinstance(value, list | tuple | set | frozenset)
-    return [str(one) for one in (value if several else [value])]
+        return ()
+    return value if isinstance(value, list | tuple | set | frozenset) else (value,)
 
 
 def platforms_agree(pool: Pool, one: int, other: int) -> bool:
@@ -207,7 +222,14 @@ def _faults(
         for region, latency in ticket.latencies.items():
             if not is_number(latency, lambda x: 0 <= x <= _LONGEST):
                 yield Fault(f"{path}.latencies.{str(region)[:60]}", LATENCY, shown(latency))
+        yield from _attribute_faults(path, ticket.attributes)
         yield from attribute_faults(names, defaults, [(path, _Players(ticket))])
+
+
+def _attribute_faults(path: str, attributes: Mapping[str, Any]) -> Iterator[Fault]:
+    for name, value in attributes.items():
+        if not _is_plain(value):
+            yield Fault(f"{path}.attributes.{str(name)[:60]}", PLAIN, shown(value))
 
 
 class _Players:
@@ -238,6 +260,7 @@ def check(
         named.add(str(session.session))
         if not is_time(session.created_at):
             faults.append(Fault(f"{path}.created_at", TIME, shown(session.created_at)))
+        faults += _attribute_faults(path, session.attributes)
         for team, members in enumerate(session.teams):
             for place, ticket in enumerate(members):
                 everyone.append((f"{path}.teams[{team}][{place}]", ticket))
@@ -249,6 +272,10 @@ def check(
         got = f"{len(tickets)} tickets and {len(regions)} regions"
         rule = f"must have at most {MOST_LATENCIES} pairs of a ticket and a region"
         faults.append(Fault("tickets", rule, got))
+    blocks = sum(len(blocked_by(ticket)) for _, ticket in everyone)
+    if blocks > MOST_BLOCKS:
+        rule = f"must block at most {MOST_BLOCKS} players in all"
+        faults.append(Fault("tickets", rule, f"{blocks} in blocked_players"))
     refuse([*faults, *_faults(everyone, ruleset, defaults)], "the request")
 
 
@@ -345,7 +372,7 @@ def create_pool(
         for player in one.players:
             rows_of.setdefault(str(player.player), []).append(row)
         for name in blocked_by(one) if listens else ():
-            blockers.setdefault(name, []).append(row)
+            blockers.setdefault(str(name), []).append(row)
     any_bits, any_values = _bits(rows, keys.any_names)
     unique_bits, _ = _bits(rows, keys.unique_names)
     own = wish = None

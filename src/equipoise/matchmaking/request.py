@@ -6,7 +6,6 @@ Every field but now, ruleset and tickets is optional. A fault has the path of it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
@@ -53,7 +52,6 @@ FROM_0 = "must be a number of seconds from 0"
 NODES = "must be a whole number from 1 to 1000000000"
 CHOICE = f"must be one of {', '.join(get_args(Objective))}"
 RATING = "must be a number, or an object with rating and deviation"
-FINITE = "must be a finite number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,9 +239,6 @@ class _TickReader(RequestReader):
             for at, player in self.items(fields.get("players", []), f"{where}.players"):
                 players += self._player(player, at)
             attributes = self.fields(fields.get("attributes", {}), f"{where}.attributes")
-            for name, given in attributes.items():
-                sound = _is_plain(given)
-                self.check(sound, f"{where}.attributes.{str(name)[:60]}", FINITE, shown(given))
             excluded = self.items(fields.get("excluded_sessions", []), f"{where}.excluded_sessions")
             found.append(
                 Ticket(
@@ -281,14 +276,3 @@ class _TickReader(RequestReader):
                 )
             )
         return tuple(found)
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether an attribute has no NaN and no infinite number."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, list):
-        return all(_is_plain(one) for one in value)
-    if isinstance(value, Mapping):
-        return all(_is_plain(one) for one in value.values())
-    return True

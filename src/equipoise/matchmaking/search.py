@@ -23,7 +23,7 @@ import numpy as np
 
 from equipoise.arrays import Flags, Ints
 from equipoise.data.matchmaking import Alliance
-from equipoise.matchmaking.packing import FEW, fits, some_divisions
+from equipoise.matchmaking.packing import FEW, Fit, fits, some_divisions
 from equipoise.matchmaking.pool import Pool, blocked_by, platforms_agree
 
 #: Units of the cost in 1, and bits of the sum of rows below it.
@@ -36,8 +36,8 @@ _MOST_LISTS = 4_000
 _MOST_WORK = 100_000
 #: Nodes that are certainly enough without the greedy set, and parties that it gives back.
 _CERTAIN, _TAKEN_BACK = 1_000, 64
-#: Comparisons of a ticket with the pivot that count as one node.
-COMPARED = 256
+#: Comparisons of a ticket with the pivot, and placements of parties, that count as one node.
+COMPARED, PLACED = 256, 4
 #: Nodes of a tick are this many times those of a pivot.
 _SHARE = 50
 
@@ -91,7 +91,7 @@ class Around:
         """The largest number of players to add."""
         return min(self.alliance.places, 10_000) - self.base
 
-    def fits(self, sizes: Sequence[int], *, complete: bool = True) -> bool | None:
+    def fits(self, sizes: Sequence[int], *, complete: bool = True) -> Fit:
         """Return whether parties of these sizes, besides the pivot, fit into teams."""
         alliance = self.alliance
         if self.loads is not None:
@@ -110,7 +110,7 @@ class Around:
         for row in rows:
             ticket = pool.tickets[row]
             own = {str(one.player) for one in ticket.players}
-            blocks = set(blocked_by(ticket))
+            blocks = set(map(str, blocked_by(ticket)))
             closed.append(
                 {
                     team
@@ -188,7 +188,7 @@ class Search:
             rows, score = self._nearest(rows, score)
         order = np.lexsort((rows, score))
         rows, score = rows[order], score[order]
-        if self.around.loads is None and self.around.fits(()):
+        if self.around.loads is None and self._fit(()):
             self._offer(0, 0, ())
         for chosen in self._shared(rows):
             self._solve(rows[chosen], score[chosen])
@@ -310,17 +310,23 @@ class Search:
             if players + size > around.room or not self._may(row, chosen):
                 continue
             # Many parties are checked once, at the end.
-            if len(sizes) > FEW or around.fits((*sizes, size), complete=False):
+            if len(sizes) > FEW or self._fit((*sizes, size), complete=False):
                 chosen.append(row)
                 sizes.append(size)
                 weights.append(weight)
                 players += size
         for _ in range(min(len(chosen), _TAKEN_BACK)):
-            if around.fits(sizes) and self._divides(chosen):
+            if self._fit(sizes) and self._divides(chosen):
                 self._offer(sum(sizes), sum(weights), tuple(chosen))
                 return
             for one in (chosen, sizes, weights):
                 one.pop()
+
+    def _fit(self, sizes: Sequence[int], *, complete: bool = True) -> bool | None:
+        """Return whether parties fit into teams besides the pivot, and count the nodes of it."""
+        fit = self.around.fits(sizes, complete=complete)
+        self.budget.spend(fit.steps // PLACED)
+        return fit.possible
 
     def _level(self, groups: dict[int, _Group], players: int) -> bool:
         """Search all sets with this number of players; return False where nodes ran out."""
@@ -329,12 +335,12 @@ class Search:
         sizes = tuple(group.size for group in parts)
         most = tuple(min(len(group.rows), around.room // group.size) for group in parts)
         loads = None if around.loads is None else tuple(around.loads)
-        possible, looked_at, complete = _fitting(
+        possible, nodes, complete = _fitting(
             sizes, most, players, around.base, around.alliance, loads
         )
         if not complete:
             self._open(players, 0)
-        if not self.budget.spend(1 + looked_at * (1 + players // 16) // 4):
+        if not self.budget.spend(1 + nodes):
             self._open(players, 0)
             return False
         lists = [
@@ -472,22 +478,25 @@ def _fitting(
     """Return the numbers of parties of each size that fit into the teams.
 
     players : of all these parties; base : of the pivot or session
-    Returns : the numbers, how many were looked at, and whether none is missing
+    Returns : the numbers, nodes for the search of them, and whether none is missing
     """
     found: list[tuple[int, ...]] = []
-    looked_at, complete = 0, True
+    looked_at, steps, complete = 0, 0, True
     for counts in _compositions(sizes, most, players):
         looked_at += 1
-        if looked_at > _MOST_LISTS or looked_at * sum(counts) > _MOST_WORK:
-            return tuple(found), looked_at, False
+        if looked_at > _MOST_LISTS or looked_at * sum(counts) + steps > _MOST_WORK:
+            complete = False
+            break
         parties = [size for size, count in zip(sizes, counts, strict=True) for _ in range(count)]
         if loads is None:
             parties = sorted([*parties, base], reverse=True)
-        possible = fits(tuple(parties), alliance, loads)
-        complete = complete and possible is not None
-        if possible:
+        fit = fits(tuple(parties), alliance, loads)
+        steps += fit.steps
+        complete = complete and fit.possible is not None
+        if fit.possible:
             found.append(counts)
-    return tuple(found), looked_at, complete
+    nodes = looked_at * (1 + players // 16) // 4 + steps // PLACED
+    return tuple(found), nodes, complete
 
 
 def _compositions(

@@ -7,10 +7,11 @@ all tickets may meet; tickets beyond every latency limit wait.
 Sessions come first, the oldest first, then pivots by priority, age and id. A pivot is matched if a
 legal match of the remaining tickets exists in one of its regions, the nearest of which is taken.
 The match has the most players, then the least cost, then the least sum of ranks by priority, age
-and id. The cost for "accelbyte" is the sum, over the tickets besides the pivot, of weight x
-|difference|/normalizationMax over the rules, plus region weight x (latency - best latency)/maximum.
-Its teams are those of `rebalance`. For "fair" it is half of the highest minus the lowest expected
-score of the best division, abs(p - 1/2) for two teams.
+and id. The cost for "accelbyte" is the sum, over the players besides those of the pivot, of the
+score of their ticket: weight x |difference|/normalizationMax over the rules, plus region weight x
+(latency - best latency)/maximum. A sum over tickets would prefer few large parties, which make less
+even teams. The teams are those of `rebalance`. For "fair" the cost is half of the highest minus the
+lowest expected score of the best division, abs(p - 1/2) for two teams.
 
 A search ends after `node_limit` nodes for a pivot, and 50 times as many for a tick. Then the match
 is not proved, and a note says how much better another might be.
@@ -315,7 +316,7 @@ class _Evaluation:
         names = [
             (
                 {str(player.player) for one in team for player in one.players},
-                {name for one in team for name in blocked_by(one)},
+                {str(name) for one in team for name in blocked_by(one)},
             )
             for team in session.teams
         ]
@@ -422,7 +423,7 @@ class _Evaluation:
         return (np.isfinite(latency) & (latency <= most)) | ~np.isfinite(pool.best[rows])
 
     def _score(self, around: Around, rows: Ints, region: int | None) -> Ints:
-        """Return the cost of each row in billionths."""
+        """Return the cost of each row in billionths: the score of its ticket for each player."""
         pool = self.pool
         score = np.zeros(len(rows))
         value = pool.value[around.row]
@@ -436,7 +437,7 @@ class _Evaluation:
             wishes = np.isfinite(best)
             more = np.subtract(latency, best, out=np.zeros(len(rows)), where=wishes)
             score += self.rules.region_latency_rule_weight * more / most
-        return np.asarray(np.rint(score * UNIT), dtype=np.int64)
+        return np.asarray(np.rint(score * UNIT), dtype=np.int64) * pool.size[rows]
 
     def _teams(self, around: Around, rows: Sequence[int]) -> tuple[int, ...]:
         """Return the team of each member."""

@@ -15,8 +15,9 @@ class QueueMatchMessage(msgspec.Struct, frozen=True):
     """Tickets that play together, the pivot first, and the same ids by team.
 
     `attributes` has the values that all agree on. `backfill` says that the match asks for more
-    players. `cost` is the summed score, or abs(p - 1/2) for the objective fair. `proved` says that
-    no match around the pivot has more players, or as many and a smaller cost.
+    players. `cost` is the summed score of the players besides those of the pivot, or abs(p - 1/2)
+    for the objective fair. `proved` says that no match around the pivot has more players, or as
+    many and a smaller cost.
     """
 
     tickets: list[Id]
