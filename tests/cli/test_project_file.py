@@ -9,10 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer.main
 
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.analysis.systems import Settings
 from equipoise.cli import run
+from equipoise.cli.application import create_application
 from equipoise.cli.options import with_weights
 
 RESULTS = "match,when,player,goals\n1,2024-01-01,ann,3\n1,2024-01-01,bob,1\n"
@@ -90,6 +92,54 @@ def test_json_is_alone(capsys: pytest.CaptureFixture[str]) -> None:
     summary = json.loads(out)["summary"]
     assert summary["matches"] == 1
     assert summary["notes"][0] == f"{Path.cwd()}/equipoise.toml: [reading] sets column"
+    assert "sets" not in err
+
+
+#: The commands that read a history or games, with what each needs beside them.
+READING = {
+    "rate": (),
+    "explain": ("--player", "ann"),
+    "plot": ("--player", "ann"),
+    "performance": (),
+    "strengths": ("--prior", "1"),
+    "leaderboard": (),
+    "backtest": ("--resamples", "0"),
+    "tune": ("--trials", "1", "--system", "elo"),
+    "audit drift": (),
+    "audit incentives": ("--system", "elo"),
+    "inspect": (),
+    "convert": ("o.csv",),
+    "db import": ("--pool", "p", "--create", "--database", "sqlite:///pool.db"),
+}
+
+
+def test_every_command_that_reads_is_among_those() -> None:
+    pending = [("", typer.main.get_command(create_application()))]
+    found = set()
+    for name, command in pending:
+        below = getattr(command, "commands", {})
+        pending += [(f"{name} {one}".strip(), child) for one, child in below.items()]
+        known = {option for one in command.params for option in one.opts}
+        if {"--time-format", "--where"} <= known:
+            found.add(name)
+    assert found == set(READING)
+
+
+@pytest.mark.parametrize("command", READING)
+def test_the_json_of_every_command_names_the_settings(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = "".join(
+        f"2024-01-{day:02},{('ann,bob', 'bob,cyd', 'cyd,ann')[day % 3]},{result}\n"
+        for day in range(1, 29)
+        for result in ("1-0", "0-1")
+    )
+    Path("h.csv").write_text(f"time,white,black,result\n{days}")
+    settings('[reading]\ntime-format = "iso"\n')
+    capsys.readouterr()
+    assert run([*command.split(), "h.csv", *READING[command], "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert f"{Path.cwd()}/equipoise.toml: [reading] sets time-format" in out
     assert "sets" not in err
 
 

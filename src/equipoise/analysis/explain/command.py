@@ -35,6 +35,8 @@ def explain(*, system: options.System, request: ExplainRequest, as_json: options
     The parts of the explanation add up to the change. The history is rated up to the match with
     the given system and parameters, as `equipoise rate` does.
     """
+    from msgspec.structs import asdict
+
     from equipoise.analysis.explain.computation import explain_match
 
     settings = system.settings()
@@ -43,7 +45,7 @@ def explain(*, system: options.System, request: ExplainRequest, as_json: options
             system.chosen(settings), options.weighed(request, settings), job.progress
         )
     if as_json:
-        print_json(answer)
+        print_json({**asdict(answer), "history": read})
         return
     print_explanation(answer)
     _print_posterior(answer)

@@ -23,6 +23,7 @@ from equipoise.analysis.rate.computation import known_ratings
 from equipoise.analysis.reading import (
     HistoryRequest,
     history_message,
+    scanned_history,
     unused_notes,
     unused_of,
 )
@@ -37,7 +38,6 @@ from equipoise.errors import (
     NotFoundError,
     Problem,
 )
-from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
 from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import (
@@ -332,22 +332,8 @@ def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
 def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> History:
     """Return the history of the file. Raises : InvalidDataError, InvalidParameterError."""
     request = done.request.history
-    reading = scan_history(
-        request.source,
-        format=request.format,
-        sheet=request.sheet,
-        columns=request.columns,
-        statistics=statistics,
-        skip_bad=request.skip_bad,
-        since=request.since,
-        until=request.until,
-        time_format=request.time_format,
-        where=request.where,
-        lower_score_is_better=request.lower_score_is_better,
-        unplaced=request.unplaced,
-        walkovers=request.walkovers,
-        synonyms=request.synonyms,
-    )
+    wanted = replace(request, statistics=dict.fromkeys(statistics, 1.0))
+    reading = scanned_history(wanted, request.source)
     if reading.history is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
     history = reading.history
