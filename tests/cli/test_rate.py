@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import msgspec
 import polars as pl
@@ -313,6 +314,28 @@ LEAGUE = """match,time,player,rank
 4,2024-01-04,ann,0
 4,2024-01-04,bob,1
 """
+
+
+def test_a_page_to_print_has_the_table_with_places(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names stay text, players of one rating share a place, and the page is written whole."""
+    rows = "1,<b>ann</b>,1\n1,ben,2\n1,cyd,2\n"
+    history, page = write(tmp_path / "h.csv", f"match,player,rank\n{rows}"), tmp_path / "r.html"
+    assert rate(history, "--system", "elo", "--report", str(page)) == 0
+    assert f"wrote {page}" in capsys.readouterr().err
+    body = ElementTree.fromstring(page.read_text().partition("\n")[2]).find("body")
+    assert body is not None
+    assert body.findtext("p") == "3 players, 1 match"
+    heads = [one.text for one in body.iter("th")]
+    assert heads == ["place", "player", "rating", "deviation", "matches", "last time"]
+    cells = [[one.text or "" for one in row.iter("td")] for row in body.iter("tr")][1:]
+    assert [row[:2] for row in cells] == [["1", "<b>ann</b>"], ["2", "ben"], ["2", "cyd"]]
+    assert "@media print" in page.read_text()
+    assert rate(history, "--report", str(tmp_path / "r.pdf")) == 2
+    assert "--report must be a file that ends in .html" in capsys.readouterr().err
+    assert rate(history, "--report", str(page), "--by", "match", "--output", "o/") == 2
+    assert "--report cannot be combined with --by" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("times", "same_day"), [("date", "2"), ("round", "3")])

@@ -23,7 +23,7 @@ from equipoise.analysis.requests import (
 class RateRequest:
     """What to rate and what to write.
 
-    output, trace, save : paths; nothing is written before everything is rated
+    output, report, trace, save : paths; nothing is written before everything is rated
     initial : path of a table, or of a saved state, of known ratings with which players begin
     initial_mapping : how these correspond to ratings of the system, as text; None if they are such
     state : path of a saved state
@@ -34,6 +34,9 @@ class RateRequest:
 
     output: str | None = typed(
         None, "Write the ratings: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+    )
+    report: str | None = typed(
+        None, "Write the ratings as a page to print, or to put on the web.", "FILE.html"
     )
     trace: str | None = typed(
         None, "Write a table of every player's changes in every match.", "FILE"

@@ -14,6 +14,7 @@ from equipoise.analysis.rate import CompareRequest, RateRequest
 from equipoise.cli import options
 from equipoise.cli.options import option
 from equipoise.cli.report import (
+    Table,
     cut,
     dates,
     print_first,
@@ -319,6 +320,8 @@ def rate(
     with stopped_by_signals(), working("rating") as job:
         answer = work.rate(system.chosen(settings), request, job.progress, say)
     summary = work.summary_of(answer, job.compilation.kernels)
+    if request.report is not None:
+        _write_report(answer, summary, request.report)
     if as_json:
         from equipoise.analysis.rate.compare import comparison_json
 
@@ -343,6 +346,14 @@ def _print_ratings(answer: RateAnswer) -> None:
     if "conservative" in frame.columns:
         say("ordered by the conservative rating: the rating minus three deviations")
     shown = frame.head(_SHOWN) if sys.stdout.isatty() else frame
+    print_table(_as_text(shown))
+    if len(shown) < len(frame):
+        more = counted(len(frame) - len(shown), "more player")
+        say(f"... and {more}; --output FILE keeps them all.")
+
+
+def _as_text(frame: pl.DataFrame) -> Table:
+    """Return rows of the rating table as people read them."""
     columns = {
         name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""
         for name, kind in frame.schema.items()
@@ -350,12 +361,28 @@ def _print_ratings(answer: RateAnswer) -> None:
     # A column of seconds is one of dates to people. Files keep the seconds.
     values = [
         dates(column.to_list()) if column.name == _LAST_TIME else column.to_list()
-        for column in shown
+        for column in frame
     ]
-    print_table(table(columns, zip(*values, strict=True)))
-    if len(shown) < len(frame):
-        more = counted(len(frame) - len(shown), "more player")
-        say(f"... and {more}; --output FILE keeps them all.")
+    return table(columns, zip(*values, strict=True))
+
+
+def _write_report(answer: RateAnswer, summary: RateSummary, path: str) -> None:
+    """Write the rating table with places as a page; players with equal ratings share a place."""
+    from equipoise.analysis.rate.page import write_page
+
+    by = "conservative" if "conservative" in answer.table.columns else "rating"
+    places = answer.table[by].rank("min", descending=True).to_list()
+    shown = _as_text(answer.table)
+    played = counted(summary.matches + summary.known_matches, "match", "matches")
+    write_page(
+        path,
+        f"Ratings by {summary.system}",
+        f"{counted(len(answer.table), 'player')}, {played}",
+        ["place", *(name.replace("_", " ") for name in shown.columns)],
+        [[str(place), *row] for place, row in zip(places, shown.rows, strict=True)],
+        {"place", *(name.replace("_", " ") for name in shown.numbers)},
+    )
+    say(f"wrote {path}")
 
 
 def _summary_lines(summary: RateSummary) -> list[str]:

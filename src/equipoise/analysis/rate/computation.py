@@ -12,6 +12,7 @@ import polars as pl
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.rate import RateRequest as RateRequest
 from equipoise.analysis.rate.out_of_core import Rated, memory_for, memory_of, rate_in_blocks
+from equipoise.analysis.rate.page import check_page
 from equipoise.analysis.reading import (
     check_outputs,
     missing_notes,
@@ -343,12 +344,14 @@ def _check_targets(request: RateRequest) -> None:
     """Refuse outputs that cannot be written, before reading."""
     check_outputs(
         request.history,
-        {"--initial": request.initial, "--save": request.save},
+        {"--initial": request.initial, "--save": request.save, "--report": request.report},
         tables={"--output": request.output, "--trace": request.trace},
     )
     if request.save is not None:
         require(request.save.endswith(".npz"), "--save", "a file that ends in .npz", request.save)
         check_place(request.save)
+    if request.report is not None:
+        check_page(request.report)
 
 
 def _check_usage(system: RatingSystem, history: History, request: RateRequest) -> None:

@@ -374,6 +374,7 @@ def _check(system: RatingSystem, request: RateRequest, by: tuple[str, ...], work
         ("--state", request.state),
         ("--restart", request.restart),
         ("--diff", request.diff),
+        ("--report", request.report),
     ):
         if given:
             raise InvalidParameterError(f"{option} cannot be combined with --by")
