@@ -35,15 +35,20 @@ def test_a_form_with_parts_is_taken_apart() -> None:
     assert form.files["file"].content == content
 
 
-def test_parts_that_are_none_are_refused_or_left_out() -> None:
-    """Without a boundary there are no parts; without a name a part is no field."""
-    for kind, body in (("", b"--x\r\n\r\n--x--"), ("; boundary=x", b"no parts at all")):
+def test_parts_that_are_none_are_refused() -> None:
+    """Without a boundary there are no parts, and every part must have a name (RFC 7578, 4.2)."""
+    nameless = b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--\r\n"
+    for kind, body in (
+        ("", b"--x\r\n\r\n--x--"),
+        ("; boundary=x", b"no parts at all"),
+        ("; boundary=x", nameless),
+    ):
         with pytest.raises(InvalidDataError, match="cannot be read"):
             parsed(f"multipart/form-data{kind}", body, FORM)
-    nameless = b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--\r\n"
-    assert parsed("multipart/form-data; boundary=x", nameless, FORM).fields == {}
+    named = nameless.replace(b"form-data", b'form-data; name="a"')
+    assert parsed("multipart/form-data; boundary=x", named, FORM).fields == {"a": ["a"]}
     with pytest.raises(InvalidDataError, match="last boundary is missing"):
-        parsed("multipart/form-data; boundary=x", nameless[:-8], FORM)
+        parsed("multipart/form-data; boundary=x", named[:-8], FORM)
     latin = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\xff\r\n--x--\r\n'
     with pytest.raises(InvalidDataError, match="cannot be read"):
         parsed("multipart/form-data; boundary=x", latin, FORM)

@@ -15,12 +15,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
-from urllib.parse import unquote_to_bytes, urlsplit
+from typing import IO, Any, Concatenate, Generic, ParamSpec, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, QuerystringParser, parse_options_header
+from python_multipart.multipart import FormParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -200,133 +200,72 @@ def parsed(header: str, body: bytes, limits: FormLimits) -> Form:
     Raises : TooLargeError, InvalidDataError
     """
     kind, options = parse_options_header(header)
-    form = _Reader(limits)
+    form = _LimitedForm(limits)
     try:
         if kind == _MULTIPART.encode():
-            form.read_parts(options.get(b"boundary", b""), body)
+            _read_parts(form, options.get(b"boundary", b""), body)
         else:
-            form.read_pairs(body)
+            form.check_fields(body.count(b"&") + 1)
+            for name, value in parse_qsl(body.decode(), keep_blank_values=True, errors="strict"):
+                form.add_field(name, value)
     except (FormParserError, ValueError) as error:
         raise _bad("must be well-formed and in UTF-8", str(error)) from None
     return form.form
 
 
-class _Reader:
-    """Collects what python-multipart finds in a body, within limits."""
+def _read_parts(form: _LimitedForm, boundary: bytes, body: bytes) -> None:
+    """Add the parts of a body to a form. Raises : FormParserError, ValueError, TooLargeError."""
+    if not 1 <= len(boundary) <= _LONGEST_BOUNDARY:
+        raise ValueError(f"a boundary must have 1 to {_LONGEST_BOUNDARY} characters")
+    # No content may have the boundary at the beginning of a line. The parser would look at each
+    # of millions.
+    form.check_fields(body.count(b"\r\n--" + boundary))
+    ended: list[bool] = []
+    parser = FormParser(
+        _MULTIPART,
+        lambda one: form.add_field((one.field_name or b"").decode(), (one.value or b"").decode()),
+        lambda one: form.add_file((one.field_name or b"").decode(), one.file_name, one.file_object),
+        lambda: ended.append(True),
+        boundary,
+        config={"MAX_MEMORY_FILE_SIZE": math.inf},
+    )
+    parser.write(body)
+    if not ended:
+        raise ValueError("the last boundary is missing")
+
+
+class _LimitedForm:
+    """A form that grows up to its limits."""
 
     def __init__(self, limits: FormLimits) -> None:
         self.form = Form()
-        self._limits = limits
-        self._size = self._fields = 0
-        self._name, self._value = bytearray(), bytearray()
-        # Of the current part: its header fields, name and file name.
-        self._header, self._headers = bytearray(), dict[bytes, bytes]()
-        self._file: bytes | None = None
-        self._ended = False
+        self._limits, self._size = limits, 0
 
-    def read_pairs(self, body: bytes) -> None:
-        """Read a form that is written like a query. Raises : FormParserError, ValueError."""
-        parser = QuerystringParser(
-            callbacks={
-                "on_field_start": self._begin,
-                "on_field_name": self._collect(self._name),
-                "on_field_data": self._collect(self._value),
-                "on_field_end": self._end_pair,
-            }
-        )
-        parser.write(body)
-        parser.finalize()
+    def check_fields(self, fields: int) -> None:
+        """Raise a TooLargeError if there may be more fields and files than the form may have."""
+        if fields > self._limits.fields:
+            raise TooLargeError(f"the form must have at most {self._limits.fields:,} fields")
 
-    def read_parts(self, boundary: bytes, body: bytes) -> None:
-        """Read a form of parts. Raises : FormParserError, ValueError."""
-        if not 1 <= len(boundary) <= _LONGEST_BOUNDARY:
-            raise ValueError(f"a boundary must have 1 to {_LONGEST_BOUNDARY} characters")
-        # No content may have the boundary at the beginning of a line. The parser would look at each
-        # of millions.
-        if body.count(b"\r\n--" + boundary) > self._limits.fields:
-            raise self._too_many()
-        parser = MultipartParser(
-            boundary,
-            callbacks={
-                "on_part_begin": self._begin,
-                "on_header_field": self._collect(self._header),
-                "on_header_value": self._collect(self._value),
-                "on_header_end": self._end_header,
-                "on_headers_finished": self._begin_content,
-                "on_part_data": self._collect(self._value),
-                "on_part_end": self._end_part,
-                "on_end": self._end,
-            },
-        )
-        parser.write(body)
-        if not self._ended:
-            raise ValueError("the last boundary is missing")
+    def add_field(self, name: str, value: str) -> None:
+        """Add a field. Raises : TooLargeError."""
+        self._count(len(name.encode()) + len(value.encode()))
+        self.form.fields.setdefault(name, []).append(value)
 
-    def _begin(self) -> None:
-        self._fields += 1
-        if self._fields > self._limits.fields:
-            raise self._too_many()
-        self._name.clear()
-        self._value.clear()
-        self._headers.clear()
-
-    def _too_many(self) -> TooLargeError:
-        return TooLargeError(f"the form must have at most {self._limits.fields:,} fields")
-
-    def _collect(self, into: bytearray) -> Callable[[bytes, int, int], None]:
-        """Return what adds a slice of the body to a text."""
-
-        def add(data: bytes, start: int, end: int) -> None:
-            into.extend(memoryview(data)[start:end])
-
-        return add
-
-    def _end_pair(self) -> None:
-        name, value = (_unquoted(one) for one in (self._name, self._value))
-        self._add_field(name, value)
-        self._name.clear()
-        self._value.clear()
-
-    def _end_header(self) -> None:
-        self._headers[bytes(self._header).lower()] = bytes(self._value)
-        self._header.clear()
-        self._value.clear()
-
-    def _begin_content(self) -> None:
-        _, options = parse_options_header(self._headers.get(b"content-disposition"))
-        self._name[:] = options.get(b"name", b"")
-        self._file = options.get(b"filename")
-
-    def _end_part(self) -> None:
-        if not self._name:
-            return
-        if self._file is None:
-            self._add_field(bytes(self._name), bytes(self._value))
-            return
-        self._count(len(self._name) + len(self._value))
+    def add_file(self, name: str, file: bytes | None, opened: IO[bytes]) -> None:
+        """Add a file. Raises : TooLargeError."""
         if len(self.form.files) >= self._limits.files:
             files = counted(self._limits.files, "file", "files")
             raise TooLargeError(f"the form must have at most {files}")
-        upload = Upload(self._file.decode("utf-8", "replace"), bytes(self._value))
-        self.form.files[self._name.decode("utf-8")] = upload
-
-    def _end(self) -> None:
-        self._ended = True
-
-    def _add_field(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value))
-        self.form.fields.setdefault(name.decode("utf-8"), []).append(value.decode("utf-8"))
+        opened.seek(0)
+        content = opened.read()
+        self._count(len(name.encode()) + len(content))
+        self.form.files[name] = Upload((file or b"").decode("utf-8", "replace"), content)
 
     def _count(self, size: int) -> None:
         self._size += size
         if self._size > self._limits.content_bytes:
             most = self._limits.content_bytes
             raise TooLargeError(f"the form must have at most {most:,} bytes of names and values")
-
-
-def _unquoted(text: bytearray) -> bytes:
-    """Return text without its percent-encoding."""
-    return unquote_to_bytes(bytes(text).replace(b"+", b" "))
 
 
 def _bad(rule: str, got: str) -> InvalidDataError:
