@@ -49,7 +49,15 @@ from pools.pool_trials import NOW, Trial, duel
 
 #: With characters that JSON escapes, and others that are not ASCII.
 NAME = 'Zoë "Q" O\'Neil'
-SIZES = Sizes(checkpoint_interval=3, checkpoint_per_player=0, matches=4, rows=3, players_left=0)
+SIZES = Sizes(
+    checkpoint_interval=3,
+    checkpoint_per_player=0,
+    partial_interval=3,
+    partial_bytes=10**6,
+    matches=4,
+    rows=3,
+    players_left=0,
+)
 
 
 @pytest.fixture
@@ -101,7 +109,7 @@ def texts_of(value: Any) -> Iterator[str]:
     """Give every text in a value of the database, with those in packed states."""
     if isinstance(value, str):
         yield value
-        if value[:1] in "{[":
+        if value.startswith(("{", "[")):
             yield repr(msgspec.json.decode(value)).replace("\\'", "'")
     elif isinstance(value, bytes | memoryview):
         content = bytes(value)
@@ -171,6 +179,7 @@ def test_nothing_in_the_database_has_the_name_and_every_number_stays(small: Stor
         "checkpoints.content",
         "log.content",
         "log.player",
+        "partial_checkpoints.content",
         "ratings.player",
         "replays.difference",
         "seeds.content",

@@ -10,7 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.messages.matches import (
+    MatchRequest,
+    ParticipationRequest,
+    ReasonRequest,
+    TeamRequest,
+)
+from equipoise.pools.erasing import erase_player
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.running import StateCache
@@ -18,17 +24,13 @@ from equipoise.pools.reading import questions
 from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.records import amendments_of, counted_matches
 from equipoise.pools.replay import states as match_state
-from equipoise.pools.replay.states import (
-    fill_partial_checkpoints,
-    players_before,
-    running_from_start,
-)
+from equipoise.pools.replay.states import players_before, running_from_start
 from equipoise.rating.pool_state import pack_players
 from equipoise.rating.state import DRAWS
 from equipoise.store import changes, replays
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
-from equipoise.store.pools import START, change_pool, get_pool
+from equipoise.store.pools import START, get_pool
 from equipoise.store.schema import partial_checkpoints
 from pools.pool_trials import NOW, Trial
 
@@ -161,12 +163,8 @@ def test_states_are_those_of_a_replay(
     assert compare(trial) == rated(trial)
     fill(trial, rng, most, 200, 20)
     assert compare(trial) == rated(trial)
-    with store.write() as connection:
-        pool = get_pool(connection, trial.name)
-        connection.execute(partial_checkpoints.delete())
-        change_pool(connection, pool.id, unfilled=(pool.last_time or 0, pool.last_seq))
-    assert compare(trial) == 0
-    fill_partial_checkpoints(store, trial.name, stop=lambda: False)
+    # Its states are found by the new name, and by no other.
+    erase_player(store, trial.name, "p1", ReasonRequest("asked"), key=None, now=NOW)
     assert compare(trial) == rated(trial)
     assert trial.is_sound()
 

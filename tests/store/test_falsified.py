@@ -66,7 +66,7 @@ EXEMPT: dict[str, str] = {
     "pools.outbox_last": _DELIVERY,
     "pools.rated_to": "compared unless a replay waits; a later time then makes more matches wait",
     **dict.fromkeys(("pools.partial_due", "pools.partial_time", "pools.partial_seq"), _TEMPORARY),
-    **dict.fromkeys(("pools.unfilled_time", "pools.unfilled_seq"), _TEMPORARY),
+    **dict.fromkeys(("pools.unfilled_time", "pools.unfilled_seq"), "only earlier versions use it"),
     **dict.fromkeys(("partial_checkpoints.pool", "partial_checkpoints.generation"), _SLOWER),
     **dict.fromkeys(("partial_checkpoints.from_time", "partial_checkpoints.from_seq"), _SLOWER),
     "checkpoints.pool": "a checkpoint that is missing is made again",

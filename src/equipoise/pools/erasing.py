@@ -31,7 +31,7 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.store import audit, log, partial_checkpoints
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
-from equipoise.store.pools import START, PoolRecord, archives_of, find_pool, get_pool
+from equipoise.store.pools import PoolRecord, archives_of, find_pool, get_pool
 
 #: How every pseudonym begins.
 PREFIX = "erased-"
@@ -163,7 +163,7 @@ def erase_player(
             record = by_name[one.pool]
             content = {"reason": reason, "rewritten": rewriter.records.get(record.id, {})}
             draft = _draft(record, rewriter.pseudonym, content, now)
-            _, new = append(connection, record, draft, key=key, now=now, then=_forget_partial)
+            _, new = append(connection, record, draft, key=key, now=now)
             pools.append(msgspec.structs.replace(one, seq=new.seq))
         audit.note(
             connection,
@@ -189,15 +189,12 @@ def import_erasure(store: Store, pool: str, pseudonym: str, logged: LoggedAs) ->
         record = get_pool(connection, pool, lock=True)
         now = logged.received
         draft = _draft(record, pseudonym, {"reason": ""}, now)
-        append(connection, record, draft, key=None, now=now, logged=logged, then=_forget_partial)
+        append(connection, record, draft, key=None, now=now, logged=logged)
 
 
 def _draft(pool: PoolRecord, pseudonym: str, content: dict[str, Any], now: int) -> Draft:
     """Return the draft of the record of an erasure."""
-    columns: dict[str, Any] = {
-        "erased": pool.last_seq + 1,
-        "unfilled": None if pool.partial_end == START else pool.partial_end,
-    }
+    columns: dict[str, Any] = {"erased": pool.last_seq + 1}
     if pool.board_from is not None:
         columns["board_from"] = ""
     return Draft(
@@ -208,11 +205,6 @@ def _draft(pool: PoolRecord, pseudonym: str, content: dict[str, Any], now: int) 
         columns=columns,
         ends_replay=True,
     )
-
-
-def _forget_partial(connection: Connection, pool: PoolRecord, new: LogRecord) -> None:
-    """Delete partial checkpoints, which hold states by name. The background makes them again."""
-    partial_checkpoints.forget(connection, pool.id)
 
 
 def _seasons(connection: Connection, pool: str, *, lock: bool) -> list[PoolRecord]:
@@ -301,6 +293,7 @@ def _erase_in(
     )
     if write:
         log.rename_player(connection, pool.id, name, rewriter.pseudonym)
+        partial_checkpoints.rename_player(connection, pool.id, name, rewriter.pseudonym)
     return found
 
 

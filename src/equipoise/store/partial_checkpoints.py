@@ -152,7 +152,7 @@ def rows_of(connection: Connection, pool: int, end: End) -> list[PartialRow]:
     return [
         PartialRow(
             first,
-            msgspec.msgpack.decode(bytes(content), type=dict[str, bytes]),
+            _decode(content),
             unpack_shared(shared),
         )
         for first, content, shared in connection.execute(query.order_by(_C.first)).all()
@@ -194,7 +194,7 @@ class PartialStates:
             return {}, "{}"
         content = bytes(rows[0][0])
         if content not in self._contents:
-            self._contents[content] = msgspec.msgpack.decode(content, type=dict[str, bytes])
+            self._contents[content] = _decode(content)
         return self._contents[content], rows[0][1]
 
 
@@ -216,9 +216,31 @@ def states_since(
     return {row[0]: bytes(row[1]) for row in connection.execute(query).all()}
 
 
-def forget(connection: Connection, pool: int) -> None:
-    """Delete all partial checkpoints of a pool."""
-    connection.execute(delete(partial_checkpoints).where(_C.pool == pool))
+def rename_player(connection: Connection, pool: int, player: str, pseudonym: str) -> None:
+    """Give a player another name in all partial checkpoints, also in those that nobody reads.
+
+    One that cannot be read is deleted.
+    """
+    every = connection.execute(_END.distinct().where(_C.pool == pool)).all()
+    for time, seq, generation, from_time, from_seq in every:
+        here = {"time": time, "seq": seq, "generation": generation}
+        end = End((time, seq), generation, (from_time, from_seq))
+        row = _ROW.rows(connection, {"of_pool": pool, **here, "player": player})
+        try:
+            if not row or player not in _decode(row[0][0]):
+                continue
+            rows = rows_of(connection, pool, end)
+        except (TypeError, ValueError):
+            mine = (_C[name] == value for name, value in here.items())
+            connection.execute(delete(partial_checkpoints).where(_C.pool == pool, *mine))
+            continue
+        states = {name: state for row in rows for name, state in row.states.items()}
+        states[pseudonym] = states.pop(player)
+        put(connection, pool, end, states, rows[0].shared)
+
+
+def _decode(content: bytes) -> dict[str, bytes]:
+    return msgspec.msgpack.decode(bytes(content), type=dict[str, bytes])
 
 
 def forget_unseen(connection: Connection, pool: PoolRecord, limit: int) -> int:

@@ -62,7 +62,6 @@ _POSITIONS = {
     "begins": ("from_time", "from_seq"),
     "dirty": ("dirty_time", "dirty_seq"),
     "partial_end": ("partial_time", "partial_seq"),
-    "unfilled": ("unfilled_time", "unfilled_seq"),
 }
 
 #: Not deleted. The rows of deleted pools stay, so that their numbers are not used again.
@@ -102,7 +101,6 @@ class PoolRecord:
     chained_from : number of the first record that was chained when it was recorded
     partial_due : participations since the last partial checkpoint
     partial_end : where that ends
-    unfilled : position up to which partial checkpoints are still to be made; None for none
     """
 
     id: int
@@ -145,7 +143,6 @@ class PoolRecord:
     chained_from: int = 1
     partial_due: int = 0
     partial_end: Position = START
-    unfilled: Position | None = None
 
     @property
     def seen(self) -> dict[str, int]:
@@ -300,7 +297,6 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
             & (pools.c.checkpoint_due >= per_player * pools.c.players)
         )
         | pools.c.board_from.is_not(None)
-        | pools.c.unfilled_seq.is_not(None)
         # Null in pools whose ratings shown do not decay.
         | (pools.c.last_time >= pools.c.board_day + MICROSECONDS_PER_DAY)
     )
@@ -334,7 +330,8 @@ def _record(row: Row[Any]) -> PoolRecord:
 
 def _from_columns(values: dict[str, Any]) -> PoolRecord:
     """Return a pool from its columns."""
-    del values["chained_through"]
+    for name in ("chained_through", "unfilled_time", "unfilled_seq"):
+        del values[name]
     values["garbage"] = bool(values["garbage"])
     values["shared"] = unpack_shared(values["shared"])
     for name, (time, seq) in _POSITIONS.items():

@@ -128,7 +128,7 @@ pools = Table(
     Column("partial_due", BigInteger, nullable=False, server_default="0"),
     Column("partial_time", BigInteger, nullable=False, server_default=str(-(2**62))),
     Column("partial_seq", BigInteger, nullable=False, server_default="0"),
-    # The position up to which partial checkpoints are still to be made; null for none.
+    # Only earlier versions use it: the position up to which they make partial checkpoints again.
     Column("unfilled_time", BigInteger),
     Column("unfilled_seq", BigInteger),
 )

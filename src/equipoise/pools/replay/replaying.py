@@ -42,7 +42,6 @@ from equipoise.pools.records import (
 from equipoise.pools.replay.states import (
     Numbers,
     difference,
-    fill_partial_checkpoints,
     keep_checkpoints,
     running_before,
     running_numbers,
@@ -187,7 +186,6 @@ def maintain_pool(
     keep_checkpoints(store, pool)
     rewrite_leaderboard(store, pool, stop=stop)
     decay_leaderboard(store, pool, stop=stop)
-    fill_partial_checkpoints(store, pool, stop=stop)
     return swapped
 
 
@@ -504,7 +502,6 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             checkpoint_due=running.participations - replay.held_at,
             partial_due=max(running.participations - replay.partial_at, 1),
             partial_end=replay.partial_end,
-            unfilled=_still_unfilled(record, replay),
             # The leaderboard has the order of when the replay began; `maintain_pool` updates it.
             board_day=record.board_day if changed else running.board_day,
             board_from="" if changed else None,
@@ -521,13 +518,6 @@ def _swap(replay: _Replay) -> DifferenceMessage:
         content = msgspec.json.encode(found).decode()
         replays.store_difference(connection, replay.pool.id, replay.generation, content)
     return found
-
-
-def _still_unfilled(pool: PoolRecord, replay: _Replay) -> Position | None:
-    """Return the position up to which partial checkpoints are missing after a replay."""
-    if pool.unfilled is None or replay.begin == START:
-        return None
-    return min(pool.unfilled, replay.begin)
 
 
 def _append_events(connection: Connection, pool: PoolRecord, replay: _Replay) -> int:

@@ -19,7 +19,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,7 +26,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.arrays import Floats, Ints
-from equipoise.errors import ConvergenceError, InvalidDataError
+from equipoise.errors import InvalidDataError
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import DifferenceMessage, OthersMessage, PlayerDifference
 from equipoise.pools.pool.rules import PoolRules, rules_of
@@ -37,10 +36,9 @@ from equipoise.pools.posting.rating import (
     names_of,
     numbers_of,
 )
-from equipoise.pools.posting.running import RunningPool, partial_states, unpacked_state
+from equipoise.pools.posting.running import RunningPool, unpacked_state
 from equipoise.pools.records import (
     Amendments,
-    amendments_of,
     cached_known,
     counted_matches,
     counted_piece,
@@ -62,7 +60,7 @@ from equipoise.store.bulk import sizes_of
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.log import KnownLog
-from equipoise.store.partial_checkpoints import End, PartialStates
+from equipoise.store.partial_checkpoints import PartialStates
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 from equipoise.store.replays import Checkpoint, ReplayRecord
 
@@ -211,80 +209,6 @@ def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules
     return running.checkpoint()
 
 
-def fill_partial_checkpoints(store: Store, pool: str, *, stop: Callable[[], bool]) -> None:
-    """Make the partial checkpoints that a pool lacks, until `stop` returns True.
-
-    The next call continues where this one ended.
-    """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        if record.unfilled is None or record.dirty is not None:
-            return
-        known = partial_checkpoints.last_before(connection, record, record.unfilled)
-    try:
-        _fill(store, record, START if known is None else known.position, stop)
-    except (ConvergenceError, InvalidDataError) as error:
-        # After an upgrade of the code. Explanations of these matches take longer.
-        logger.warning("pool %s has matches without partial checkpoints: %s", pool, error)
-        with store.write() as connection:
-            change_pool(connection, record.id, unfilled=None)
-
-
-def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], bool]) -> None:
-    """Rate the log of a pool from a position on, and store partial checkpoints."""
-    rules, last = rules_of(record.settings), record.unfilled or START
-    known = KnownLog.of(record)
-    with store.read() as connection:
-        amendments = amendments_of(connection, record)
-        running = running_before(connection, record, rules, amendments, (after[0], after[1] + 1))
-    end, filled, done = after, running.participations, False
-    while not done:
-        if stop():
-            return
-        with store.read() as connection:
-            if not _is_same(connection, get_pool(connection, record.name), record, known):
-                return
-            piece = counted_piece(connection, record, amendments, after)
-        matches = [match for match in piece.matches if match.position <= last]
-        done = piece.last or len(matches) < len(piece.matches) or piece.end >= last
-        after = piece.end
-        before = running.participations - filled
-        running.rate(matches)
-        states: Mapping[str, bytes] | None = None
-        if done:
-            states = running.packed_after(end) if matches else None
-        else:
-            due = running.participations - filled
-            states = partial_states(store.sizes, before, due, partial(running.packed_after, end))
-        if states is None and not done:
-            continue
-        with store.write() as connection:
-            now = get_pool(connection, record.name, lock=True)
-            if not _is_same(connection, now, record, known):
-                return
-            if states is not None:
-                made = End(running.position, record.generation, end)
-                shared = running.state.shared
-                partial_checkpoints.put(connection, record.id, made, states, shared)
-                end, filled = running.position, running.participations
-            if done:
-                change_pool(connection, record.id, unfilled=None)
-
-
-def _is_same(connection: Connection, now: PoolRecord, record: PoolRecord, known: KnownLog) -> bool:
-    """Return whether a pool was neither replayed, nor amended, nor replaced since.
-
-    known : its log, as far as it was followed
-    """
-    same = (now.id, now.generation, now.amendments, now.unfilled) == (
-        record.id,
-        record.generation,
-        record.amendments,
-        record.unfilled,
-    )
-    return same and known.has_grown_to(connection, now)
-
-
 #: Matches that are looked up one by one; after that all since the partial checkpoint are read.
 _SINGLY = 40
 #: Changes that are read at most. Only where partial checkpoints are missing are there more.
@@ -306,7 +230,7 @@ def players_before(
     None if the partial checkpoints that it needs are missing
     """
     end = partial_checkpoints.last_before(connection, pool, position)
-    if end is None and (pool.unfilled is not None or pool.follows is not None):
+    if end is None and pool.follows is not None:
         return None
     start = START if end is None else end.position
     stored = PartialStates(connection, pool)
