@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+import equipoise as eq
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import (
     AmendmentMessage,
@@ -20,14 +23,18 @@ from equipoise.messages.matches import (
 )
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools import amending
+from equipoise.pools.exchange.exporting import export_file
+from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Answer, Post, post_matches
+from equipoise.pools.posting.running import StateCache
 from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import collect_garbage, replay_pool
 from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store.bulk import Sizes
 from equipoise.store.changes import SHOWN, ChangeRow, change_row, counts
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord
+from equipoise.store.pools import PoolRecord, get_pool
 
 #: When everything was received, microseconds since 1970.
 NOW = 1_900_000_000_000_000
@@ -131,6 +138,78 @@ class Trial:
         found = verify_pool(self.store, self.name)
         assert found.identical, found.differences
         return True
+
+
+#: Partial checkpoints and checkpoints after a few matches.
+SMALL = Sizes(
+    matches=5,
+    checkpoint_interval=20,
+    rows=7,
+    players_left=3,
+    partial_interval=8,
+    partial_bytes=4000,
+)
+
+
+def everything(trial: Trial) -> tuple[Any, ...]:
+    """Return all ratings, what the pool has learned, and all changes, but where they are stored."""
+    with trial.store.read() as connection:
+        record = get_pool(connection, trial.name)
+        rows = [
+            (one.seq, one.player, one.rating_before, one.rating, one.deviation, one.extra)
+            for one in every_change(connection, record)
+        ]
+    return trial.ratings(), {name: one.tobytes() for name, one in record.shared.items()}, rows
+
+
+def same_bits(
+    store: Store, folder: Path, posted: Sequence[MatchRequest], wrong: MatchRequest, **given: Any
+) -> Trial:
+    """Hold matches posted at once, one by one, late and corrected, and imported, against a replay.
+
+    wrong : the sixth of them, as it is posted before it is corrected; given : system, parameters
+    """
+    store = Store(store.engine, SMALL)
+    whole, single, amended = (
+        Trial(store, name, late="replay", **given) for name in ("whole", "single", "amended")
+    )
+    whole.post(*posted)
+    cache = StateCache()
+    for one in posted:
+        post_matches(store, "single", [Post([one])], NOW, cache)
+    assert everything(single) == everything(whole)
+    for at, one in enumerate(posted):
+        if at != 3:
+            amended.post(wrong if at == 5 else one)
+        if at == len(posted) // 2:
+            amended.post(MatchRequest(match="void", teams=one.teams, time=one.time))
+            amended.void("void")
+            amended.correct(posted[5])
+        if at == len(posted) - 5:
+            amended.settle()
+            amended.post(posted[3])
+    amended.settle()
+    assert amended.is_sound()
+    assert everything(amended)[:2] == everything(whole)[:2]
+    for suffix, settings in (("csv", given), ("ndjson", {})):
+        path = folder / f"log.{suffix}"
+        export_file(store, "whole", "log", str(path))
+        source = HistoryRequest(source=str(path))
+        request = ImportRequest(history=source, create=True, settings=settings)
+        import_pool(store, suffix, request, NOW)
+        other = Trial.__new__(Trial)
+        other.store, other.name = store, suffix
+        assert everything(other)[:2] == everything(whole)[:2]
+        assert other.is_sound()
+    system = eq.make_system(given["system"], given.get("parameters", {}))
+    done = eq.replay(system, eq.read_history(str(folder / "log.csv")))
+    played = done.ratings.matches > 0
+    ids, ratings = done.ratings.player_ids[played], done.ratings.rating[played]
+    rated = dict(zip(ids.tolist(), ratings.tolist(), strict=True))
+    assert whole.ratings().items() >= rated.items()
+    learned = {name: one.tobytes() for name, one in done.state.state.shared.items()}
+    assert learned == everything(whole)[1]
+    return whole
 
 
 def rated_alone(store: Store, matches: Sequence[MatchRequest], **settings: Any) -> dict[str, float]:

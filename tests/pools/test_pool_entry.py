@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import equipoise as eq
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError
 from equipoise.messages.matches import MatchRequest, ReasonRequest, TeamRequest
@@ -28,10 +27,9 @@ from equipoise.pools.reading.players import player
 from equipoise.pools.reading.questions import explain_player, predict_in_pool
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools
 from equipoise.rating.newcomers import ENTRY, LEVEL, MU, TARGET, WEIGHT
-from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import NOW, Trial, every_change
+from pools.pool_trials import NOW, SMALL, Trial, every_change, everything, same_bits
 
 #: Newcomers move the entry quickly, and two matches make a player experienced.
 LEARNED: dict[str, Any] = {
@@ -43,16 +41,6 @@ LEARNED: dict[str, Any] = {
     "level_experienced": 2,
     "level_memory": 20.0,
 }
-
-#: Partial checkpoints and checkpoints after a few matches.
-SMALL = Sizes(
-    matches=5,
-    checkpoint_interval=20,
-    rows=7,
-    players_left=3,
-    partial_interval=8,
-    partial_bytes=4000,
-)
 
 
 def contests(seed: int, count: int, first: int = 0, most: int = 5) -> list[MatchRequest]:
@@ -85,17 +73,6 @@ def numbers(trial: Trial) -> list[float]:
         return get_pool(connection, trial.name).shared[ENTRY].tolist()
 
 
-def everything(trial: Trial) -> tuple[Any, ...]:
-    """Return all ratings, changes and numbers of a pool, except where they are stored."""
-    with trial.store.read() as connection:
-        record = get_pool(connection, trial.name)
-        rows = [
-            (one.seq, one.player, one.rating_before, one.rating, one.deviation, one.extra)
-            for one in every_change(connection, record)
-        ]
-    return trial.ratings(), rows, numbers(trial)
-
-
 #: A system of each kind: its name, further parameters, and the most teams of a match.
 SYSTEMS: list[tuple[str, dict[str, Any], int]] = [
     ("elo-mmr", {}, 5),
@@ -107,78 +84,18 @@ SYSTEMS: list[tuple[str, dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize(("system", "more", "most"), SYSTEMS)
-def test_batches_single_posts_and_corrections_give_the_same_bits(
-    sqlite_store: Store, system: str, more: dict[str, Any], most: int
+def test_a_learned_entry_gives_the_same_bits_however_matches_come(
+    sqlite_store: Store, tmp_path: Path, system: str, more: dict[str, Any], most: int
 ) -> None:
-    """Posted at once, one by one, late, corrected and voided on the way: all is as posted so."""
     posted = contests(1, 40, most=most)
-    store = Store(sqlite_store.engine, SMALL)
-    parameters = {**LEARNED, **more}
-    whole = learned(store, "whole", system, parameters=parameters)
-    whole.post(*posted)
-    single, cache = learned(store, "single", system, parameters=parameters), StateCache()
-    for one in posted:
-        post_matches(store, "single", [Post([one])], NOW, cache)
-    assert everything(single) == everything(whole)
-
-    amended = learned(store, "amended", system, parameters=parameters)
-    late = posted[3]
-    for at, one in enumerate(posted):
-        if at == 5:
-            wrong = [
-                TeamRequest(team.players, (team.rank or 0) + at)
-                for at, team in enumerate(one.teams)
-            ]
-            amended.post(MatchRequest(match=one.match, teams=wrong, time=one.time))
-        elif one is not late:
-            amended.post(one)
-        if at == 20:
-            amended.post(MatchRequest(match="void", teams=one.teams, time=one.time))
-            amended.void("void")
-            amended.correct(posted[5])
-        if at in (25, 39):
-            amended.settle()
-        if at == 30:
-            amended.post(late)
-    amended.settle()
-    assert amended.is_sound()
-    assert amended.ratings() == whole.ratings()
-    # The order of records of equal times differs, so only the matches are compared one by one.
-    assert numbers(amended) == numbers(whole)
+    teams = [
+        TeamRequest(team.players, (team.rank or 0) + at) for at, team in enumerate(posted[5].teams)
+    ]
+    wrong = MatchRequest(match=posted[5].match, teams=teams, time=posted[5].time)
+    given = {"system": system, "parameters": {**LEARNED, **more}}
+    whole = same_bits(sqlite_store, tmp_path, posted, wrong, **given)
     assert numbers(whole)[MU] != 1500.0
     assert numbers(whole)[LEVEL] != numbers(whole)[TARGET]
-
-
-def test_a_pool_gives_the_bits_of_the_library(store: Store, tmp_path: Path) -> None:
-    """The log as a table, rated by the library, gives the ratings of the pool."""
-    pool = learned(store)
-    pool.post(*contests(2, 40))
-    export_file(store, pool.name, "log", str(tmp_path / "log.csv"))
-    done = eq.replay(eq.EloMMR(**LEARNED), eq.read_history(str(tmp_path / "log.csv")))
-    assert done.state.state.shared[ENTRY].tolist() == numbers(pool)
-    played = done.ratings.matches > 0
-    rated = dict(
-        zip(
-            done.ratings.player_ids[played].tolist(),
-            done.ratings.rating[played].tolist(),
-            strict=True,
-        )
-    )
-    ratings = pool.ratings()
-    assert {name: ratings[name] for name in rated} == rated
-    for path in ("log.csv", "log.ndjson"):
-        name = path.replace("log.", "from-")
-        export_file(store, pool.name, "log", str(tmp_path / path))
-        request = ImportRequest(
-            history=HistoryRequest(source=str(tmp_path / path)),
-            create=True,
-            settings={} if path == "log.ndjson" else {"parameters": LEARNED, "late": "replay"},
-        )
-        import_pool(store, name, request, NOW)
-        other = Trial.__new__(Trial)
-        other.store, other.name = store, name
-        assert (other.ratings(), numbers(other)) == (ratings, numbers(pool))
-        assert other.is_sound()
 
 
 def test_whoever_was_only_in_skipped_matches_has_the_entry_of_the_last(store: Store) -> None:

@@ -10,11 +10,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.pools.exchange.exporting import export_file
-from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.running import StateCache
 from equipoise.store.connection import Store
-from pools.pool_trials import NOW, Trial
+from pools.pool_trials import Trial, same_bits
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("elo", {"margin_rule": "fivethirtyeight"}),
@@ -48,44 +45,22 @@ def season() -> tuple[list[MatchRequest], dict[str, list[Any]]]:
 
 
 @pytest.mark.parametrize(("system", "parameters"), CASES, ids=[name for name, _ in CASES])
-def test_posts_batches_and_a_replay_give_the_same_bits(
+def test_scores_and_shares_give_the_same_bits_however_matches_come(
     sqlite_store: Store, tmp_path: Path, system: str, parameters: dict[str, Any]
 ) -> None:
+    """One is posted with the scores the other way round and full shares, and corrected later."""
     posted, table = season()
-    given = {"system": system, "parameters": parameters, "late": "replay"}
-    whole = Trial(sqlite_store, "whole", **given)
-    whole.post(*posted)
-    single, cache = Trial(sqlite_store, "single", **given), StateCache()
-    for one in posted:
-        post_matches(sqlite_store, "single", [Post([one])], NOW, cache)
-    assert single.ratings() == whole.ratings()
-    amended = Trial(sqlite_store, "amended", **given)
-    for at, one in enumerate(posted):
-        if at == 4:
-            # Posted with the scores the other way round and full shares, and corrected later.
-            first, second = one.teams
-            teams = [
-                TeamRequest([each.player for each in team.players], score=score)  # type: ignore[union-attr]
-                for team, score in ((first, second.score), (second, first.score))
-            ]
-            amended.post(MatchRequest(match=one.match, teams=teams, time=one.time))
-        else:
-            amended.post(one)
-    amended.correct(posted[4])
-    amended.settle()
-    assert amended.is_sound()
-    assert amended.ratings() == whole.ratings()
-    ratings = eq.replay(eq.make_system(system, parameters), eq.read_history(table)).ratings
-    wanted = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
-    assert whole.ratings() == wanted
-    plain = eq.replay(eq.make_system(system), eq.read_history(table)).ratings
-    assert plain.rating.tolist() != ratings.rating.tolist()
-    export_file(sqlite_store, "whole", "log", str(tmp_path / "log.csv"))
-    again = eq.replay(
-        eq.make_system(system, parameters), eq.read_history(str(tmp_path / "log.csv"))
-    )
-    found = again.ratings
-    assert dict(zip(found.player_ids.tolist(), found.rating.tolist(), strict=True)) == wanted
+    first, second = posted[5].teams
+    teams = [
+        TeamRequest([each.player for each in team.players], score=score)  # type: ignore[union-attr]
+        for team, score in ((first, second.score), (second, first.score))
+    ]
+    wrong = MatchRequest(match=posted[5].match, teams=teams, time=posted[5].time)
+    whole = same_bits(sqlite_store, tmp_path, posted, wrong, system=system, parameters=parameters)
+    for counted in (parameters, {}):
+        ratings = eq.replay(eq.make_system(system, counted), eq.read_history(table)).ratings
+        rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
+        assert (whole.ratings() == rated) == (counted is parameters)
 
 
 @pytest.mark.parametrize("value", [10**400, "many", "inf", 1e308, True])
