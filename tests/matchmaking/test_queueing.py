@@ -33,10 +33,10 @@ def waits(found: SimulatedDay) -> np.ndarray:
     [
         (1, 0.0, 1e5, 0.02),
         (1, 2.0, 1e5, 0.02),
-        pytest.param(1, 0.0, MANY, 0.01, marks=pytest.mark.slow),
-        pytest.param(1, 2.0, MANY, 0.01, marks=pytest.mark.slow),
-        pytest.param(5, 0.0, MANY, 0.01, marks=pytest.mark.slow),
-        pytest.param(3, 4.0, MANY, 0.01, marks=pytest.mark.slow),
+        pytest.param(1, 0.0, MANY, 0.01, marks=pytest.mark.nightly),
+        pytest.param(1, 2.0, MANY, 0.01, marks=pytest.mark.nightly),
+        pytest.param(5, 0.0, MANY, 0.01, marks=pytest.mark.nightly),
+        pytest.param(3, 4.0, MANY, 0.01, marks=pytest.mark.nightly),
     ],
 )
 def test_solos_wait_for_the_others_of_a_match(
@@ -77,7 +77,7 @@ def test_both_sides_must_be_flexed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tickets", "within"), [(1e5, 0.04), pytest.param(MANY, 0.01, marks=pytest.mark.slow)]
+    ("tickets", "within"), [(1e5, 0.04), pytest.param(MANY, 0.01, marks=pytest.mark.nightly)]
 )
 def test_impatient_tickets_give_up(tickets: float, within: float) -> None:
     """Mean over all 1/(2l + h), share that gives up h/(2l + h)."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.data.lobby import Lobby
 from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.teams import split_search
 from equipoise.teams.exact_splits import lower_bound
 from equipoise.teams.lobby_split import balance
 from equipoise.teams.lobby_task import Task, centred, parts_of, units_of
@@ -199,6 +200,25 @@ def test_a_search_of_two_teams_agrees_with_the_exact_answer() -> None:
     found = search(task, units, rng=np.random.default_rng(0), keep=1, steps=400, enough=0.0)
     exact = balance(lobby, top_two=False).objective
     assert found.objective == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_search_goes_on_from_the_best_split_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it begins anew, which it never does here."""
+    perturb, bases = split_search._perturb, []
+
+    def noted(assignment: split_search.Assignment, rng: np.random.Generator) -> None:
+        bases.append(assignment.objective())
+        perturb(assignment, rng)
+
+    monkeypatch.setattr(split_search, "_perturb", noted)
+    monkeypatch.setattr(split_search, "_FAILED_PERTURBATIONS", 10**9)
+    task = task_of(plain_lobby(40, seed=3), 8)
+    units = units_of(task)
+    assert units is not None
+    search(task, units, rng=np.random.default_rng(0), keep=1, steps=600, enough=0.0)
+    assert len(bases) > 5
+    assert bases[-1] < bases[0]
+    assert np.all(np.diff(bases) <= 1e-9)
 
 
 def test_sums_are_for_teams_of_equal_size() -> None:
