@@ -148,7 +148,7 @@ def large_history(seed: int) -> History:
 @pytest.mark.parametrize(
     "system",
     [
-        EloMMR(),
+        pytest.param(EloMMR(), marks=needs_jit),
         pytest.param(EloMMR(rho=math.inf, split_ties=True), marks=needs_jit),
         pytest.param(EloMMX(), marks=needs_jit),
         pytest.param(EloMMX(split_ties=True), marks=needs_jit),

@@ -159,13 +159,6 @@ def test_signing_in_leads_nowhere_else(site: Any, target: str) -> None:
     assert answer.headers["location"] == "/"
 
 
-def test_signing_out_ends_the_session(admin: httpx.Client) -> None:
-    """The next page is anybody's."""
-    token = Page(admin.get("/").text).field("token")
-    assert admin.post("/sign-out", data={"token": token}).status_code == 303
-    assert "Sign in" in Page(admin.get("/").text).text
-
-
 @pytest.mark.parametrize("path", ["/pools/club", "/pools/club/leaderboard", "/pools/nowhere"])
 def test_nobody_learns_whether_a_private_pool_exists(
     anybody: httpx.Client, site: Any, path: str
