@@ -145,14 +145,10 @@ def large_history(seed: int) -> History:
     return history_of(played, 3000)
 
 
+@needs_jit
 @pytest.mark.parametrize(
     "system",
-    [
-        pytest.param(EloMMR(), marks=needs_jit),
-        pytest.param(EloMMR(rho=math.inf, split_ties=True), marks=needs_jit),
-        pytest.param(EloMMX(), marks=needs_jit),
-        pytest.param(EloMMX(split_ties=True), marks=needs_jit),
-    ],
+    [EloMMR(), EloMMR(rho=math.inf, split_ties=True), EloMMX(), EloMMX(split_ties=True)],
     ids=["elo-mmr", "elo-mmr-inf-split", "elo-mmx", "elo-mmx-split"],
 )
 def test_the_number_of_threads_changes_no_bit(system: EloMMRParameters) -> None:

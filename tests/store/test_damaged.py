@@ -54,7 +54,9 @@ def _damage(path: Path, page: int, way: str, drawn: random.Random) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [WAYS[0], *(pytest.param(way, marks=pytest.mark.nightly) for way in WAYS[1:])]
+)
 def test_commands_end_with_a_sentence(
     original: Path,
     tmp_path: Path,
