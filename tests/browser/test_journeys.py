@@ -202,6 +202,7 @@ def test_a_chart_of_5000_matches_is_drawn_and_explored_at_once(
             assert chart.get_attribute("aria-valuemin") == "4901"
 
 
+@pytest.mark.nightly
 def test_a_leaderboard_of_100000_players_is_painted_at_once(chromium: Any, tmp_path: Path) -> None:
     """Within 500 ms of asking for it, by the clock of the browser; so are its neighbours."""
     from equipoise.messages.pools import PoolRequest
