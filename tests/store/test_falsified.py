@@ -16,10 +16,11 @@ from sqlalchemy import Boolean, LargeBinary, Text
 
 from equipoise.errors import ConflictError, NotFoundError
 from equipoise.messages.matches import DisqualifyRequest
-from equipoise.messages.pools import PoolChange, SeasonRequest
+from equipoise.messages.pools import PoolChange, ProfileRequest, ProfilesRequest, SeasonRequest
 from equipoise.messages.upkeep import WebhookRequest
 from equipoise.pools.amending import disqualify
 from equipoise.pools.pool.settings import change_settings
+from equipoise.pools.profiles import set_profiles
 from equipoise.pools.replay.chain_checks import verify_audit
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.verifying import verify_pool
@@ -123,6 +124,10 @@ def _fill(store: Store) -> None:
     play(1, 30)
     pool.void("m25")
     maintain_pool(store, "league", owner="tester", stop=lambda: False)
+    named = [
+        ProfileRequest(f"p{at}", f"Name {at}", "https://example.org", {"a": at}) for at in (0, 1)
+    ]
+    set_profiles(store, "league", ProfilesRequest(named), key=1, now=NOW + 4)
     end_season(store, "league", SeasonRequest(season="one", reset="soft"), key=1, now=NOW + 5)
     play(31, 30)
     change_settings(store, "league", PoolChange(placement_matches=9, reason="why"), NOW, key=1)

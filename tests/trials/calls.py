@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import InitialRequest, PoolChange, PoolRequest, SeasonRequest
+from equipoise.messages.pools import (
+    InitialRequest,
+    PoolChange,
+    PoolRequest,
+    ProfileRequest,
+    SeasonRequest,
+)
 from equipoise.messages.questions import BalanceRequest, PredictRequest
 
 
@@ -23,6 +29,7 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
         lambda c: c.set_initial_ratings("p", InitialRequest(pool="q")),
         "PUT /v1/pools/p/initial-ratings",
     ),
+    (lambda c: c.set_profiles("p", [ProfileRequest("a", "Ana")]), "PUT /v1/pools/p/profiles"),
     (lambda c: c.initial_ratings("p", limit=3), "GET /v1/pools/p/initial-ratings?limit=3"),
     (lambda c: c.match("p", 7), "GET /v1/pools/p/matches/7"),
     (lambda c: c.matches("p", limit=2), "GET /v1/pools/p/matches?limit=2"),

@@ -21,6 +21,7 @@ from equipoise.messages.pools import (
     InitialRequest,
     PoolChange,
     PoolRequest,
+    ProfileRequest,
     SeasonRequest,
     SeasonSettings,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "PoolChange",
     "PoolRequest",
     "PredictRequest",
+    "ProfileRequest",
     "Retries",
     "SeasonRequest",
     "SeasonSettings",

@@ -62,6 +62,9 @@ from equipoise.messages.pools import (
     PoolList,
     PoolMessage,
     PoolRequest,
+    ProfileRequest,
+    ProfilesMessage,
+    ProfilesRequest,
     SeasonList,
     SeasonMessage,
     SeasonPreview,
@@ -432,6 +435,17 @@ def initial_ratings(
     """Return a page of the known ratings with which players of a pool began."""
     query = {"cursor": cursor, "limit": limit}
     return json_call("GET", in_pool(pool, "initial-ratings"), InitialPage, query=query)
+
+
+def set_profiles(
+    pool: str, profiles: Sequence[ProfileRequest], reason: str = ""
+) -> Call[ProfilesMessage]:
+    """Set names and other profiles of at most 10,000 players, all or none.
+
+    The same profiles again change nothing.
+    """
+    request = ProfilesRequest(list(profiles), reason)
+    return json_call("PUT", in_pool(pool, "profiles"), ProfilesMessage, request)
 
 
 def delete_pool(pool: str, confirm: str) -> Call[DeletedPool]:

@@ -127,6 +127,7 @@ class Endpoints:
     preview_change = Endpoint(calls.preview_change)
     set_initial_ratings = Endpoint(calls.set_initial_ratings)
     initial_ratings = Endpoint(calls.initial_ratings)
+    set_profiles = Endpoint(calls.set_profiles)
     each_initial_rating = Listing(calls.initial_ratings, lambda page: page.ratings)
     delete_pool = Endpoint(calls.delete_pool)
     pools = Endpoint(calls.pools)

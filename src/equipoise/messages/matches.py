@@ -324,8 +324,8 @@ class AmendmentMessage(msgspec.Struct, frozen=True):
 
     kind : "void", "restore", "correct", "describe" for a correction of title, link and attributes
         alone, "disqualify", "reinstate", "settings" for changed settings of the pool, "erase" for
-        the erased name of a player, "initial" for the known ratings with
-        which players begin, or "preview" for nothing recorded
+        the erased name of a player, "profiles" for profiles of players, "initial" for the known
+        ratings with which players begin, or "preview" for nothing recorded
     match, player : both for a disqualification from a single match
     since : of a disqualification from a time on, as the pool writes times
     status : "pending" until the pool is replayed, then "done"
@@ -365,6 +365,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     display : rating shown: rating - k x deviation, decayed and not below the floor of the pool
     last_time : as the pool writes times
     disqualified : whether the player is disqualified from future matches
+    name : of the player's profile, null for none
     """
 
     place: int | None
@@ -376,6 +377,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     last_time: int | str | None
     provisional: bool
     disqualified: bool = False
+    name: str | None = None
 
 
 class LeaderboardMessage(msgspec.Struct, frozen=True):
@@ -401,6 +403,7 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     extra : further numbers of the system: volatility, form, effective_rating, ...
     disqualified : since when, null if the player is rated; disqualifications from single matches
         do not count
+    name, link, attributes : of the player's profile; null or empty if there is none
     known_rating, known_deviation : with which the player began, on the scale of the pool; null if
         the player began as a newcomer, or without a known deviation
     """
@@ -419,6 +422,9 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     extra: dict[str, float | None]
     known_rating: float | None = None
     known_deviation: float | None = None
+    name: str | None = None
+    link: str | None = None
+    attributes: dict[str, str | int | float | bool | None] = {}
 
 
 class OpponentLine(msgspec.Struct, frozen=True, gc=False):

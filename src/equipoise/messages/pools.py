@@ -124,6 +124,7 @@ class PoolMessage(msgspec.Struct, frozen=True):
     unused : fields of posted matches and given settings (`statistics` and `parameters.NAME`) that
         change no rating in this pool
     known_ratings : number of players who began with a known rating
+    profiles : number of the last log record of players' profiles; 0 for none
     kernels : whether the kernels of the system are loaded; while they are "compiling" or "failed",
         posts get 503; kernels_failure : why compiling failed last
     entry : null where every newcomer enters at the initial rating and no level is held
@@ -161,6 +162,7 @@ class PoolMessage(msgspec.Struct, frozen=True):
     kernels_failure: str | None = None
     entry: PoolEntry | None = None
     known_ratings: int = 0
+    profiles: int = 0
 
 
 class PoolList(msgspec.Struct, frozen=True):
@@ -262,6 +264,41 @@ class InitialMessage(msgspec.Struct, frozen=True):
     source: str | None = None
     mapping: InitialMapping | None = None
     reason: str = ""
+
+
+class ProfileRequest(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
+    """What pages show of a player beside the id; without name, link and attributes nothing.
+
+    name : at most 200 characters; link : https, at most 500 characters; attributes : at most 10
+    """
+
+    player: Id
+    name: str | None = None
+    link: str | None = None
+    attributes: dict[str, str | int | float | bool | None] = {}
+
+
+class ProfilesRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Profiles of players, from 1 to 10,000, each player once; each replaces an earlier one.
+
+    reason : kept in the log
+    """
+
+    profiles: list[ProfileRequest]
+    reason: str = ""
+
+
+class ProfilesMessage(msgspec.Struct, frozen=True):
+    """What a request for profiles changed.
+
+    seq : number of the log record, null if nothing changed; changed : number of profiles
+    """
+
+    pool: str
+    seq: int | None
+    changed: int
 
 
 class InitialPage(msgspec.Struct, frozen=True):

@@ -224,12 +224,13 @@ LogKind: TypeAlias = Literal[
     "settings",
     "erase",
     "initial",
+    "profiles",
 ]
 
 #: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
 #: disqualifications from one match, version 3 the hash chain and erasures, version 4 known ratings,
-#: version 5 effects of disqualifications, version 6 descriptions. A log is written as the earliest
-#: version that has its records, so that earlier programs can read it.
+#: version 5 effects of disqualifications, version 6 descriptions and profiles. A log is
+#: written as the earliest version that has its records, so that earlier programs can read it.
 LOG_VERSION = 6
 WITHOUT_DESCRIPTIONS = 5
 WITHOUT_EFFECTS = 4

@@ -516,6 +516,6 @@ def reason_of(record: LogRecord) -> str:
     """Return the reason of an amendment; corrections and descriptions have none."""
     if record.kind in ("correct", "describe"):
         return ""
-    if record.kind == "initial":
+    if record.kind in ("initial", "profiles"):
         return known_ratings.reason_of(record.content)
     return str(msgspec.json.decode(record.content)["reason"])

@@ -23,6 +23,7 @@ from sqlalchemy import Connection
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.matches import ReasonRequest
 from equipoise.messages.upkeep import ErasedPool, ErasureMessage
+from equipoise.pools import profiles
 from equipoise.pools.pool.rules import check_reason, id_fault
 from equipoise.pools.posting.rating import object_array
 from equipoise.pools.posting.running import ZLIB_LEVEL
@@ -50,10 +51,12 @@ _SETTINGS = frozenset({"settings", "before", "request", "rewritten", "effect"})
 class Rewriter:
     """Replaces a name with a pseudonym, in JSON, texts and packed states."""
 
-    def __init__(self, name: str, pseudonym: str) -> None:
+    def __init__(self, name: str, pseudonym: str, others: Iterable[str] = ()) -> None:
+        """Make what replaces an id; others : names of the player, which texts may have too."""
         self.name, self.pseudonym = name, pseudonym
-        #: What texts may have: the name, and the name as links write it.
-        self.words = list(dict.fromkeys([name, quote(name), quote_plus(name)]))
+        #: What texts may have: the names, and the names as links write them.
+        forms = (form(one) for one in (name, *others) for form in (str, quote, quote_plus))
+        self.words = sorted(set(forms), key=lambda one: (-len(one), one))
         pattern = "|".join(map(re.escape, self.words))
         self._word = re.compile(rf"(?<!\w)(?:{pattern})(?!\w)")
         #: Texts with the name that stay as they are.
@@ -107,9 +110,23 @@ class Rewriter:
             return self.pseudonym, detail if new is None else new
         return None if new is None else (subject, new)
 
+    def _profile(self, profile: dict[str, Any]) -> dict[str, Any]:
+        """Return a profile without the name; that of the player loses everything."""
+        if profile["player"] == self.name:
+            return {"player": self.pseudonym}
+        # The name of another player stays, even if it has the same word.
+        kept = profile.get("name", "")
+        self.kept += self._word.search(kept) is not None
+        return {
+            field: value if field in ("player", "name") else self._value(value, field)
+            for field, value in profile.items()
+        }
+
     def _value(self, value: Any, field: str) -> Any:
         if field in _SETTINGS:
             return value
+        if isinstance(value, dict) and field == "profiles":
+            return self._profile(value)
         if isinstance(value, dict):
             inside = field == "attributes"
             return {key: self._value(one, "" if inside else key) for key, one in value.items()}
@@ -146,15 +163,16 @@ def erase_player(
     rule = id_fault(player)
     if rule is not None:
         raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
-    rewriter = Rewriter(player, PREFIX + secrets.token_hex(8))
     if preview:
         with store.read() as connection:
             records = _seasons(connection, pool, lock=False)
+            rewriter = _rewriter(connection, records, player)
             found = _erased(connection, pool, records, rewriter, write=False)
         return msgspec.structs.replace(found, player=None)
     with store.write() as connection:
         log.overwrite_deleted(connection)
         records = _seasons(connection, pool, lock=True)
+        rewriter = _rewriter(connection, records, player)
         found = _erased(connection, pool, records, rewriter, write=True)
         reason = rewriter.text(request.reason)
         pools = []
@@ -178,6 +196,12 @@ def erase_player(
         )
     log.empty_write_ahead_log(store)
     return msgspec.structs.replace(found, pools=pools)
+
+
+def _rewriter(connection: Connection, pools: Iterable[PoolRecord], player: str) -> Rewriter:
+    """Return what replaces a player's id, and the names of the player's profiles."""
+    names = [one for pool in pools for one in profiles.names_in_log(connection, pool, player)]
+    return Rewriter(player, PREFIX + secrets.token_hex(8), names)
 
 
 def import_erasure(store: Store, pool: str, pseudonym: str, logged: LoggedAs) -> None:
@@ -294,6 +318,8 @@ def _erase_in(
     if write:
         log.rename_player(connection, pool.id, name, rewriter.pseudonym)
         partial_checkpoints.rename_player(connection, pool.id, name, rewriter.pseudonym)
+        if pool.profiled:
+            profiles.project(connection, pool)
     return found
 
 

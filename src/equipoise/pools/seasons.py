@@ -30,6 +30,7 @@ from equipoise.pools.pool.pools import check_open, open_pool
 from equipoise.pools.pool.rules import PoolRules, check_settings, iso, rules_of
 from equipoise.pools.posting.rating import object_array, time_kind
 from equipoise.pools.posting.running import ZLIB_LEVEL, RunningPool
+from equipoise.pools.profiles import keep_profiles
 from equipoise.pools.records import DisqualifyContent, EligibilityRecord, amendments_of
 from equipoise.pools.replay.states import Numbers, compared, stored_numbers
 from equipoise.rating.base_system import System
@@ -88,6 +89,9 @@ def end_season(
         _write_seed(connection, old, new, request, PoolRules(settings))
         if request.disqualified == "stay":
             _keep_disqualified(connection, old, new, key, now)
+        begun = pool_by_number(connection, new)
+        if begun is not None:
+            keep_profiles(connection, old, begun, key, now)
         _move_webhooks(connection, old, new, now)
         audit.note(
             connection,

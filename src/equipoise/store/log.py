@@ -59,6 +59,7 @@ Kind: TypeAlias = Literal[
     "settings",
     "erase",
     "initial",
+    "profiles",
 ]
 
 
@@ -114,6 +115,8 @@ _AT_ONCE = 500
 #: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
 _INITIAL = log.c.kind == "initial"
+#: Kinds of amendments whose content may be very long.
+_LONG = log.c.kind.in_(("initial", "profiles"))
 #: Larger than the number of any record.
 LAST = 2**63 - 1
 
@@ -225,22 +228,23 @@ def records_at(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[i
 
 
 def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[LogRecord]:
-    """Return all amendments but known ratings, which may be very long, oldest first."""
-    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH, ~_INITIAL).order_by(log.c.seq)
+    """Return all amendments but known ratings and profiles, which may be long, oldest first."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH, ~_LONG).order_by(log.c.seq)
     if through is not None:
         query = query.where(log.c.seq <= through)
     return list(_records(connection.execute(query)))
 
 
-def initial_records(connection: Connection, pool: int) -> list[LogRecord]:
-    """Return the log records of known ratings, oldest first; they may be very long."""
-    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH, _INITIAL).order_by(log.c.seq)
-    return list(_records(connection.execute(query)))
+def long_records(connection: Connection, pool: int) -> Iterator[LogRecord]:
+    """Give the log records of known ratings and profiles, oldest first; they may be very long."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH, _LONG).order_by(log.c.seq)
+    return _records(connection.execute(query))
 
 
-def initial_numbers(connection: Connection, pool: int) -> list[int]:
-    """Return the numbers of the log records of known ratings, oldest first."""
-    query = select(log.c.seq).where(log.c.pool == pool, ~_MATCH, _INITIAL).order_by(log.c.seq)
+def numbers_of_kind(connection: Connection, pool: int, kind: Kind) -> list[int]:
+    """Return the numbers of the amendments of one kind, oldest first."""
+    this = (log.c.pool == pool) & ~_MATCH & (log.c.kind == kind)
+    query = select(log.c.seq).where(this).order_by(log.c.seq)
     return [int(number) for number in connection.execute(query).scalars()]
 
 

@@ -42,6 +42,7 @@ from equipoise.store.schema import (
     outbox,
     partial_checkpoints,
     pools,
+    profiles,
     ratings,
     replays,
     seeds,
@@ -101,6 +102,7 @@ class PoolRecord:
     chained_from : number of the first record that was chained when it was recorded
     partial_due : participations since the last partial checkpoint
     partial_end : where that ends
+    profiled : number of the last log record of profiles; 0 for none
     """
 
     id: int
@@ -143,6 +145,7 @@ class PoolRecord:
     chained_from: int = 1
     partial_due: int = 0
     partial_end: Position = START
+    profiled: int = 0
 
     @property
     def seen(self) -> dict[str, int]:
@@ -426,6 +429,7 @@ TABLES: tuple[Table, ...] = (
     outbox,
     webhooks,
     seeds,
+    profiles,
     log,
 )
 #: Tables whose rows may be many megabytes large.

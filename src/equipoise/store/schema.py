@@ -131,6 +131,8 @@ pools = Table(
     # Only earlier versions use it: the position up to which they make partial checkpoints again.
     Column("unfilled_time", BigInteger),
     Column("unfilled_seq", BigInteger),
+    # Number of the last log record of profiles; 0 for none.
+    Column("profiled", BigInteger, nullable=False, server_default="0"),
 )
 
 log = Table(
@@ -139,7 +141,7 @@ log = Table(
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
     # "match", or an amendment: "void", "restore", "correct", "describe", "disqualify", "reinstate",
-    # "settings", "erase", "initial". Only the erasure of a player's name changes records.
+    # "settings", "erase", "initial", "profiles". Only the erasure of a name changes records.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),
@@ -281,6 +283,19 @@ partial_checkpoints = Table(
     Column("shared", Text, nullable=False),
     # MessagePack: packed states by player.
     Column("content", LargeBinary, nullable=False),
+)
+
+profiles = Table(
+    "profiles",
+    metadata,
+    _of_pool(),
+    Column("player", Name, primary_key=True),
+    # The name for readers, "" for none, and the same without case and accents for searches.
+    Column("name", Text, nullable=False),
+    Column("folded", Text, nullable=False),
+    Column("link", Text),
+    # JSON.
+    Column("attributes", Text, nullable=False),
 )
 
 replays = Table(

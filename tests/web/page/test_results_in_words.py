@@ -84,3 +84,47 @@ def test_pages_name_matches_by_their_title(site: Any) -> None:
             page = reader.get(f"/pools/{pool}{path}").text
             assert "<bdi>Round 2</bdi>" in page
             assert "&lt;b&gt;Final" in page
+
+
+def test_pages_show_names_instead_of_ids(site: Any) -> None:
+    """Names are escaped on every page; search finds them, and their initials are drawn."""
+    teams = [TeamRequest(["76-1"], rank=0), TeamRequest(["76-2"], rank=1)]
+    many = [*teams, TeamRequest(["76-3"], rank=2)]
+    matches = [MatchRequest("1", teams, time=1), MatchRequest("2", many, time=2)]
+    pool = site.new_pool("named", PoolRequest(system="elo-mmr", placement_matches=0), matches)
+    link = "https://example.org/ana"
+    listed = [
+        {"player": "76-1", "name": "Ana <b>", "link": link, "attributes": {"from": "<NL>"}},
+        {"player": "76-2", "name": "Bo & Co"},
+    ]
+    assert site.ask("PUT", f"/pools/{pool}/profiles", {"profiles": listed}).json()["changed"] == 2
+    refused = site.ask("PUT", f"/pools/{pool}/profiles", {"profiles": []}, f"{pool} writer")
+    assert refused.status_code == 403
+    with site.visitor(f"{pool} admin") as admin:
+        for path in (
+            "",
+            "/leaderboard",
+            "/leaderboard?search=BO%20%26",
+            "/matches",
+            "/matches/1",
+            "/matches/2",
+            "/players/76-1",
+            "/players/76-2?match=1",
+            "/compare?first=76-1&second=76-2",
+        ):
+            page = admin.get(f"/pools/{pool}{path}").text
+            assert "Bo &amp; Co" in page, path
+            assert "<bdi>76-2</bdi>" not in page or path.startswith("/players/76-2"), path
+            assert "Ana <b>" not in page
+            assert not re.search("[\x02-\x04]", page)
+        found = admin.get("/search?text=bo%20%26").text
+        assert 'title="76-2"><bdi>Bo &amp; Co</bdi>' in found
+        page = admin.get(f"/pools/{pool}/players/76-1").text
+        assert "<title>Ana &lt;b&gt;" in page
+        assert ">AB</text>" in page
+        assert f'href="{link}" rel="nofollow noopener">example.org</a>' in page
+        assert "<bdi>from: &lt;NL&gt;</bdi>" in page
+        found = admin.get(f"/pools/{pool}/names?text=ana").json()["players"]
+        assert [(one["player"], one["name"]) for one in found] == [("76-1", "Ana <b>")]
+        assert "Profiles" in admin.get(f"/pools/{pool}/amendments").text
+        assert "set 2 profiles" in words(admin.get("/audit").text)

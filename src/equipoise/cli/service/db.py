@@ -507,10 +507,43 @@ def erase(
         print_lines(f"the player is now {done.player}")
 
 
+PROFILES_EXAMPLE = """\b
+Example:
+  equipoise db profiles players.csv --pool ladder"""
+
+
+def profiles(
+    *,
+    file: str = argument(
+        "Table with the column player, and name, link or attributes in other columns.", "FILE"
+    ),
+    pool: str = option(..., "Name of the pool."),
+    reason: str = option("", "Reason, kept in the log."),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Set the names, links and attributes that pages show of players.
+
+    A row replaces the earlier profile of its player, and an empty row removes it. Nothing is set
+    if a row is faulty. Ratings do not change.
+    """
+    from equipoise.analysis.clock import now as clock
+    from equipoise.pools.profiles import set_file
+    from equipoise.wording import counted
+
+    with opened(database) as store:
+        done = set_file(store, pool, file, reason, now=clock())
+    if as_json:
+        print_json(done)
+    else:
+        print_lines(f"{counted(done.changed, 'profile', 'profiles')} of pool {pool} changed")
+
+
 application = create_group("Look after the database of the service: keys, pools, backups.")
 application.add_typer(keys, name="keys")
 add_command(application, "import", exchange.import_, exchange.IMPORT_EXAMPLE)
 add_command(application, "export", exchange.export, exchange.EXAMPLE)
+add_command(application, "profiles", profiles, PROFILES_EXAMPLE)
 add_command(application, "verify", verify, EXAMPLE)
 add_command(application, "check", check, CHECK_EXAMPLE)
 add_command(application, "backup", backup, BACKUP_EXAMPLE)

@@ -47,8 +47,9 @@ from equipoise.messages.matches import (
     ReasonRequest,
     ReinstateRequest,
 )
-from equipoise.messages.pools import InitialMapping, PoolRequest
+from equipoise.messages.pools import InitialMapping, PoolRequest, ProfilesRequest
 from equipoise.messages.upkeep import ImportMessage, LogHead, LogLine
+from equipoise.pools import profiles
 from equipoise.pools.amending import (
     correct_match,
     describe_match,
@@ -508,7 +509,7 @@ class LoggedAmendments:
             number = get_pool(connection, pool).id
             records = [
                 *log.amendments(connection, number),
-                *log.initial_records(connection, number),
+                *log.long_records(connection, number),
             ]
         self._known = {_identity(record) for record in records}
 
@@ -525,11 +526,13 @@ class LoggedAmendments:
         if is_correction:
             content = _canonical_match(match_of(line))
         elif line.kind == "initial":
-            content = _canonical_known(read_content(line.content))
+            content = _digest(read_content(line.content))
         elif line.kind == "disqualify":
             content = disqualify_content(line.content)
         elif line.kind == "describe":
             content = _canonical(describe_content(line.content))
+        elif line.kind == "profiles":
+            content = _digest(profiles.read_content(line.content))
         else:
             content = (
                 _canonical_settings(content_of(line.content)) if is_change else reason_of(line)
@@ -547,6 +550,9 @@ class LoggedAmendments:
         elif line.kind == "initial":
             known = read_content(line.content)
             import_initial_ratings(self._store, self._pool, known, logged)
+        elif line.kind == "profiles":
+            given = profiles.read_content(line.content)
+            profiles.import_profiles(self._store, self._pool, given, logged)
         elif line.kind == "erase":
             import_erasure(self._store, self._pool, player, logged)
         elif line.kind in ("void", "restore"):
@@ -573,13 +579,15 @@ def _identity(record: LogRecord) -> tuple[Any, ...]:
     elif record.kind == "settings":
         content = _canonical_settings(content_of(record.content))
     elif record.kind == "initial":
-        content = _canonical_known(read_content(record.content))
+        content = _digest(read_content(record.content))
     elif record.kind == "erase":
         content = str(msgspec.json.decode(record.content)["reason"])
     elif record.kind == "disqualify":
         content = disqualify_content(record.content)
     elif record.kind == "describe":
         content = _canonical(describe_content(record.content))
+    elif record.kind == "profiles":
+        content = _digest(profiles.read_content(record.content))
     else:
         content = msgspec.json.decode(record.content, type=ReasonRequest).reason
     return (
@@ -603,9 +611,9 @@ def _canonical(content: msgspec.Struct) -> str:
     return msgspec.json.encode(content, order="deterministic").decode()
 
 
-def _canonical_known(content: KnownContent) -> str:
-    """Return a digest of known ratings, which may be very long."""
-    return sha256(msgspec.json.encode(content)).hexdigest()
+def _digest(content: KnownContent | ProfilesRequest) -> str:
+    """Return a digest of known ratings or profiles, which may be very long."""
+    return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 def _canonical_match(request: MatchRequest) -> str:

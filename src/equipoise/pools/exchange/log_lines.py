@@ -24,6 +24,7 @@ from equipoise.messages.upkeep import (
     LogHead,
     LogLine,
 )
+from equipoise.pools import profiles
 from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.pool.settings import content_of
 from equipoise.pools.records import describe_content, disqualify_content, read_content
@@ -56,7 +57,7 @@ def head_line(pool: PoolRecord, seed: bytes | None, *, effects: bool, descriptio
     """Return the first line of a pool's log.
 
     seed : of its season, None for none; effects : whether a disqualification names its effect
-    descriptions : whether there are descriptions of matches
+    descriptions : whether there are descriptions of matches or profiles of players
     """
     settings = msgspec.Raw(pool.first_settings.encode())
     version = WITHOUT_EFFECTS if pool.initial else WITHOUT_KNOWN_RATINGS
@@ -210,6 +211,8 @@ def _check_content(line: LogLine) -> None:
         disqualify_content(line.content)
     elif line.kind == "describe":
         describe_content(line.content)
+    elif line.kind == "profiles":
+        profiles.checked(profiles.read_content(line.content))
     else:
         reason_of(line)
 

@@ -259,6 +259,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         notes=_notes(rules, pool.shared),
         entry=None if rules.fault else _entry(rules.system, pool.shared),
         known_ratings=pool.known_ratings,
+        profiles=pool.profiled,
         title=settings.title,
         description=settings.description,
     )

@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
@@ -34,6 +35,7 @@ from equipoise.messages.matches import (
 from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, days, iso, moment, rules_of, written
 from equipoise.pools.posting.rating import day_of, days_idle, display
+from equipoise.pools.profiles import folded
 from equipoise.pools.reading.results import player_lines
 from equipoise.pools.records import (
     Eligibility,
@@ -43,7 +45,7 @@ from equipoise.pools.records import (
 )
 from equipoise.rating.pool_state import unpack_players
 from equipoise.rating.system import RatingColumns
-from equipoise.store import changes, log, ratings
+from equipoise.store import changes, log, profiles, ratings
 from equipoise.store.changes import MeanRow, RatingTotals, Reach
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
@@ -101,20 +103,24 @@ def leaderboard(
             more = bool(view.after(rows[-1], 1))
         else:
             rows, first, more = view.page(start, limit)
+        names = _names(connection, record, rows)
     places, following = view.places(rows, first)
     is_top = bool(rows) and (first == 1 or (first is None and start is None))
     return LeaderboardMessage(
         pool=pool,
         generation=record.generation,
         players_in_pool=record.players,
-        players=[_message(row, place, rules) for row, place in zip(rows, places, strict=True)],
+        players=[
+            _message(row, place, rules, names.get(row.player))
+            for row, place in zip(rows, places, strict=True)
+        ],
         previous=None if is_top or not rows else _written_cursor(True, rows[0], first),
         next=_written_cursor(False, rows[-1], following) if more else None,
     )
 
 
 def search_players(store: Store, pool: str, text: str, *, limit: int) -> list[LeaderboardRow]:
-    """Return players whose id contains a text, best first. Their places are left out.
+    """Return players whose id or name contains a text, best first. Their places are left out.
 
     limit : from 1 to 200
     Raises : NotFoundError, InvalidParameterError
@@ -125,7 +131,20 @@ def search_players(store: Store, pool: str, text: str, *, limit: int) -> list[Le
         rules = rules_of(record.settings)
         # No id has this text, and databases cannot search for it.
         found = changes.players_with(connection, record, text, limit) if is_name(text) else []
-    return [_message(row, None, rules) for row in found]
+        if record.profiled and is_name(text):
+            named = profiles.players_named(connection, record, folded(text), limit)
+            every = {row.player: row for row in (*found, *named)}.values()
+            found = sorted(every, key=_key)[:limit]
+        names = _names(connection, record, found)
+    return [_message(row, None, rules, names.get(row.player)) for row in found]
+
+
+def _names(connection: Connection, pool: PoolRecord, rows: Sequence[RatingRow]) -> dict[str, str]:
+    """Return the names of the players of rows who have one, by id."""
+    if not pool.profiled:
+        return {}
+    found = profiles.profiles_of(connection, pool.id, [row.player for row in rows])
+    return {player: one.name for player, one in found.items() if one.name}
 
 
 class LeaderboardView:
@@ -307,7 +326,9 @@ def _active_since(pool: PoolRecord, rules: PoolRules, inactive: bool) -> int | N
     return pool.last_time - int(within * MICROSECONDS_PER_DAY)
 
 
-def _message(row: RatingRow, place: int | None, rules: PoolRules) -> LeaderboardRow:
+def _message(
+    row: RatingRow, place: int | None, rules: PoolRules, name: str | None
+) -> LeaderboardRow:
     return LeaderboardRow(
         place=place,
         player=row.player,
@@ -319,6 +340,7 @@ def _message(row: RatingRow, place: int | None, rules: PoolRules) -> Leaderboard
         last_time=written(row.last_time, rules),
         provisional=row.provisional,
         disqualified=row.disqualified,
+        name=name,
     )
 
 
@@ -362,6 +384,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         place = LeaderboardView(connection, record, False, None).place(row) if listed else None
         eligibility = Eligibility.of_players(connection, record, [player_id])
         known_ratings = cached_known(connection, record)
+        profile = profiles.profiles_of(connection, record.id, [player_id]).get(player_id)
     disqualification = eligibility.disqualification_of(player_id)
     begun = None if known_ratings is None else known_ratings.of(player_id)
     when = None if at is None else moment(at, "at")
@@ -390,6 +413,9 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         extra={name: json_value(column[0]) for name, column in now.items() if name not in _FIXED},
         known_rating=None if begun is None else begun[0],
         known_deviation=None if begun is None else begun[1],
+        name=None if profile is None else profile.name or None,
+        link=None if profile is None else profile.link,
+        attributes={} if profile is None else msgspec.json.decode(profile.attributes),
     )
 
 

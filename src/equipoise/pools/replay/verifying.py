@@ -30,6 +30,7 @@ from equipoise.pools.pool.rules import PoolRules, decays, rules_of
 from equipoise.pools.pool.settings import content_of, first_settings, with_settings
 from equipoise.pools.posting.rating import LoggedMatch, day_of, days_idle, display
 from equipoise.pools.posting.running import RunningPool
+from equipoise.pools.profiles import compare_profiles
 from equipoise.pools.records import (
     Piece,
     amendments_of,
@@ -125,6 +126,7 @@ def compare_pool(
     erasures = [0, *erasure_numbers(connection, pool.id)]
     found.check(pool.erased == erasures[-1], "the last erasure of a name is not the one in the log")
     _compare_known_ratings(connection, pool, found)
+    compare_profiles(connection, pool, found)
     day = pool.board_day
     found.check(
         decays(rules_of(pool.settings).settings) == (day is not None)
@@ -137,7 +139,7 @@ def compare_pool(
 
 def _compare_known_ratings(connection: Connection, pool: PoolRecord, found: Findings) -> None:
     """Compare what is said of the known ratings of a pool with its log."""
-    numbers = [0, *log.initial_numbers(connection, pool.id)]
+    numbers = [0, *log.numbers_of_kind(connection, pool.id, "initial")]
     found.check(
         pool.initial == numbers[-1], "the known ratings that count are not the last ones in the log"
     )

@@ -29,7 +29,7 @@ from equipoise.store.schema import metadata
 log = logging.getLogger(__name__)
 
 #: The schema that this code reads and writes: the last step in `versions`.
-CURRENT = "0014"
+CURRENT = "0015"
 #: The oldest schema that is upgraded: the first step in `versions`.
 OLDEST = "0013"
 

@@ -26,12 +26,14 @@ from equipoise.messages.pools import (
     PoolList,
     PoolMessage,
     PoolRequest,
+    ProfilesMessage,
+    ProfilesRequest,
     SeasonList,
     SeasonMessage,
     SeasonPreview,
     SeasonRequest,
 )
-from equipoise.pools import initial_ratings, seasons
+from equipoise.pools import initial_ratings, profiles, seasons
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.pool import pools
 from equipoise.pools.pool.pools import pool_message
@@ -199,7 +201,36 @@ async def show_ratings(request: ApiRequest) -> InitialPage:
     )
 
 
+async def set_profiles(request: ApiRequest) -> ProfilesMessage:
+    """Set profiles of players."""
+    body: ProfilesRequest = request.body
+    return await request.service.change(
+        profiles.set_profiles, request.pool, body, key=request.key_number, now=now()
+    )
+
+
+_PROFILES = {
+    "profiles": [
+        {"player": "76561198", "name": "Ana", "link": "https://example.org/ana"},
+        {"player": "76561199", "name": "Bo", "attributes": {"country": "NL"}},
+    ]
+}
+
 ENDPOINTS = (
+    Endpoint(
+        method="PUT",
+        path="/v1/pools/{pool}/profiles",
+        name="setProfiles",
+        group="Pools",
+        summary="Set names and other profiles of players",
+        description="All are set or none. A profile replaces the earlier one of the player; "
+        "without name, link and attributes it removes that. Ratings do not change.",
+        handler=set_profiles,
+        right="admin",
+        body=Body(shape=ProfilesRequest, example=_PROFILES),
+        shape=ProfilesMessage,
+        errors=(409,),
+    ),
     Endpoint(
         method="PUT",
         path="/v1/pools/{pool}/initial-ratings",

@@ -30,6 +30,7 @@ from equipoise.messages.matches import HighlightsMessage, OverviewMessage
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.upkeep import Role
 from equipoise.pools.pool.pools import pool_message, pool_version
+from equipoise.pools.profiles import names_of
 from equipoise.pools.reading import players
 from equipoise.pools.reading.highlights import highlights
 from equipoise.pools.reading.summaries import CHANGE_DAYS
@@ -634,6 +635,7 @@ class PageContext:
                 "problems": [] if error is None else problems_of(error),
                 **context,
             },
+            self._names,
         )
         if self.key is not None or error is not None or self.request.method != "GET":
             return answer
@@ -642,6 +644,13 @@ class PageContext:
         if matches_tag(self.request.headers.get("if-none-match"), tag):
             return Response(status_code=304, headers=dict(REVALIDATED, ETag=tag))
         return answer
+
+    def _names(self, pool: str, players: list[str]) -> dict[str, str]:
+        """Return the names of players who have one, by id; pool : "" for that of this page."""
+        own = self._pool
+        if own is not None and pool in ("", own.pool):
+            return names_of(self.service.store, own.pool, players) if own.profiles else {}
+        return names_of(self.service.store, pool, players) if pool else {}
 
     async def render_large(
         self, template: str, error: EquipoiseError | None = None, **context: Any

@@ -341,6 +341,7 @@ KINDS = {
     "settings": "changed",
     "erase": "name erased",
     "initial": "set",
+    "profiles": "set",
 }
 
 

@@ -192,7 +192,7 @@ class PictureRow:
 
 
 async def leaderboard_page(context: PageContext) -> Response:
-    """Return a page of the leaderboard, or the players whose ids contain the text searched for."""
+    """Return a page of the leaderboard, or the players whose id or name has a text."""
     search, around = context.query("search")[:200], context.query("around") or None
     provisional = context.query("provisional") == "1"
     inactive = context.query("inactive") == "1"
@@ -267,13 +267,17 @@ def with_pictures(
 
 
 async def names(context: PageContext) -> Response:
-    """Return ids that contain a text, as JSON, for suggestions in input fields."""
+    """Return players whose id or name contains a text, as JSON, for suggestions in input fields."""
     text = context.query("text")[:200]
     found = await context.snapshot(
         lambda store, pool: search_players(store, pool.pool, text, limit=MOST_NAMES) if text else []
     )
     return context.data(
-        {"players": [{"player": row.player, "rating": row.rating} for row in found]}
+        {
+            "players": [
+                {"player": row.player, "rating": row.rating, "name": row.name} for row in found
+            ]
+        }
     )
 
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import html
 import math
 import re
 import zlib
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
@@ -144,6 +146,43 @@ def points(value: float) -> str:
 def hue(name: str) -> int:
     """Return the angle of the colour of a name, 0 to 359 degrees; always the same."""
     return zlib.crc32(name.encode("utf-8", "replace")) % 360
+
+
+#: What `named` writes around a pool and an id, and what `face_letters` writes; no id has such
+#: characters.
+_POOL, _NAME, _LETTERS, _END = "\x01", "\x02", "\x03", "\x04"
+_WRITTEN = re.compile(f"([{_NAME}{_LETTERS}])([^{_POOL}]*){_POOL}([^{_END}]*){_END}")
+
+#: Returns the names of players who have one, by id; without a pool, those of the pool of the page.
+Names: TypeAlias = Callable[[str, list[str]], Mapping[str, str]]
+
+
+def named(player: object, pool: str = "") -> Markup:
+    """Return a mark in place of which `rendered` writes the name of a player, or else the id.
+
+    pool : of the player, if it is not the pool of the page
+    """
+    return Markup(f"{_NAME}{{}}{_POOL}{{}}{_END}").format(pool, player)
+
+
+def face_letters(player: object) -> Markup:
+    """Return a mark in place of which `rendered` writes the initials of a player's name."""
+    return Markup(f"{_LETTERS}{_POOL}{{}}{_END}").format(player)
+
+
+def with_names(text: str, names: Names) -> str:
+    """Return a page in which the marks of `named` and `face_letters` are written out."""
+    ids: dict[str, set[str]] = {}
+    for found in _WRITTEN.finditer(text):
+        ids.setdefault(found[2], set()).add(html.unescape(found[3]))
+    known = {pool: names(pool, sorted(players)) for pool, players in ids.items()}
+
+    def write(found: re.Match[str]) -> str:
+        player = html.unescape(found[3])
+        name = known[found[2]].get(player, player)
+        return str(escape(initials(name) if found[1] == _LETTERS else name))
+
+    return _WRITTEN.sub(write, text)
 
 
 def initials(name: str) -> str:
@@ -278,12 +317,18 @@ def environment() -> Environment:
         "digits_of": digits_of,
     }
     found.globals |= {"path": path, "plural": plural, "static": static_path}
+    found.globals |= {"named": named, "face_letters": face_letters}
     return found
 
 
-def rendered(template: str, status: int, context: dict[str, Any]) -> HTMLResponse:
+def rendered(
+    template: str,
+    status: int,
+    context: dict[str, Any],
+    names: Names = lambda pool, players: {},
+) -> HTMLResponse:
     """Return a page from a template."""
-    text = environment().get_template(template).render(context)
+    text = with_names(environment().get_template(template).render(context), names)
     # A lone half of a surrogate pair cannot be written as UTF-8.
     return HTMLResponse(
         text.encode("utf-8", "replace").decode("utf-8"), status, headers=dict(HEADERS)

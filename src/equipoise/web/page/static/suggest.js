@@ -7,9 +7,14 @@ export function suggest(box) {
   const known = new Map();
   let timer = 0;
 
-  function offer(names) {
+  function offer(players) {
     list.replaceChildren(
-      ...names.map((name) => Object.assign(document.createElement("option"), { value: name })),
+      ...players.map((one) =>
+        Object.assign(document.createElement("option"), {
+          value: one.player,
+          label: one.name ?? "",
+        }),
+      ),
     );
   }
 
@@ -17,7 +22,7 @@ export function suggest(box) {
     if (!known.has(text)) {
       const answer = await fetch(`${box.dataset.names}?${new URLSearchParams({ text })}`);
       if (!answer.ok) return;
-      known.set(text, (await answer.json()).players.map((one) => one.player));
+      known.set(text, (await answer.json()).players);
     }
     offer(known.get(text));
   }

@@ -1,0 +1,263 @@
+"""Profiles of players: set, imported, copied to the next season, and compared with the log.
+
+A request is one record of the log, so it is recorded completely or not at all, and the hash chain,
+export, backup and erasure have it. Profiles change no rating. The table follows from the records.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection
+
+from equipoise.errors import InvalidDataError, Problem
+from equipoise.formats.players import PlayerRows
+from equipoise.formats.sources import open_source
+from equipoise.messages.pools import ProfileRequest, ProfilesMessage, ProfilesRequest
+from equipoise.pools.pool.rules import check_reason, id_fault, id_text, text_faults
+from equipoise.pools.records import Draft, append, record_change
+from equipoise.pools.replay.chain_checks import Findings
+from equipoise.store import log, profiles
+from equipoise.store.connection import Store
+from equipoise.store.log import LoggedAs, LogRecord
+from equipoise.store.pools import PoolRecord, find_pool
+from equipoise.store.profiles import ProfileRow
+
+#: Profiles of one request, and attributes of one profile, at most.
+MOST_PROFILES, MOST_ATTRIBUTES = 10_000, 10
+#: Problems of a request that are listed.
+_MOST_PROBLEMS = 100
+
+_contents = msgspec.json.Decoder(ProfilesRequest)
+
+
+def set_profiles(
+    store: Store, pool: str, request: ProfilesRequest, *, key: int | None, now: int
+) -> ProfilesMessage:
+    """Set profiles of players, all or none; a profile without any text removes that of the player.
+
+    Profiles that are there already are not recorded again.
+    Raises : NotFoundError, ConflictError, InvalidDataError
+    """
+    content = checked(request)
+    changed: list[ProfileRequest] = []
+
+    def make(connection: Connection, record: PoolRecord) -> Draft | None:
+        names = [str(one.player) for one in content.profiles]
+        there = profiles.profiles_of(connection, record.id, names)
+        changed[:] = [one for one in content.profiles if _row(one) != there.get(str(one.player))]
+        kept = msgspec.structs.replace(content, profiles=changed)
+        return _draft(record, kept, now) if changed else None
+
+    after = record_change(store, pool, make, key=key, now=now, then=_then)
+    return ProfilesMessage(pool, after.profiled if changed else None, len(changed))
+
+
+def import_profiles(store: Store, pool: str, content: ProfilesRequest, logged: LoggedAs) -> None:
+    """Record the profiles of an imported log. Raises : NotFoundError, ConflictError."""
+    now = logged.received
+    record_change(
+        store,
+        pool,
+        lambda _, record: _draft(record, content, now),
+        key=None,
+        now=now,
+        logged=logged,
+        then=_then,
+    )
+
+
+def read_content(content: str | bytes | msgspec.Raw) -> ProfilesRequest:
+    """Return the content of a record. Raises : msgspec.MsgspecError."""
+    return _contents.decode(content)
+
+
+def checked(request: ProfilesRequest) -> ProfilesRequest:
+    """Return a request with ids as text. Raises : InvalidDataError."""
+    check_reason(request.reason)
+    count = len(request.profiles)
+    if not 0 < count <= MOST_PROFILES:
+        rule = f"must be from 1 to {MOST_PROFILES:,}"
+        raise InvalidDataError([Problem("", None, "profiles", rule, f"{count:,}")])
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for at, one in enumerate(request.profiles):
+        player = id_text(one.player)
+        faults = list(text_faults(one.name, one.link, one.attributes, MOST_ATTRIBUTES))
+        fault = id_fault(player)
+        faults += [] if fault is None else [("player", fault, player)]
+        faults += [("player", "must not repeat a player", player)] if player in seen else []
+        seen.add(player)
+        for field, rule, got in faults:
+            named = "name" if field == "title" else field
+            problems.append(Problem("", None, f"profiles[{at}].{named}", rule, str(got)[:200]))
+    if problems:
+        summary = f"{len(problems):,} problems in the profiles" if len(problems) > 1 else ""
+        raise InvalidDataError(problems[:_MOST_PROBLEMS], summary)
+    listed = [msgspec.structs.replace(one, player=id_text(one.player)) for one in request.profiles]
+    return msgspec.structs.replace(request, profiles=listed)
+
+
+def read_profiles(path: str) -> list[ProfileRequest]:
+    """Return the profiles in a table: `player`, `name`, `link`, and attributes in other columns.
+
+    Raises : InvalidDataError, InvalidParameterError
+    """
+    table = open_source(path, None)
+    if "player" not in table.frame.columns:
+        got = ", ".join(table.frame.columns)
+        rule = "must be a column of the table"
+        raise InvalidDataError([Problem(table.name, None, "player", rule, got)])
+    rows = PlayerRows(table, "the profiles")
+    rows.check_once("must not repeat a player")
+    rows.refuse()
+    every = zip(rows.ids.to_list(), table.frame.iter_rows(named=True), strict=True)
+    return [_of_row(id_text(player), row) for player, row in every]
+
+
+def _of_row(player: str, row: Mapping[str, Any]) -> ProfileRequest:
+    """Return the profile in a row of a table."""
+    given = {name: one for name, one in row.items() if one not in (None, "") and one == one}
+    texts = {name: str(given.pop(name)) for name in ("name", "link") if name in given}
+    given.pop("player", None)
+    attributes: dict[str, str | int | float | bool | None] = {
+        name: one if isinstance(one, str | int | float | bool) else str(one)
+        for name, one in given.items()
+    }
+    return ProfileRequest(player, texts.get("name"), texts.get("link"), attributes)
+
+
+def set_file(store: Store, pool: str, path: str, reason: str, *, now: int) -> ProfilesMessage:
+    """Set the profiles of a table as `read_profiles` does, as many in a record as it may have.
+
+    All are checked before the first is set.
+    Raises : NotFoundError, ConflictError, InvalidDataError, InvalidParameterError
+    """
+    every = read_profiles(path)
+    starts = range(0, max(len(every), 1), MOST_PROFILES)
+    requests = [ProfilesRequest(every[at : at + MOST_PROFILES], reason) for at in starts]
+    for request in requests:
+        checked(request)
+    done = [set_profiles(store, pool, one, key=None, now=now) for one in requests]
+    numbers = [one.seq for one in done if one.seq is not None]
+    return ProfilesMessage(pool, numbers[-1] if numbers else None, sum(one.changed for one in done))
+
+
+def folded(text: str) -> str:
+    """Return a text as searches compare it: without case and accents."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(one for one in apart if not unicodedata.combining(one))
+
+
+def keep_profiles(
+    connection: Connection, old: PoolRecord, new: PoolRecord, key: int | None, now: int
+) -> None:
+    """Copy the profiles of a season to the next one."""
+    held: list[ProfileRequest] = []
+
+    def write(pool: PoolRecord, some: Sequence[ProfileRequest]) -> PoolRecord:
+        content = ProfilesRequest(list(some), f"copied from season {old.name}")
+        draft = _draft(pool, content, now)
+        return append(connection, pool, draft, key=key, now=now, then=_then)[0]
+
+    for rows in profiles.all_profiles(connection, old.id) if old.profiled else ():
+        held += [_request(row) for row in rows]
+        while len(held) >= MOST_PROFILES:
+            new, held = write(new, held[:MOST_PROFILES]), held[MOST_PROFILES:]
+    if held:
+        write(new, held)
+
+
+def project(connection: Connection, pool: PoolRecord) -> None:
+    """Make the table of a pool again from its log."""
+    profiles.remove(connection, pool.id)
+    for content in _contents_of(connection, pool.id):
+        _apply(connection, pool.id, content)
+
+
+def names_in_log(connection: Connection, pool: PoolRecord, player: str) -> list[str]:
+    """Return all names that the log of a pool has for a player."""
+    contents = _contents_of(connection, pool.id) if pool.profiled else ()
+    found = [one.name for content in contents for one in content.profiles if one.player == player]
+    return [name for name in dict.fromkeys(found) if name is not None]
+
+
+def compare_profiles(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    """Compare the profiles of a pool with its log."""
+    numbers = [0, *log.numbers_of_kind(connection, pool.id, "profiles")]
+    found.check(pool.profiled == numbers[-1], "the last profiles are not the last ones in the log")
+    expected: dict[str, ProfileRow] = {}
+    try:
+        for content in _contents_of(connection, pool.id):
+            for one in content.profiles:
+                row = _row(one)
+                expected.pop(str(one.player), None)
+                if row is not None:
+                    expected[row.player] = row
+    except msgspec.MsgspecError as error:
+        found.add(f"profiles in the log cannot be read: {error}")
+    for rows in profiles.all_profiles(connection, pool.id):
+        for row in rows:
+            same = expected.pop(row.player, None) == row
+            found.check(same, f"player {row.player}: the profile is not that of the log")
+    for player in expected:
+        found.add(f"player {player}: the profile in the log is missing")
+
+
+def _contents_of(connection: Connection, pool: int) -> Iterator[ProfilesRequest]:
+    for number in log.numbers_of_kind(connection, pool, "profiles"):
+        record = log.record_at(connection, pool, number)
+        if record is not None:
+            yield read_content(record.content)
+
+
+def _draft(pool: PoolRecord, content: ProfilesRequest, now: int) -> Draft:
+    return Draft(
+        kind="profiles",
+        content=msgspec.json.encode(content, order="deterministic").decode(),
+        time=now,
+        columns={"profiled": pool.last_seq + 1},
+        action="profiles.set",
+        detail={"profiles": len(content.profiles), "reason": content.reason},
+    )
+
+
+def _then(connection: Connection, pool: PoolRecord, new: LogRecord) -> None:
+    _apply(connection, pool.id, read_content(new.content))
+
+
+def _apply(connection: Connection, pool: int, content: ProfilesRequest) -> None:
+    """Write the profiles of a record into the table."""
+    rows = {str(one.player): _row(one) for one in content.profiles}
+    profiles.put(connection, pool, [row for row in rows.values() if row is not None])
+    gone = [player for player, row in rows.items() if row is None]
+    if gone:
+        profiles.remove(connection, pool, gone)
+
+
+def _row(one: ProfileRequest) -> ProfileRow | None:
+    """Return a profile as its row, None if it has no text."""
+    if one.name is None and one.link is None and not one.attributes:
+        return None
+    name = one.name or ""
+    attributes = msgspec.json.encode(one.attributes, order="deterministic").decode()
+    return ProfileRow(str(one.player), name, folded(name), one.link, attributes)
+
+
+def _request(row: ProfileRow) -> ProfileRequest:
+    return ProfileRequest(
+        row.player, row.name or None, row.link, attributes=msgspec.json.decode(row.attributes)
+    )
+
+
+def names_of(store: Store, pool: str, players: Sequence[str]) -> dict[str, str]:
+    """Return the names of those players who have one, by id."""
+    with store.read() as connection:
+        record = find_pool(connection, pool)
+        if record is None or not record.profiled:
+            return {}
+        found = profiles.profiles_of(connection, record.id, players)
+    return {player: row.name for player, row in found.items() if row.name}
