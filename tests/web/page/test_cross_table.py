@@ -64,12 +64,12 @@ def test_every_line_and_column_has_a_heading(anybody: httpx.Client) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_name_is_only_ever_text(anybody: httpx.Client, name: str) -> None:
-    """Above its column and before its line."""
+    """Above its column, before its line, and in the standings."""
     page = Page(rated(anybody, ["ana", name, "bo", "cy"]))
     name = name.strip()
     titles = [one.get("title") for one in page.all("th")]
     assert name in titles
-    assert [one.get("title") for one in page.all("bdi")].count(name) == 2
+    assert [one.get("title") for one in page.all("bdi")].count(name) == 3
     assert not any(page.scripts)
     assert not page.all("img")
 

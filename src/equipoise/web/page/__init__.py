@@ -81,6 +81,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/balance", balancing.balance_page),
     ("POST", "/pools/{pool}/balance", balancing.balance),
     ("GET", "/pools/{pool}/teams", balancing.teams_page),
+    ("GET", "/pools/{pool}/tournament", tournaments.pool_tournament),
     ("GET", "/pools/{pool}/admin", administration.admin_page),
     ("GET", "/pools/{pool}/settings", administration.settings_page),
     ("POST", "/pools/{pool}/settings", administration.save_settings),

@@ -6,10 +6,8 @@ upload shows first how the file was understood and what it would change; then it
 
 from __future__ import annotations
 
-import base64
 import re
 import unicodedata
-import zlib
 from typing import Any, NamedTuple, get_args
 
 from starlette.responses import Response
@@ -23,7 +21,16 @@ from equipoise.pools.posting.posting import Post
 from equipoise.rating.registry import system_names
 from equipoise.web.http.endpoints import check_table, compression_of
 from equipoise.web.page.administration import ENTRIES, LATE
-from equipoise.web.page.context import Form, FormLimits, PageContext, digest, problems_of, wrong
+from equipoise.web.page.context import (
+    Form,
+    FormLimits,
+    PageContext,
+    digest,
+    packed,
+    problems_of,
+    upload_of,
+    wrong,
+)
 from equipoise.web.page.rendering import path
 from equipoise.web.page.tournaments import guessed
 from equipoise.web.settings import ServiceSettings
@@ -170,33 +177,18 @@ async def upload(context: PageContext) -> Response:
             return context.redirect(path("pools", pool.pool, "matches", posted=done))
     except EquipoiseError as error:
         return _upload_form(context, form, error)
-    held = _held(content) if "file" in form.files or form.text("held") else ""
+    held = packed(content) if "file" in form.files or form.text("held") else ""
     return _upload_form(context, form, found=found, name=name, seen=seen, held=held)
 
 
 def _content(form: Form, most: int) -> tuple[bytes, str]:
     """Return the uploaded, pasted or previewed content and its name. Raises : InvalidDataError."""
-    file, pasted, held = form.files.get("file"), form.text("matches"), form.text("held")
-    content, name = b"", form.text("name")[:200]
-    if file is not None and file.content:
-        content, name = file.content, file.name
-    elif pasted:
-        content, name = pasted.encode("utf-8", "replace"), ""
-    elif held:
-        try:
-            content = zlib.decompressobj().decompress(base64.b64decode(held, validate=True), most)
-        except (ValueError, zlib.error):
-            raise wrong("file", "must be chosen again", "a damaged copy of it") from None
+    content, name = upload_of(form, "matches", most)
     if not content.strip():
         raise wrong("file", "must be chosen, or its rows pasted", "nothing")
     if len(content) > most:
         raise wrong("file", f"must have at most {most:,} bytes here", f"{len(content):,}")
     return content, name
-
-
-def _held(content: bytes) -> str:
-    """Return content as text for a hidden field: without scripts, a form forgets its file."""
-    return base64.b64encode(zlib.compress(content)).decode()
 
 
 def _format_of(name: str, content: bytes) -> str:

@@ -1,15 +1,20 @@
-"""The performance table of a tournament, from a file that is dropped, chosen or pasted.
+"""A tournament: standings, performances, and who beat whom.
 
-Below it comes the cross table: the points that each player took from each other player.
+The games come from a file that is dropped, chosen or pasted, or from a pool, where they are those
+of some days. The cross table has the points that each player took from each other player.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from markupsafe import Markup
 from starlette.responses import Response
@@ -20,10 +25,21 @@ from equipoise.data.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.markup import element
 from equipoise.messages.histories import PerformanceMessage, PerformanceRow
+from equipoise.messages.pools import PoolMessage
+from equipoise.pools.reading.tournament import games_between
+from equipoise.store.connection import Store
+from equipoise.tournament.tie_breaks import CODES, TieBreak
 from equipoise.web.http.endpoints import check_sweeps, check_table, compression_of, while_connected
-from equipoise.web.page.context import Form, PageContext, upload_limits, wrong
+from equipoise.web.page.context import (
+    Form,
+    PageContext,
+    packed,
+    upload_limits,
+    upload_of,
+    wrong,
+)
 from equipoise.web.page.figures import bar, dot, picture
-from equipoise.web.page.rendering import halves
+from equipoise.web.page.rendering import HEADERS, halves, path, seconds_of, utc
 
 #: Players in the table, sweeps, and ids of a sweep.
 MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
@@ -35,6 +51,8 @@ FORMATS = {
     "jsonl": "JSON lines",
     "json": "JSON",
 }
+#: Tie-breaks with which the form begins: they need no rounds.
+TIE_BREAKS = "DE, SB, WON"
 _SUFFIXES = {"trfx": "trf", "trf16": "trf", "txt": "trf", "ndjson": "jsonl"}
 _HEIGHT = 20
 #: Players in a cross table, which would be unreadable with more.
@@ -94,13 +112,34 @@ class SweepLine:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """The performance table of games, and the cross table.
+    """The performance table of games, in the order of the places, and the cross table.
 
+    tie_breaks : their names; `extra` of the rows has the values
     cross : empty for more than MOST_IN_CROSS_TABLE players
+    before, after : ratings in a pool, empty for games of a file
     """
 
     message: PerformanceMessage
     cross: list[CrossLine]
+    tie_breaks: tuple[TieBreak, ...] = ()
+    before: Mapping[str, float] = field(default_factory=dict)
+    after: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A row of the standings; change : of the rating in the pool, None if there is none."""
+
+    place: int | None
+    row: PerformanceRow
+    tie_breaks: list[float | None]
+    before: float | None
+    after: float | None
+
+    @property
+    def change(self) -> float | None:
+        """Return the change of the rating from the first game to the last."""
+        return None if self.before is None or self.after is None else self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +148,8 @@ class Table:
 
     message: PerformanceMessage
     cross: list[CrossLine]
+    codes: list[tuple[str, str]]
+    standings: list[Standing]
     lines: list[Line]
     more: int
     axis: Markup | None
@@ -129,40 +170,166 @@ async def tournament(context: PageContext) -> Response:
     context.need_calculations()
     form = await context.form(upload_limits(context.service.settings))
     try:
-        content, kind, name = _games(form)
+        content, kind, name = _games(form, context.service.settings.body_bytes)
         confidence = _confidence(form)
         average = form.number("average", -1e6, 1e6)
         check_table(content, kind)
-        work = context.service.calculate(performance_of, content, kind, confidence, average)
+        chosen = form.text("tie_breaks", TIE_BREAKS)
+        work = context.service.calculate(performance_of, content, kind, confidence, average, chosen)
         found = await while_connected(context.request.receive, work)
     except EquipoiseError as error:
         return _tournament_form(context, form, error)
-    return _tournament_form(context, form, table=table_of(found), name=name)
+    if form.text("do") == "csv":
+        return _download(found, name)
+    held = packed(content) if "file" in form.files or form.text("held") else ""
+    return _tournament_form(context, form, table=table_of(found), name=name, held=held)
 
 
-def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
-    """Return the performance table and the cross table of games."""
-    from equipoise.analysis.performance import Anchors, PerformanceRequest
+async def pool_tournament(context: PageContext) -> Response:
+    """Return the tournament of some days of a pool: the page, or the standings as CSV."""
+    pool = await context.pool()
+    context.need_calculations()
+    since, until = _days(context, pool)
+    chosen = context.query("tie_breaks", TIE_BREAKS)
+    shown: dict[str, Any] = {"since": since, "until": until, "tie_breaks": chosen}
+    shown |= {"most_crossed": MOST_IN_CROSS_TABLE, "name": "", "table": None, "download": None}
+    if not since and not until:
+        return context.render("pool_tournament.html", **shown)
+    try:
+        first, last = (_day(one, name) for one, name in ((since, "from"), (until, "until")))
+        found = await context.calculate(tournament_in_pool, first, last, chosen)
+    except EquipoiseError as error:
+        return context.render("pool_tournament.html", error, **shown)
+    if context.query("format") == "csv":
+        return _download(found, f"{pool.pool} {first} {last}")
+    here = {"from": since, "until": until, "tie_breaks": chosen, "format": "csv"}
+    shown["download"] = path("pools", pool.pool, "tournament", **here)
+    return context.render("pool_tournament.html", **(shown | {"table": table_of(found)}))
+
+
+def _days(context: PageContext, pool: PoolMessage) -> tuple[str, str]:
+    """Return the days in the query, or else those of the month of the last match as texts."""
+    since, until = context.query("from")[:20], context.query("until")[:20]
+    last = seconds_of(pool.last_time)
+    if since or until or last is None or pool.times == "none":
+        return since or until, until or since
+    day = utc(last).date()
+    return str(day.replace(day=1)), str(day)
+
+
+def _day(text: str, name: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise wrong(name, "must be a day such as 2026-10-31", text) from None
+
+
+def tournament_in_pool(store: Store, pool: str, first: date, last: date, tie_breaks: str) -> Rated:
+    """Return the tournament of the games of a pool from one day to another.
+
+    Raises : as `games_between`; InvalidParameterError for unknown tie-breaks
+    """
+    found = games_between(store, pool, first, last)
+    results = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
+    lines = [
+        {
+            "white": one.first,
+            "black": one.second,
+            "result": results[one.points],
+            "white_elo": round(one.first_rating, 3),
+            "black_elo": round(one.second_rating, 3),
+        }
+        for one in found.games
+    ]
+    rated = performance_of(
+        msgspec.json.Encoder().encode_lines(lines), "jsonl", 0.95, None, tie_breaks
+    )
+    return replace(rated, before=found.before, after=found.after)
+
+
+def performance_of(
+    content: bytes, kind: str, confidence: float, average: float | None, tie_breaks: str = ""
+) -> Rated:
+    """Return the standings, the performance table and the cross table of games.
+
+    tie_breaks : names or FIDE's codes, separated by commas
+    """
+    from equipoise.analysis.performance import Anchors, PerformanceRequest, tie_breaks_of
     from equipoise.analysis.performance.computation import message_of, rate_performance
 
+    names = tuple(one for one in re.split(r"[,;\s]+", tie_breaks) if one)
     request = PerformanceRequest(
-        games=io.BytesIO(content), format=kind, confidence=confidence, anchor=Anchors(average)
+        games=io.BytesIO(content),
+        format=kind,
+        confidence=confidence,
+        anchor=Anchors(average),
+        tie_breaks=tie_breaks_of(names, "tie-breaks"),
+        # Lists of games rarely tell what a round without a game was; reports of tournaments do.
+        unplayed="fide" if kind in ("trf", "pgn") else "ignore",
+        order="points",
     )
     answer = rate_performance(request)
     message, games = check_sweeps(message_of(answer)), answer.reading.games
     players = [row.player for row in message.players]
     if games is None or len(players) > MOST_IN_CROSS_TABLE:
-        return Rated(message, [])
-    names = [str(player) for player in players]
-    return Rated(message, cross_lines(names, head_to_head(games, players)))
+        return Rated(message, [], request.tie_breaks)
+    texts = [str(player) for player in players]
+    return Rated(message, cross_lines(texts, head_to_head(games, players)), request.tie_breaks)
 
 
-def _games(form: Form) -> tuple[bytes, str, str]:
+def standings_of(rated: Rated) -> list[Standing]:
+    """Return all players in the order of their places."""
+    columns = [name.replace("-", "_") for name in rated.tie_breaks]
+    found = []
+    for row in rated.message.players:
+        place, player = row.extra.get("place"), str(row.player)
+        found.append(
+            Standing(
+                None if place is None else int(place),
+                row,
+                [row.extra.get(name) for name in columns],
+                rated.before.get(player),
+                rated.after.get(player),
+            )
+        )
+    return found
+
+
+def _download(rated: Rated, name: str) -> Response:
+    """Return the standings as CSV."""
+    import polars as pl
+
+    from equipoise.formats.writing import write_table
+
+    rows = [
+        {
+            "place": one.place,
+            "player": str(one.row.player),
+            "points": one.row.points,
+            "games": one.row.games,
+            **dict(zip(rated.tie_breaks, one.tie_breaks, strict=True)),
+            "performance": one.row.ppr,
+            "error": one.row.error,
+            "tpr": one.row.tpr,
+            "rating_before": one.row.rating if one.before is None else one.before,
+            "rating_after": one.after,
+            "change": one.change,
+        }
+        for one in standings_of(rated)
+    ]
+    stream = io.StringIO()
+    write_table(pl.DataFrame(rows, infer_schema_length=None), stream, format="csv")
+    plain = re.sub(r"[^\w.-]+", "-", name.rpartition(".")[0] or name, flags=re.ASCII).strip("-")
+    headers = {
+        **HEADERS,
+        "Content-Disposition": f'attachment; filename="{plain or "standings"}.csv"',
+    }
+    return Response(stream.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _games(form: Form, most: int) -> tuple[bytes, str, str]:
     """Return the games, their format, and the name of their file. Raises : InvalidDataError."""
-    upload = form.files.get("file")
-    name, content = "", form.fields.get("games", [""])[0].encode("utf-8", "replace")
-    if upload is not None and upload.content:
-        name, content = upload.name, upload.content
+    content, name = upload_of(form, "games", most)
     if not content.strip():
         raise wrong("games", "must be uploaded or pasted", "nothing")
     compression = compression_of(content)
@@ -202,7 +369,9 @@ def table_of(rated: Rated) -> Table:
     """Return the performance table with its pictures, all on one scale."""
     found = rated.message
     solved = found.exists or found.regularised
-    rows = found.players[:MOST_PLAYERS]
+    # Performances come in their own order, so that pictures fall from the right to the left.
+    best = sorted(found.players, key=lambda row: _order(row, solved))
+    rows = best[:MOST_PLAYERS]
     values = [row.ppr if solved else row.class_ppr for row in rows]
     ends = [
         end
@@ -214,6 +383,8 @@ def table_of(rated: Rated) -> Table:
     return Table(
         message=found,
         cross=rated.cross,
+        codes=[(CODES[name], name) for name in rated.tie_breaks],
+        standings=standings_of(rated)[:MOST_PLAYERS],
         lines=[
             Line(row, value, None if scale is None else _picture(row, value, scale))
             for row, value in zip(rows, values, strict=True)
@@ -234,6 +405,13 @@ def table_of(rated: Rated) -> Table:
         with_given=any(row.rating is not None for row in rows),
         with_rated=any(row.tpr is not None for row in rows),
     )
+
+
+def _order(row: PerformanceRow, solved: bool) -> tuple[float, ...]:
+    """Return the sort key of a performance: its class, then the rating, the best first."""
+    value = row.ppr if solved else row.class_ppr
+    group = row.class_ if row.class_ is not None and not solved else 0
+    return (group, math.inf if value is None else -value, -row.points)
 
 
 def _picture(row: PerformanceRow, value: float | None, scale: Scale) -> Markup | None:
@@ -282,6 +460,7 @@ def _tournament_form(
     *,
     table: Table | None = None,
     name: str = "",
+    held: str = "",
 ) -> Response:
     return context.render(
         "tournament.html",
@@ -292,8 +471,11 @@ def _tournament_form(
         games=form.fields.get("games", [""])[0][:200_000],
         confidence=form.text("confidence", "95"),
         average=form.text("average"),
+        tie_breaks=form.text("tie_breaks", TIE_BREAKS),
         table=table,
         name=name,
+        held=held,
+        download=None,
     )
 
 

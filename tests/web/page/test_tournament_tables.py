@@ -1,0 +1,115 @@
+"""Standings with tie-breaks and downloads: of a file, and of the games that a pool has."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import httpx
+import pytest
+
+import equipoise as eq
+from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
+from web.page.markup import Page
+from web.page.test_forms_at_work import PGN, token
+
+#: A round robin of four; the third of the last day is after the tournament.
+RESULTS = [
+    ("ana", "bo", 1.0, 0.0, "2026-10-01"),
+    ("cy", "dan", 0.5, 0.5, "2026-10-01"),
+    ("ana", "cy", 0.5, 0.5, "2026-10-02"),
+    ("bo", "dan", 0.0, 1.0, "2026-10-02"),
+    ("ana", "dan", 0.0, 1.0, "2026-10-03"),
+    ("bo", "cy", 1.0, 0.0, "2026-10-03"),
+    ("bo", "ana", 1.0, 0.0, "2026-11-05"),
+]
+
+
+@pytest.fixture(scope="module")
+def pool(site: Any) -> str:
+    """Return a public pool with the round robin and a later game."""
+    matches = [
+        MatchRequest(
+            f"g{at}",
+            [TeamRequest([one], score=points), TeamRequest([other], score=others)],
+            time=f"{day}T18:00:00Z",
+        )
+        for at, (one, other, points, others, day) in enumerate(RESULTS)
+    ]
+    request = PoolRequest(system="elo", public=True, times="datetime")
+    return str(site.new_pool("cup", request, matches))
+
+
+def rows_of(answer: httpx.Response) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    return list(csv.DictReader(io.StringIO(answer.text)))
+
+
+def test_standings_of_a_pool_have_places_tie_breaks_and_changes(
+    anybody: httpx.Client, site: Any, pool: str
+) -> None:
+    """They are those of the library; changes are those of the pool in these days alone."""
+    here = f"/pools/{pool}/tournament?from=2026-10-01&until=2026-10-03"
+    page = anybody.get(here)
+    assert page.status_code == 200
+    link = next(one for one in Page(page.text).links if "format=csv" in one)
+    rows = rows_of(anybody.get(link))
+    expected = eq.performance(
+        eq.Games.from_arrays(
+            [one[0] for one in RESULTS[:6]],
+            [one[1] for one in RESULTS[:6]],
+            [one[2] for one in RESULTS[:6]],
+        ),
+        tie_breaks=("direct-encounter", "sonneborn-berger", "wins"),
+        by_points=True,
+    ).table.to_dicts()
+    names = ("sonneborn-berger", "wins")
+    assert [(one["player"], float(one["place"]), float(one["points"])) for one in rows] == [
+        (one["player"], one["place"], one["points"]) for one in expected
+    ]
+    assert [[float(one[name]) for name in names] for one in rows] == [
+        [one[name.replace("-", "_")] for name in names] for one in expected
+    ]
+    assert rows[0]["player"] == "dan"
+    ana = next(one for one in rows if one["player"] == "ana")
+    last = site.perform("GET", f"/pools/{pool}/matches/g4")
+    after = next(p for team in last["teams"] for p in team["players"] if p["player"] == "ana")
+    assert float(ana["rating_after"]) == after["rating"]
+    assert float(ana["change"]) == after["rating"] - 1500.0
+
+
+def test_days_without_games_and_wrong_days_are_explained(anybody: httpx.Client, pool: str) -> None:
+    """The default is the month of the last match."""
+    here = f"/pools/{pool}/tournament"
+    first = Page(anybody.get(here).text)
+    typed = {one.get("name"): one.get("value") for one in first.all("input")}
+    assert (typed["from"], typed["until"]) == ("2026-11-01", "2026-11-05")
+    assert anybody.get(f"{here}?from=2025-01-01&until=2025-01-02").status_code == 404
+    for query in ("from=soon&until=2026-10-01", "from=2026-10-02&until=2026-10-01"):
+        assert anybody.get(f"{here}?{query}").status_code == 422
+    assert anybody.get(f"{here}?tie_breaks=luck").status_code == 422
+    assert anybody.get("/pools/club/tournament").status_code == 303
+
+
+def test_standings_of_a_file_are_shown_and_downloaded(anybody: httpx.Client) -> None:
+    """Without scripts the preview keeps the file; a formula in a name is only text."""
+    fields = {"token": token(anybody, "/tournament"), "tie_breaks": "BH, WON"}
+    file = {"file": ("open.pgn", PGN.encode(), "application/x-chess-pgn")}
+    shown = anybody.post("/tournament", data=fields, files=file)
+    assert shown.status_code == 200
+    page = Page(shown.text)
+    assert "Standings" in page.text
+    kept = {one["name"]: one["value"] for one in page.all("input") if one.get("type") == "hidden"}
+    assert kept["name"] == "open.pgn"
+    again = {**fields, "do": "csv", "held": kept["held"], "name": kept["name"]}
+    answer = anybody.post("/tournament", data=again)
+    assert 'filename="open.csv"' in answer.headers["content-disposition"]
+    rows = rows_of(answer)
+    assert [*rows[0]][:6] == ["place", "player", "points", "games", "buchholz", "wins"]
+    assert len(rows) == 4
+    games = {"games": "white,black,result\n=1+1,bo,1-0\n", "do": "csv"}
+    assert rows_of(anybody.post("/tournament", data=games))[0]["player"] == "'=1+1"
