@@ -51,6 +51,8 @@ HOSTILE_PAGES = [
     "/pools/hostile/players/?id=..",
     "/pools/hostile/compare?first=..&second=100%25_%5C",
     "/pools/hostile/matches",
+    "/pools/hostile/tournament",
+    "/pools/hostile/teams?players-1=..&players-2=a+newcomer",
 ]
 #: Largest sum of jumps of a page while it loads.
 MOST_SHIFT = 0.05
@@ -156,6 +158,24 @@ def _tournament(page: Any) -> None:
     page.get_by_role("table", name="Points of each player against each other").wait_for()
 
 
+def _upload(page: Any) -> None:
+    page.goto("/pools/hostile/upload")
+    page.get_by_text("Or paste rows").click()
+    rows = [f'2026-10-02,"{name}",ana,2,1' for name in HOSTILE if '"' not in name]
+    head = "date,player 1,player 2,score 1,score 2"
+    page.get_by_label("Rows with a header").fill("\n".join([head, *rows, "2026-10-02,Ana,bo,2,1"]))
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_text("is new, but ana plays here").wait_for()
+
+
+def _post(page: Any) -> None:
+    page.goto("/pools/hostile/post?players-1=ana&players-2=Ana")
+    for at, score in enumerate("21"):
+        page.get_by_label("Score").nth(at).fill(score)
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_text("Possible misspellings").wait_for()
+
+
 def _refuse(page: Any) -> None:
     page.goto("/pools/league-1/webhooks")
     page.get_by_label("Address").fill("ftp://example.org/hook")
@@ -170,6 +190,8 @@ ANSWERS = {
     "answer split": _split,
     "answer rebalance": _rebalance,
     "answer tournament": _tournament,
+    "answer upload": _upload,
+    "answer post": _post,
     "answer refused": _refuse,
 }
 
