@@ -37,6 +37,8 @@ def test_nothing_is_sent_again_until_the_pool_changes(
     tag = answer.headers["etag"]
     again = ask(anybody, path, tag)
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    for name in ("content-security-policy", "cache-control", "vary", "referrer-policy"):
+        assert again.headers[name] == answer.headers[name]
     # Neither a change of a setting nor of a match leaves the tag.
     site.perform("PATCH", f"/pools/{pool}", {"title": "Second"})
     changed = ask(anybody, path, tag)

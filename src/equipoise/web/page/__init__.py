@@ -33,6 +33,7 @@ from equipoise.web.page import (
     matches,
     players,
     searching,
+    sharing,
     tournaments,
 )
 from equipoise.web.page.context import PageContext, authenticate
@@ -74,6 +75,10 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/players/{player:path}", players.player_page),
     ("GET", "/pools/{pool}/course/{player:path}", players.player_timeline),
     ("GET", "/pools/{pool}/compare", comparing.compare_page),
+    ("GET", "/pools/{pool}/badge.svg", sharing.badge),
+    ("GET", "/pools/{pool}/leaderboard.csv", sharing.leaderboard_csv),
+    ("GET", "/pools/{pool}/history.csv", sharing.history_csv),
+    ("GET", "/pools/{pool}/match.csv", sharing.match_csv),
     ("GET", "/pools/{pool}/matches", matches.matches_page),
     ("GET", "/pools/{pool}/matches/{match:path}", matches.match_page),
     ("GET", "/pools/{pool}/amendments", matches.amendments_page),

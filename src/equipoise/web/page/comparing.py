@@ -53,7 +53,8 @@ async def compare_page(context: PageContext) -> Response:
         return [ComparedPlayer.of(store, pool.pool, name) for name in (first, second)], found
 
     await context.pool()
-    both, found, chart, error = [], None, None, None
+    both: list[ComparedPlayer] = []
+    found = chart = error = None
     if first and second:
         try:
             both, found = await context.snapshot(read)

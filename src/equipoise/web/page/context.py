@@ -540,7 +540,7 @@ class PageContext:
         given = self.request.headers.get("if-none-match")
         if not matches_tag(given, self._tag):
             return None
-        return Response(status_code=304, headers=dict(REVALIDATED, ETag=self._tag))
+        return Response(status_code=304, headers=_revalidated(self._tag))
 
     def use_pool(self, pool: PoolMessage) -> None:
         """Set the pool of this page to the state in which the rest of the page was read."""
@@ -662,12 +662,20 @@ class PageContext:
             },
             self._names,
         )
-        if self.key is not None or error is not None or self.request.method != "GET":
+        return answer if error is not None else self._with_tag(answer)
+
+    def file(self, content: bytes, media: str) -> Response:
+        """Return something else than a page, which may be kept as a page may."""
+        return self._with_tag(Response(content, headers=dict(HEADERS), media_type=media))
+
+    def _with_tag(self, answer: Response) -> Response:
+        """Return a page with its tag, or 304; without a tag for a sender with a key."""
+        if self.key is not None or self.request.method != "GET":
             return answer
         tag = self._tag or _tag_of(bytes(answer.body))
-        answer.headers.update({**REVALIDATED, "ETag": tag})
+        answer.headers.update(_revalidated(tag))
         if matches_tag(self.request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers=dict(REVALIDATED, ETag=tag))
+            return Response(status_code=304, headers=_revalidated(tag))
         return answer
 
     def _names(self, pool: str, players: list[str]) -> dict[str, str]:
@@ -719,6 +727,11 @@ async def authenticate(request: Request) -> PageContext:
 
 def _tag_of(content: bytes) -> str:
     return f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
+
+
+def _revalidated(tag: str) -> dict[str, str]:
+    """Return the headers of a page with a tag. Browsers take those of a 304 for the kept page."""
+    return {**HEADERS, **REVALIDATED, "ETag": tag}
 
 
 def _check_origin(request: Request) -> None:

@@ -1,4 +1,4 @@
-// On every page: the theme, times of day in the reader's zone, parts that are fetched again.
+// On every page: the theme, copies, times of day in the reader's zone, parts that are fetched again.
 
 for (const form of document.querySelectorAll("form.theme")) {
   form.addEventListener("submit", (event) => {
@@ -45,6 +45,22 @@ function localTimes(part) {
 }
 localTimes(document);
 for (const note of document.querySelectorAll("[data-zone]")) note.textContent = note.dataset.zone;
+
+// Buttons that copy a link, or a link in Markdown, perhaps with a badge.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const { copy, name, badge } = button.dataset;
+    const link = location.origin + copy;
+    const plain = name?.replace(/[\\`*_[\]<>#|~!]/g, "\\$&");
+    const text = badge ? `[![${plain}](${location.origin}${badge})](${link})` : name ? `[${plain}](${link})` : link;
+    const said = button.parentElement.querySelector("[data-copied]");
+    await navigator.clipboard.writeText(text).then(
+      () => (said.textContent = "Copied."),
+      () => (said.textContent = text),
+    );
+  });
+}
 
 // While the page is seen, its parts with matches are fetched again. The server answers 304 as long
 // as nothing has changed. A part in which somebody reads an explanation or has the focus stays.

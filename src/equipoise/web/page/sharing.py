@@ -1,0 +1,155 @@
+"""What readers take along: badges of players, and tables as CSV."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+from starlette.responses import Response
+
+from equipoise.formats.tables.delimited import escaped
+from equipoise.markup import element
+from equipoise.messages.pools import PoolMessage
+from equipoise.pools.reading import matches, players
+from equipoise.store.connection import Store
+from equipoise.web.page.context import PageContext
+from equipoise.web.page.rendering import digits_of, number
+
+#: Rows of a file at most; `db export` and the API have the rest.
+MOST_ROWS = 1_000
+#: Width of a letter of a badge, and the height of a badge, pixels.
+_LETTER, _BADGE = 6.6, 20
+_FONT = "Verdana, DejaVu Sans, sans-serif"
+
+
+async def badge(context: PageContext) -> Response:
+    """Return a picture with the rating of a player, for other sites."""
+    await context.pool()
+    wanted = context.query("player")
+    found = await context.snapshot(lambda store, pool: players.player(store, pool.pool, wanted))
+    pool = await context.pool()
+    title = (pool.title or pool.pool)[:40]
+    rating = number(found.display, digits_of(pool))
+    text = f"{rating} (provisional)" if found.provisional else rating
+    return context.file(str(badge_svg(found.player[:40], text, title)).encode(), "image/svg+xml")
+
+
+def badge_svg(name: str, rating: str, pool: str) -> Markup:
+    """Return a badge: the name of a player on grey, the rating on blue."""
+    left, right = (round(_LETTER * len(text) + 12) for text in (name, rating))
+
+    def part(x: int, width: int, fill: str, text: str) -> list[Markup]:
+        middle = x + width / 2
+        return [
+            element("rect", x=x, width=width, height=_BADGE, fill=fill),
+            element(
+                "text",
+                text,
+                x=middle,
+                y=14,
+                fill="#fff",
+                text_anchor="middle",
+                textLength=width - 12,
+            ),
+        ]
+
+    return element(
+        "svg",
+        element("title", f"{name}: {rating} in {pool}"),
+        element(
+            "g",
+            *part(0, left, "#444a55", name),
+            *part(left, right, "#1464c8", rating),
+            font_family=_FONT,
+            font_size=11,
+        ),
+        xmlns="http://www.w3.org/2000/svg",
+        width=left + right,
+        height=_BADGE,
+        role="img",
+        aria_label=f"{name}: {rating}",
+    )
+
+
+async def leaderboard_csv(context: PageContext) -> Response:
+    """Return the best players as CSV, with the filters of the page of the leaderboard."""
+
+    def read(store: Store, pool: PoolMessage) -> list[dict[str, Any]]:
+        found = players.leaderboard(
+            store,
+            pool.pool,
+            limit=MOST_ROWS,
+            provisional=context.query("provisional") == "1",
+            inactive=context.query("inactive") == "1",
+        )
+        columns = ("place", "player", "display", "rating", "deviation", "matches", "last_time")
+        return [{name: getattr(row, name) for name in columns} for row in found.players]
+
+    rows = await context.snapshot(read)
+    return _csv(context, (await context.pool()).pool, "leaderboard", rows)
+
+
+async def history_csv(context: PageContext) -> Response:
+    """Return the last matches of a player as CSV."""
+    wanted = context.query("player")
+
+    def read(store: Store, pool: PoolMessage) -> list[dict[str, Any]]:
+        found = players.player_history(store, pool.pool, wanted, limit=MOST_ROWS)
+        columns = ("rank", "teams", "result", "score", "opponent_score", "chance", "expected")
+        columns += ("rating_before", "rating", "deviation", "change", "performance")
+        return [
+            {
+                "match": one.match,
+                "time": one.played if one.played is not None else one.time,
+                "opponents": ", ".join(other.player for other in one.opponents),
+                **{name: getattr(one, name) for name in columns},
+            }
+            for one in found.matches
+        ]
+
+    rows = await context.snapshot(read)
+    return _csv(context, (await context.pool()).pool, wanted, rows)
+
+
+async def match_csv(context: PageContext) -> Response:
+    """Return the players of a match as CSV, all of them."""
+    wanted = context.query("match")
+
+    def read(store: Store, pool: PoolMessage) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        cursor = None
+        while True:
+            found = matches.match(store, pool.pool, wanted, cursor=cursor, limit=MOST_ROWS)
+            columns = ("rating_before", "rating", "deviation", "change", "expected", "performance")
+            rows += [
+                {
+                    "place": team.rank,
+                    "team": team.team,
+                    "score": team.score,
+                    "player": one.player,
+                    **{name: getattr(one, name) for name in columns},
+                    **{f"statistics.{name}": one.statistics[name] for name in one.statistics},
+                }
+                for team in found.teams
+                for one in team.players
+            ]
+            cursor = found.next
+            if cursor is None:
+                return rows
+
+    rows = await context.snapshot(read)
+    return _csv(context, (await context.pool()).pool, wanted, rows)
+
+
+def _csv(context: PageContext, pool: str, name: str, rows: Sequence[dict[str, Any]]) -> Response:
+    """Return rows as a file. Text that a spreadsheet would run is escaped."""
+    frame = escaped(pl.DataFrame(rows, infer_schema_length=None))
+    content = io.BytesIO()
+    frame.write_csv(content)
+    plain = "".join(one if one.isascii() and one.isalnum() else "-" for one in name)[:60]
+    answer = context.file(content.getvalue(), "text/csv; charset=utf-8")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{pool}-{plain}.csv"'
+    return answer

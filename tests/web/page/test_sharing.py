@@ -1,0 +1,95 @@
+"""Badges, CSV files, and what other sites show of a link."""
+
+from __future__ import annotations
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import httpx
+import pytest
+
+from equipoise.messages.pools import PoolRequest
+from web.page.invented import HOSTILE
+from web.page.test_pages import look
+from web.page.test_player_page import DASH, game
+
+
+@pytest.fixture(scope="module")
+def pool(site: Any) -> str:
+    matches = [game(1, "Ada", "=1+1", (3, 1)), game(2, "=1+1", "Ada", (2, 2))]
+    request = PoolRequest("glicko2", public=True, placement_matches=0, title="Cup <of> all")
+    return str(site.new_pool("shared", request, matches))
+
+
+def table(client: httpx.Client, path: str) -> list[dict[str, str]]:
+    """Return a CSV file as rows."""
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert "attachment" in answer.headers["content-disposition"]
+    return list(csv.DictReader(io.StringIO(answer.text)))
+
+
+def test_files_have_what_the_api_says(site: Any, anybody: httpx.Client, pool: str) -> None:
+    """Text that a spreadsheet would run is escaped."""
+    board = site.perform("GET", f"/pools/{pool}/leaderboard")["players"]
+    rows = table(anybody, f"/pools/{pool}/leaderboard.csv")
+    assert [float(one["rating"]) for one in rows] == [one["rating"] for one in board]
+    assert {one["player"] for one in rows} == {"Ada", "'=1+1"}
+    lines = site.perform("GET", f"/pools/{pool}/players/Ada/history")["matches"]
+    rows = table(anybody, f"/pools/{pool}/history.csv?player=Ada")
+    assert [(one["match"], float(one["change"])) for one in rows] == [
+        (one["match"], one["change"]) for one in lines
+    ]
+    assert rows[0]["opponents"] == "'=1+1"
+    rows = table(anybody, f"/pools/{pool}/match.csv?match=game%201")
+    assert [(one["place"], one["score"], one["player"]) for one in rows] == [
+        ("1", "3.0", "Ada"),
+        ("2", "1.0", "'=1+1"),
+    ]
+    assert rows[0]["statistics.shots"] == "9.0"
+
+
+def test_a_badge_has_name_and_rating(site: Any, anybody: httpx.Client, pool: str) -> None:
+    answer = anybody.get(f"/pools/{pool}/badge.svg?player=Ada")
+    assert answer.headers["content-type"] == "image/svg+xml"
+    rating = site.perform("GET", f"/pools/{pool}/players/Ada")["display"]
+    texts = [one.text for one in ET.fromstring(answer.text).iter() if one.text]
+    assert texts == [f"Ada: {rating:,.0f} in Cup <of> all", "Ada", f"{rating:,.0f}"]
+    tag = {"If-None-Match": answer.headers["etag"]}
+    assert anybody.get(f"/pools/{pool}/badge.svg?player=Ada", headers=tag).status_code == 304
+    for name in HOSTILE:
+        answer = anybody.get("/pools/hostile/badge.svg", params={"player": name})
+        assert answer.status_code == 200
+        ET.fromstring(answer.text)
+
+
+def test_links_have_title_and_description_for_other_sites(anybody: httpx.Client, pool: str) -> None:
+    """A name with markup is text there, too."""
+    described = {
+        "": ("Cup <of> all", "2 players, 2 matches."),
+        "/players/Ada": ("in Cup <of> all", "1 won, 1 drawn, 0 lost"),
+        "/matches/game%201": ("Match game 1", f"Ada 3{DASH}1 =1+1."),
+        "/compare?first=Ada&second=%3D1%2B1": ("Ada and =1+1", "2 matches: 1 won, 1 drawn"),
+    }
+    for path, (title, about) in described.items():
+        page = look(anybody, f"/pools/{pool}{path}")
+        meta = {one.get("property"): one.get("content") or "" for one in page.all("meta")}
+        assert title in meta["og:title"]
+        assert about in meta["og:description"]
+
+
+@pytest.mark.parametrize(
+    "file", ["leaderboard.csv", "history.csv?player=member%203", "badge.svg?player=member%203"]
+)
+def test_files_of_private_pools_need_a_key(site: Any, anybody: httpx.Client, file: str) -> None:
+    assert anybody.get(f"/pools/club/{file}").status_code == 303
+    with site.visitor("club") as member:
+        assert member.get(f"/pools/club/{file}").headers["cache-control"] == "private, no-store"
+
+
+def test_unknown_players_and_matches_are_not_found(anybody: httpx.Client, pool: str) -> None:
+    for path in ("badge.svg", "history.csv?player=x", "match.csv?match=x", "match.csv"):
+        assert anybody.get(f"/pools/{pool}/{path}").status_code == 404
