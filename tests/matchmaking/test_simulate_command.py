@@ -67,9 +67,45 @@ def test_a_trace_is_the_players_of_real_games(rulesets, tmp_path, capsys) -> Non
     assert any("blocks of an hour" in note for note in answer["notes"])
 
 
+def test_a_sweep_tries_each_value_and_draws_a_curve(rulesets, tmp_path, capsys) -> None:
+    pytest.importorskip("matplotlib")
+    day, page = tmp_path / "day.toml", tmp_path / "sweep.html"
+    day.write_text("tickets = 600\n")
+    command = ["matchmaking", "simulate", *rulesets[:2], "--config", str(day), "--days", "2"]
+    sweep = ["--sweep", "matching_rule[0].reference=20,60,400", "--report", str(page)]
+    assert run([*command, *sweep, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["rulesets"] == ["reference 20", "reference 60", "reference 400"]
+    spread = [answer["measures"][label]["spread"]["mean"] for label in answer["rulesets"]]
+    assert spread == sorted(spread)
+    text = page.read_text()
+    assert all(f"{title} by" in text for title in ("Arrivals and waits", "Waits and fairness"))
+
+
+def test_a_sweep_of_the_price_of_waiting(rulesets, tmp_path, capsys) -> None:
+    day = tmp_path / "day.toml"
+    day.write_text("tickets = 40\nhours = 1\ninterval = 10\n")
+    command = ["matchmaking", "simulate", *rulesets[2:], "--config", str(day), "--days", "1"]
+    sweep = ["--objective", "fair", "--sweep", "waiting_price=0.0001,1", "--json"]
+    assert run([*command, *sweep]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    matches = [answer["measures"][label]["matches"]["mean"] for label in answer["rulesets"]]
+    assert matches[0] < matches[1]
+
+
+def test_a_sweep_of_an_unknown_field_is_refused(rulesets, capsys) -> None:
+    command = ["matchmaking", "simulate", *rulesets[:2], "--sweep"]
+    assert run([*command, "flexing_rule[0].reference=1,2"]) != 0
+    assert "the ruleset has no flexing_rule[0].reference" in capsys.readouterr().err
+    assert run([*command, "tolerance=1,2"]) != 0
+    assert "near.json, ruleset.tolerance: must be a known field" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--sweep", "waiting_price=1,2"], "--sweep must be given with one ruleset"),
+        (["--sweep", "[]=1,2"], "--sweep must be FIELD=VALUE,VALUE"),
         (["--waiting-price", "0.01"], "--waiting-price needs --objective fair"),
         (["--report", "days.pdf"], "--report must be a file that ends in .html"),
     ],

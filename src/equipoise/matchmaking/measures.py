@@ -314,13 +314,14 @@ def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str,
         for value in np.unique(values).tolist():
             chosen = values == value
             both = chosen & matched
-            p95 = time_to_match(day, (0.95,), chosen)[0]
+            p50, p95 = time_to_match(day, (0.5, 0.95), chosen)
             yield {
                 "by": by,
                 "group": named.get(value, str(value)),
                 "tickets": int(chosen.sum()),
                 "wait_mean": float(wait[both].mean()) if both.any() else math.nan,
                 "wait_p95": float(np.quantile(wait[both], 0.95)) if both.any() else math.nan,
+                "to_match_p50": p50,
                 "to_match_p95": p95,
                 "gave_up": float(np.mean(outcome.status[chosen] == GAVE_UP)),
                 "expired": float(np.mean(outcome.status[chosen] == EXPIRED)),

@@ -15,7 +15,7 @@ from equipoise.data.lobby import Id
 from equipoise.data.matchmaking import MatchRuleset, Objective, Session, Tick, Ticket
 from equipoise.data.rebalancing import MatchedPlayer, is_number, refuse, shown
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
-from equipoise.formats.rebalance_request import RequestReader, open_rebalance_request
+from equipoise.formats.rebalance_request import OpenRequest, RequestReader, open_rebalance_request
 from equipoise.matchmaking.pool import TIME, is_time
 from equipoise.matchmaking.ticking import NODE_LIMIT, tick
 from equipoise.rating.registry import make_system
@@ -125,9 +125,10 @@ def read_tick_request(source: object) -> TickRequest:
 def read_queue_ruleset(source: object) -> tuple[MatchRuleset, tuple[str, ...]]:
     """Return a ruleset, alone or in a request, and notes on fields without an effect.
 
+    source : as `read_rebalance_request` takes it, or what `open_rebalance_request` returned
     Raises : InvalidDataError with the path of each problem, InvalidParameterError
     """
-    opened = open_rebalance_request(source)
+    opened = source if isinstance(source, OpenRequest) else open_rebalance_request(source)
     reader = RequestReader({})
     document: Any = opened.document
     inside = isinstance(document, Mapping) and "ruleset" in document

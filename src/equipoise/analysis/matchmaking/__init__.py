@@ -74,6 +74,12 @@ class SimulationRequest:
     )
     days: int = typed(20, "Number of simulated days. A trace is one day.", least=1)
     seed: int = typed(0, "Random seed. Day n has this seed plus n.", least=0)
+    sweep: str | None = typed(
+        None,
+        "Try the ruleset with several values of a field, such as matching_rule[0].reference=50,100 "
+        "or waiting_price=0.0005,0.001. The page draws them as a curve of wait against fairness.",
+        "FIELD=VALUES",
+    )
     objective: Literal["accelbyte", "fair"] = typed(
         "accelbyte",
         "What a match should be: of the least score, or with a win probability close to 1/2.",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,10 +16,9 @@ import numpy as np
 from equipoise.analysis.matchmaking import SimulationRequest
 from equipoise.charts import theme
 from equipoise.data.files import check_place
-from equipoise.data.matchmaking import MatchRuleset
-from equipoise.data.rebalancing import refuse
+from equipoise.data.rebalancing import is_number
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
-from equipoise.formats.rebalance_request import RequestReader, open_rebalance_request
+from equipoise.formats.rebalance_request import open_rebalance_request
 from equipoise.matchmaking.arrivals import (
     SECONDS_PER_HOUR,
     DayModel,
@@ -28,6 +30,7 @@ from equipoise.matchmaking.arrivals import (
 )
 from equipoise.matchmaking.comparing import FEW_BLOCKS, WAITS, Comparison, compare, verdict
 from equipoise.matchmaking.measures import MEASURES
+from equipoise.matchmaking.request import read_queue_ruleset
 from equipoise.matchmaking.simulation import Plan, not_compiled
 from equipoise.messages.conversion import plain
 from equipoise.rating.registry import make_system
@@ -35,6 +38,8 @@ from equipoise.rating.registry import make_system
 if TYPE_CHECKING:
     from equipoise.rating.system import RatingSystem
 
+#: A step of a path such as matching_rule[0].reference.
+_STEP = r"\w+"
 #: Seconds by which players join before a game of a trace, on average.
 BEFORE = 30.0
 _MICROSECONDS = 1_000_000
@@ -47,6 +52,7 @@ class SimulationAnswer:
     """The comparison of rulesets, and all that it assumes.
 
     tick : label -> "compiled", or the field for which the tick itself is needed
+    swept : whether the rulesets differ in one field, whose values are in order
     assumptions : fields of `DayModel` by name; notes : sentences
     """
 
@@ -55,6 +61,7 @@ class SimulationAnswer:
     assumptions: Mapping[str, Any]
     system: str | None
     tick: Mapping[str, str]
+    swept: bool
     notes: tuple[str, ...]
     seed: int
     seconds: float
@@ -72,21 +79,11 @@ def simulate(
     """
     start = time.perf_counter()
     _check(request)
-    notes: list[str] = []
-    plans = []
-    for text in request.ruleset:
-        label, _, path = text.rpartition("=")
-        ruleset, found = read_ruleset(path)
-        notes += [f"{path}: {note}" for note in found]
-        plans.append(
-            Plan(
-                label=label or Path(path).stem,
-                ruleset=ruleset,
-                objective=request.objective,
-                waiting_price=request.waiting_price,
-                system=system,  # type: ignore[arg-type]
-            )
-        )
+    plans, notes = read_plans(request, system)
+    for price in (plan.waiting_price for plan in plans if plan.waiting_price is not None):
+        require(is_number(price, lambda x: x > 0), "--waiting-price", "a number above 0", price)
+        if request.objective != "fair":
+            raise InvalidParameterError("--waiting-price needs --objective fair")
     model, people = DayModel(**request.config), None
     if request.trace is not None:
         model, people, words = read_trace(request.trace, model, system, request.seed)
@@ -118,6 +115,7 @@ def simulate(
             else not_compiled(plan, model) or "compiled"
             for plan in plans
         },
+        swept=request.sweep is not None,
         notes=tuple(notes),
         seed=request.seed,
         seconds=time.perf_counter() - start,
@@ -131,27 +129,68 @@ def _check(request: SimulationRequest) -> None:
         require(request.report.lower().endswith(".html"), "--report", rule, request.report)
         check_place(request.report)
         theme.check_available("matplotlib", "HTML reports")
-    price = request.waiting_price
-    require(price is None or price > 0, "--waiting-price", "above 0", price)
-    if price is not None and request.objective != "fair":
-        raise InvalidParameterError("--waiting-price needs --objective fair")
 
 
-def read_ruleset(path: str) -> tuple[MatchRuleset, tuple[str, ...]]:
-    """Return the ruleset of a file, which may be a request of the tick, and notes on its fields.
+def read_plans(
+    request: SimulationRequest, system: RatingSystem | None
+) -> tuple[list[Plan], list[str]]:
+    """Return the rulesets of a request, one for each value of `sweep`, and notes on their fields.
 
-    Raises : InvalidDataError
+    Raises : InvalidDataError, InvalidParameterError
     """
-    opened = open_rebalance_request(path)
-    content: Any = opened.document
-    if isinstance(content, Mapping) and "ruleset" in content:
-        content = content["ruleset"]
-    reader = RequestReader({})
-    ruleset = reader.queue_ruleset(content, True)
-    if reader.faults:
-        refuse(reader.faults, path, path)
-    assert ruleset is not None  # without faults there is one
-    return ruleset, reader.notes()
+    field, _, values = (request.sweep or "").partition("=")
+    if request.sweep is not None:
+        rule = "FIELD=VALUE,VALUE with two values or more"
+        named = re.search(_STEP, field) is not None
+        require("," in values and named, "--sweep", rule, request.sweep)
+        require(len(request.ruleset) == 1, "--sweep", "given with one ruleset", request.ruleset)
+    plans: list[Plan] = []
+    notes: dict[str, None] = {}
+    for text in request.ruleset:
+        name, _, path = text.rpartition("=")
+        opened = open_rebalance_request(path)
+        for value in values.split(",") if request.sweep is not None else [None]:
+            label, price, document = name or Path(path).stem, request.waiting_price, opened.document
+            if value is not None:
+                label = f"{re.findall(_STEP, field)[-1]} {value.strip()}"
+            if value is not None and field == "waiting_price":
+                price = _value(value)
+            elif value is not None:
+                document = _with_value(document, field, value)
+            ruleset, without = read_queue_ruleset(opened._replace(document=document))
+            notes |= {f"{path}: {note}": None for note in without}
+            plans.append(
+                Plan(
+                    label=label,
+                    ruleset=ruleset,
+                    objective=request.objective,
+                    waiting_price=price,
+                    system=system,  # type: ignore[arg-type]
+                )
+            )
+    return plans, list(notes)
+
+
+def _value(text: str) -> Any:
+    """Return a value as JSON has it; other text as it is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text.strip()
+
+
+def _with_value(document: Any, field: str, value: str) -> Any:
+    """Return a copy of a ruleset with another value of a field like flexing_rule[0].duration."""
+    copied = copy.deepcopy(document)
+    place = copied["ruleset"] if isinstance(copied, dict) and "ruleset" in copied else copied
+    *steps, last = re.findall(_STEP, field)
+    try:
+        for step in steps:
+            place = place[int(step) if isinstance(place, list) else step]
+        place[int(last) if isinstance(place, list) else last] = _value(value)
+    except (LookupError, TypeError, ValueError):
+        raise InvalidParameterError(f"--sweep: the ruleset has no {field}") from None
+    return copied
 
 
 def _notes(model: DayModel, plans: list[Plan]) -> list[str]:

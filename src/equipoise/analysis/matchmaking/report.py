@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = theme.Size(7.5, 5.0)
+GROUPS = theme.Size(9.5, 4.2)
+_HALF = "half are matched by, s"
+#: Charts of groups: their column `by`, the title, and their measures with labels.
+CHARTS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("hour", "Arrivals and waits", {"tickets": "tickets", "to_match_p50": _HALF}),
+    (
+        "skill decile",
+        "Waits and fairness",
+        {"to_match_p50": _HALF, "unfair": "mean abs(p - 1/2)"},
+    ),
+)
 _LETTERS = 24
 _LEAD = 10.0
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 64rem; padding: 0 1rem;
   color-scheme: light dark; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+caption { font-weight: bold; text-align: left; }
 th, td { padding: 0.2rem 0.7rem; border-bottom: 1px solid #8884; text-align: right; }
+td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 img { width: 100%; height: auto; } .scroll { overflow-x: auto; }
 """
@@ -35,8 +48,7 @@ img { width: 100%; height: auto; } .scroll { overflow-x: auto; }
 def trade_off(answer: SimulationAnswer) -> Figure:
     """Return the chart of wait against fairness: a mark for each ruleset, a cross of intervals.
 
-    Rulesets are joined in the order in which they were given, so a parameter that is swept makes a
-    curve.
+    A curve joins the values of a field that is swept.
     """
     found, measure = answer.found, drawn_wait(answer)
     points = [
@@ -52,7 +64,8 @@ def trade_off(answer: SimulationAnswer) -> Figure:
         axes.set_xlabel(f"{MEASURES[measure].words}, seconds")
         axes.set_ylabel("mean abs(p - 1/2), p from true skills")
         across, up = [one.mean for one, _ in points], [one.mean for _, one in points]
-        axes.plot(across, up, color=theme.MUTED, lw=1.0, zorder=1)
+        if answer.swept:
+            axes.plot(across, up, color=theme.MUTED, lw=1.0, zorder=1)
         texts = []
         for at, (label, (wait, unfair)) in enumerate(zip(found.labels, points, strict=True)):
             colour = theme.PALETTE[at % len(theme.PALETTE)]
@@ -72,6 +85,51 @@ def trade_off(answer: SimulationAnswer) -> Figure:
     return figure
 
 
+def group_chart(
+    answer: SimulationAnswer, by: str, title: str, measures: Mapping[str, str]
+) -> Figure:
+    """Return a chart of measures of groups side by side, with a line for each ruleset.
+
+    by : "hour" or "skill decile"; measures : of a group -> label of the vertical axis
+    """
+    found = answer.found
+    subtitle = f"by {by}, first day; a gap: the share is not reached, or no match"
+    with theme.style():
+        figure, first = theme.new_figure(title, subtitle, GROUPS)
+        low, top = first.get_position().y0, first.get_position().y1
+        panels = [first, *(figure.add_axes((0.6, low, 0.3, top - low)) for _ in list(measures)[1:])]
+        ends: list[float] = []
+        for axes, (name, words) in zip(panels, measures.items(), strict=True):
+            axes.set_xlabel(by)
+            axes.set_ylabel(words)
+            lines = [
+                {
+                    int(row["group"]): float(row[name])
+                    for row in found.groups[label]
+                    if row["by"] == by
+                }
+                for label in found.labels
+            ]
+            # In an open loop all rulesets have the same arrivals.
+            same = all(line == lines[0] for line in lines)
+            for at, line in enumerate(lines[:1] if same else lines):
+                colour = theme.MUTED if same else theme.PALETTE[at % len(theme.PALETTE)]
+                axes.plot(
+                    sorted(line), [line[x] for x in sorted(line)], color=colour, marker="o", ms=3
+                )
+            ends = [
+                next((line[x] for x in sorted(line)[::-1] if not math.isnan(line[x])), 0.0)
+                for line in lines
+            ]
+            axes.set_ylim(bottom=0.0)
+        last = panels[-1]
+        names = [theme.shortened(label, _LETTERS) for label in found.labels]
+        texts = [theme.line_label(last, name, at) for at, name in enumerate(names)]
+        theme.fit_axes(figure, panels, right=_LEAD + max(map(theme.text_width, texts)))
+        theme.place_labels(last, texts, ends, _LEAD)
+    return figure
+
+
 def drawn_wait(answer: SimulationAnswer) -> str:
     """Return the measure of waits that the chart has; "" if no ruleset reaches one."""
     found = answer.found
@@ -88,17 +146,21 @@ def simulation_page(answer: SimulationAnswer, command: str) -> str:
     title = "Which ruleset?" if len(labels) > 1 else f"A day with {labels[0]}"
     known = shown_measures(found)
     parts: list[str] = [element("h1", title)]
-    parts += [element("p", sentence) for sentence in answer.verdict]
+    if answer.verdict:
+        parts.append(element("ul", [element("li", sentence) for sentence in answer.verdict]))
     if drawn_wait(answer):
         image = theme.page_image(trade_off(answer))
         parts.append(element("img", src=image, alt="Wait against fairness of each ruleset"))
+    for by, name, columns in CHARTS if any(found.groups.values()) else ():
+        image = theme.page_image(group_chart(answer, by, name, columns))
+        parts.append(element("img", src=image, alt=f"{name} by {by}"))
     means = [[words(name), *(with_half(answer, label, name) for label in labels)] for name in known]
     parts.append(table("Measures, means of the days", ["measure", *labels], means))
     if len(labels) > 1:
         rows = [
             [words(name), *(with_interval(found.differences[one][name]) for one in labels[1:])]
             for name in known
-            if not math.isnan(found.differences[labels[1]][name].lower)
+            if any(abs(found.differences[one][name].upper) > 0 for one in labels[1:])
         ]
         parts.append(table(f"Differences to {labels[0]}", ["measure", *labels[1:]], rows))
     for label in labels:
@@ -148,7 +210,9 @@ def _of_first_day(
             columns = list(rows[0])
             cells = [[_cell(row[name]) for name in columns] for row in rows]
             named = [name.replace("_", " ") for name in columns]
-            yield table(f"{label}: {heading}, first day", named, cells)
+            content = table("", named, cells)
+            summary = element("summary", f"{label}: {heading}, first day")
+            yield element("details", summary, content)
 
 
 def _cell(value: object) -> str:
@@ -158,13 +222,13 @@ def _cell(value: object) -> str:
 def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
     """Return a table with a caption."""
     heads = element("tr", [element("th", name, scope="col") for name in columns])
+    above = [element("caption", caption)] if caption else []
     body = [element("tr", [element("td", value) for value in row]) for row in rows]
     return element(
         "div",
-        element("table", element("caption", caption), element("thead", heads),
-                element("tbody", body)),
+        element("table", above, element("thead", heads), element("tbody", body)),
         class_="scroll",
-    )  # fmt: skip
+    )
 
 
 def number(value: float) -> str:
