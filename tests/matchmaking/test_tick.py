@@ -247,6 +247,21 @@ def test_ten_thousand_tickets_that_all_block_each_other_are_too_many() -> None:
         everyone_blocks(10_000)
 
 
+def test_players_who_block_many_others_are_kept_apart_at_once() -> None:
+    """Sets that cannot be divided are given up before they are complete."""
+    draw = random.Random(1)
+    names = [f"t{at}" for at in range(120)]
+    queue = [solo(name, attributes={"blocked_players": draw.sample(names, 20)}) for name in names]
+    sizes = {"min_number": 2, "max_number": 2, "player_min_number": 5, "player_max_number": 5}
+    rules = duel(blocked_player_option="blockedPlayerCanMatchOnDifferentTeam", **sizes)
+    answer = tick(queue, [], rules, NOW)
+    assert len(answer.matches) >= 11
+    assert all(one.proved for one in answer.matches)
+    known = {one.ticket: one for one in queue}
+    for match in answer.matches:
+        assert legal_teams([known[one] for one in match.tickets], match.teams, rules)
+
+
 def test_many_parties_for_many_teams_end_within_the_node_limit() -> None:
     """Placements count as nodes, so 600 parties of up to 29 in 50 teams take no longer."""
     draw = random.Random(1)

@@ -15,7 +15,7 @@ _STEPS = 5_000
 #: Number of parties up to which every division is tried.
 FEW = 48
 #: Largest number of divisions compared where players must be kept apart.
-_DIVISIONS = 500
+DIVISIONS = 500
 
 
 class TooManyStepsError(Exception):
@@ -148,12 +148,13 @@ def some_divisions(
     loads: tuple[int, ...] | None,
     apart: Sequence[Collection[int]],
     closed: Sequence[Collection[int]],
+    most: int,
 ) -> list[tuple[int, ...]]:
-    """Return the first few hundred divisions that keep parties apart."""
+    """Return the first divisions that keep parties apart."""
     found: list[tuple[int, ...]] = []
     with suppress(TooManyStepsError):
         for one in divisions(sizes, alliance, loads, apart, closed):
             found.append(one)
-            if len(found) == _DIVISIONS:
+            if len(found) == most:
                 break
     return found

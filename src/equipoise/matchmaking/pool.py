@@ -124,7 +124,8 @@ class Pool:
     own, wish : bits of platforms, None without the rule
     latency : shape (n, regions), inf where a region is not listed; best : the lowest, NaN for none
     accepts : shape (n, regions)
-    conflicts : rows that share or block a player, by row; filled on demand
+    conflicts, blocks : rows that share or block a player, and that block one, by row; filled on
+        demand
     """
 
     waiting: int
@@ -155,6 +156,7 @@ class Pool:
     rows_of: dict[Any, list[int]]
     blockers_of: dict[Any, list[int]]
     conflicts: dict[int, frozenset[int]]
+    blocks: dict[int, frozenset[int]]
     has_blocks: bool
     has_twice: bool
 
@@ -174,15 +176,18 @@ class Pool:
         players = self.tickets[row].players
         return {one for player in players for one in self.rows_of[str(player.player)]} - {row}
 
-    def blocking(self, row: int) -> set[int]:
+    def blocking(self, row: int) -> frozenset[int]:
         """Return the rows that block a player of a row, or have one that it blocks."""
         if not self.has_blocks:
-            return set()
-        ticket = self.tickets[row]
-        found = {one for name in blocked_by(ticket) for one in self.rows_of.get(str(name), ())}
-        for player in ticket.players:
-            found.update(self.blockers_of.get(str(player.player), ()))
-        return found - {row}
+            return frozenset()
+        known = self.blocks.get(row)
+        if known is None:
+            ticket = self.tickets[row]
+            rows = {one for name in blocked_by(ticket) for one in self.rows_of.get(str(name), ())}
+            for player in ticket.players:
+                rows.update(self.blockers_of.get(str(player.player), ()))
+            known = self.blocks[row] = frozenset(rows - {row})
+        return known
 
 
 def blocked_by(ticket: Ticket) -> Collection[Any]:
@@ -413,6 +418,7 @@ def create_pool(
         rows_of=rows_of,
         blockers_of=blockers,
         conflicts={},
+        blocks={},
         has_blocks=bool(blockers),
         has_twice=any(len(one) > 1 for one in rows_of.values()),
     )

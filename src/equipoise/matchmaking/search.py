@@ -23,7 +23,7 @@ import numpy as np
 
 from equipoise.arrays import Flags, Ints
 from equipoise.data.matchmaking import Alliance
-from equipoise.matchmaking.packing import FEW, Fit, fits, some_divisions
+from equipoise.matchmaking.packing import DIVISIONS, FEW, Fit, fits, some_divisions
 from equipoise.matchmaking.pool import Pool, blocked_by, platforms_agree
 
 #: Units of the cost in 1, and bits of the sum of rows below it.
@@ -104,10 +104,12 @@ class Around:
     def separations(self, rows: Sequence[int]) -> tuple[list[set[int]], list[set[int]]]:
         """Return, for each row, the places of rows and the teams that it must be apart from."""
         pool = self.pool
-        place = {row: at for at, row in enumerate(rows)}
-        apart = [{place[one] for one in pool.blocking(row) if one in place} for row in rows]
-        closed = []
+        apart = []
         for row in rows:
+            blocking = pool.blocking(row)
+            apart.append({at for at, other in enumerate(rows) if other in blocking})
+        closed: list[set[int]] = []
+        for row in rows if self.team_names else ():
             ticket = pool.tickets[row]
             own = {str(one.player) for one in ticket.players}
             blocks = set(map(str, blocked_by(ticket)))
@@ -124,13 +126,21 @@ class Around:
         """Return the rows to be placed: all of a match, the new ones of a session."""
         return list(rows) if self.loads is not None else [self.row, *rows]
 
-    def divisions(self, rows: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return divisions of members in which players are kept apart, largest party first."""
+    def divisions(
+        self, rows: Sequence[int], most: int = DIVISIONS, *, complete: bool = True
+    ) -> list[tuple[int, ...]]:
+        """Return the first divisions of members in which players are kept apart.
+
+        complete : whether teams must have their least number of players
+        """
+        alliance = self.alliance
+        if not complete:
+            alliance = alliance._replace(min_number=1, player_min_number=1)
         members = self.members(rows)
         order = sorted(members, key=lambda row: (-int(self.pool.size[row]), row))
         apart, closed = self.separations(order)
         sizes = [int(self.pool.size[row]) for row in order]
-        found = some_divisions(sizes, self.alliance, self.loads, apart, closed)
+        found = some_divisions(sizes, alliance, self.loads, apart, closed, most)
         place = {row: at for at, row in enumerate(order)}
         return [tuple(one[place[row]] for row in members) for one in found]
 
@@ -432,8 +442,9 @@ class Search:
         if self.in_pairs and chosen:
             others = np.array(chosen)
             limit = np.minimum(pool.limit[row], pool.limit[others])
-            return bool((np.abs(pool.value[row] - pool.value[others]) <= limit).all())
-        return True
+            if not (np.abs(pool.value[row] - pool.value[others]) <= limit).all():
+                return False
+        return self._divides([*chosen, row], complete=False)
 
     def allows(self, chosen: Sequence[int]) -> bool:
         """Return whether these tickets may meet each other and the pivot."""
@@ -447,9 +458,12 @@ class Search:
         each = all(self._may(row, chosen[:at]) for at, row in enumerate(chosen))
         return each and self._divides(chosen)
 
-    def _divides(self, chosen: Sequence[int]) -> bool:
+    def _divides(self, chosen: Sequence[int], *, complete: bool = True) -> bool:
         """Return whether players who must be apart can be."""
-        return not self.separates or bool(self.around.divisions(chosen))
+        if not self.separates:
+            return True
+        self.budget.spend(2 * len(chosen))
+        return bool(self.around.divisions(chosen, 1, complete=complete))
 
 
 class _Group:
