@@ -158,8 +158,8 @@ def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[s
         yield {"reason": "sizes", "count": len(left), "players": players, "needed": needed}
 
 
-def _blocking(pool: Pool, row: int) -> set[int]:
-    return pool.blocking(row) if "Cannot" in pool.ruleset.blocked_player_option else set()
+def _blocking(pool: Pool, row: int) -> frozenset[int]:
+    return pool.blocking(row) if "Cannot" in pool.ruleset.blocked_player_option else frozenset()
 
 
 def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags]]:

@@ -34,7 +34,9 @@ async def badge(context: PageContext) -> Response:
     title = (pool.title or pool.pool)[:40]
     rating = number(found.display, digits_of(pool))
     text = f"{rating} (provisional)" if found.provisional else rating
-    return context.file(str(badge_svg(found.player[:40], text, title)).encode(), "image/svg+xml")
+    return context.file(
+        str(badge_svg((found.name or found.player)[:40], text, title)).encode(), "image/svg+xml"
+    )
 
 
 def badge_svg(name: str, rating: str, pool: str) -> Markup:
@@ -85,7 +87,16 @@ async def leaderboard_csv(context: PageContext) -> Response:
             provisional=context.query("provisional") == "1",
             inactive=context.query("inactive") == "1",
         )
-        columns = ("place", "player", "display", "rating", "deviation", "matches", "last_time")
+        columns = (
+            "place",
+            "player",
+            "name",
+            "display",
+            "rating",
+            "deviation",
+            "matches",
+            "last_time",
+        )
         return [{name: getattr(row, name) for name in columns} for row in found.players]
 
     rows = await context.snapshot(read)
@@ -98,8 +109,8 @@ async def history_csv(context: PageContext) -> Response:
 
     def read(store: Store, pool: PoolMessage) -> list[dict[str, Any]]:
         found = players.player_history(store, pool.pool, wanted, limit=MOST_ROWS)
-        columns = ("rank", "teams", "result", "score", "opponent_score", "chance", "expected")
-        columns += ("rating_before", "rating", "deviation", "change", "performance")
+        columns = ["rank", "teams", "result", "score", "opponent_score", "chance", "expected"]
+        columns += ["rating_before", "rating", "deviation", "change", "performance"]
         return [
             {
                 "match": one.match,
