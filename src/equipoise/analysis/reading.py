@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, replace
-from typing import Any, TypeVar
+from dataclasses import replace
 
 from equipoise.analysis.advice import advice_on
 from equipoise.analysis.requests import HistoryRequest as HistoryRequest
-from equipoise.analysis.requests import shared, typed_fields
+from equipoise.analysis.requests import shared, suited
 from equipoise.charts import theme
 from equipoise.data.files import check_distinct
 from equipoise.data.history import History, with_performance
@@ -19,16 +16,12 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.formats.sources import STANDARD_INPUT, paths_of
-from equipoise.formats.table import NoEffectError
+from equipoise.formats.sources import paths_of
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import HistoryMessage
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
-
-_Request = TypeVar("_Request", bound=Any)
-_Found = TypeVar("_Found")
 
 #: Parameters that turn others on, with a value that does.
 _TURN_ON = (
@@ -48,60 +41,6 @@ _TURNED_ON_BY = {
     "draw_rating": "draw_rule=rating",
     "window": "pairing=partial",
 }
-
-
-def suited(
-    request: _Request, source: object, scan: Callable[[_Request, object], _Found]
-) -> tuple[_Request, _Found]:
-    """Return what `scan` finds in a source, and the request that suits the format of the source.
-
-    Settings of the project that have no place in the format become notes; options that were typed
-    stay errors.
-    Raises : InvalidParameterError, what `scan` raises
-    """
-    again = repeatable(source) if request.set_by_project else lambda: source
-    while True:
-        try:
-            return request, scan(request, again())
-        except NoEffectError as error:
-            known = {one.name: (one, how) for one, _, how in typed_fields(type(request))}
-            unused = {
-                how.option(name): field
-                for name, (field, how) in known.items()
-                if name in error.parameters and how.option(name) in request.set_by_project
-            }
-            if not unused:
-                raise
-            names = ", ".join(option.removeprefix("--") for option in unused)
-            has = "has" if len(unused) == 1 else "have"
-            note = f"equipoise.toml: [reading] {names} {has} no effect on {error.what}"
-            usual = {
-                field.name: field.default
-                if field.default_factory is MISSING
-                else field.default_factory()
-                for field in unused.values()
-            }
-            others = tuple(one for one in request.set_by_project if one not in unused)
-            request = replace(request, **usual, set_by_project=others, notes=(*request.notes, note))
-
-
-class _Named(io.BytesIO):
-    """The content of a stream that can be read again, under the name of the stream."""
-
-    name = STANDARD_INPUT
-
-
-def repeatable(source: object) -> Callable[[], object]:
-    """Return a function that returns the source from its beginning, also if it is a stream."""
-    if isinstance(source, list | tuple):
-        each = [repeatable(one) for one in source]
-        return lambda: [one() for one in each]
-    stream: Any = sys.stdin.buffer if isinstance(source, str) and source == "-" else source
-    if not hasattr(stream, "read"):
-        return lambda: source
-    content = stream.read()
-    data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
-    return lambda: _Named(data)
 
 
 def suited_history(

@@ -11,21 +11,26 @@ because the help of all commands loads them.
 from __future__ import annotations
 
 import inspect
+import io
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import (
     Annotated,
     Any,
     ClassVar,
     Literal,
     TypeAlias,
+    TypeVar,
     get_args,
     get_origin,
     get_type_hints,
 )
 
 from equipoise.errors import InvalidParameterError
+
+_Request = TypeVar("_Request", bound=Any)
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -474,3 +479,60 @@ def reading_words(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
         yield "--skip-bad", ["--skip-bad" if request.skip_bad == "matches" else "--skip-bad=rows"]
     if request.strict:
         yield "--strict", ["--strict"]
+
+
+def suited(
+    request: _Request, source: object, scan: Callable[[_Request, object], _Found]
+) -> tuple[_Request, _Found]:
+    """Return what `scan` finds in a source, and the request that suits the format of the source.
+
+    Settings of the project that have no place in the format become notes; options that were typed
+    stay errors.
+    Raises : InvalidParameterError, what `scan` raises
+    """
+    # This module loads no library.
+    from equipoise.formats.table import NoEffectError
+
+    again = repeatable(source) if request.set_by_project else lambda: source
+    while True:
+        try:
+            return request, scan(request, again())
+        except NoEffectError as error:
+            known = {one.name: (one, how) for one, _, how in typed_fields(type(request))}
+            unused = {
+                how.option(name): field
+                for name, (field, how) in known.items()
+                if name in error.parameters and how.option(name) in request.set_by_project
+            }
+            if not unused:
+                raise
+            names = ", ".join(option.removeprefix("--") for option in unused)
+            has = "has" if len(unused) == 1 else "have"
+            note = f"equipoise.toml: [reading] {names} {has} no effect on {error.what}"
+            usual = {
+                field.name: field.default
+                if field.default_factory is MISSING
+                else field.default_factory()
+                for field in unused.values()
+            }
+            others = tuple(one for one in request.set_by_project if one not in unused)
+            request = replace(request, **usual, set_by_project=others, notes=(*request.notes, note))
+
+
+class _Named(io.BytesIO):
+    """The content of a stream that can be read again, under the name of the stream."""
+
+    name = "standard input"
+
+
+def repeatable(source: object) -> Callable[[], object]:
+    """Return a function that returns the source from its beginning, also if it is a stream."""
+    if isinstance(source, list | tuple):
+        each = [repeatable(one) for one in source]
+        return lambda: [one() for one in each]
+    stream: Any = sys.stdin.buffer if isinstance(source, str) and source == "-" else source
+    if not hasattr(stream, "read"):
+        return lambda: source
+    content = stream.read()
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    return lambda: _Named(data)

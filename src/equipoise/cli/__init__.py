@@ -33,8 +33,8 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from equipoise.cli.application import create_application
+    from equipoise.cli.helping import explain_usage, help_wanted, with_new_command
     from equipoise.cli.report import report_error, report_system_error, report_usage_error, say
-    from equipoise.cli.usage import explain_usage, help_wanted, with_new_command
 
     arguments = with_new_command(arguments)
     as_json = "--json" in arguments

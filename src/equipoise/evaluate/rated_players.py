@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.names import merge_ids
+from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_first_ratings, read_rating_list
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ class RatedPlayers:
     system: RatingSystem | None = None
     columns: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
-
-
-def is_saved_state(source: object) -> bool:
-    """Return whether a source is the path of a saved state."""
-    return isinstance(source, str | os.PathLike) and str(source).lower().endswith(".npz")
 
 
 def rated_players(

@@ -41,9 +41,9 @@ from equipoise.teams.lobby_task import (
     ranked_teams,
     sum_difference,
     units_of,
+    until,
 )
 from equipoise.teams.split_search import MOST_TRIED, Found, NoPlacementError, impossible, search
-from equipoise.teams.time_limit import until
 
 #: The rows of every team's players.
 RowTeams: TypeAlias = tuple[tuple[int, ...], ...]

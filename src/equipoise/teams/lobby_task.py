@@ -39,7 +39,8 @@ within 1e-9; among these, the one whose first team has the smallest sorted list 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -617,3 +618,11 @@ def _tie_key(task: Task, teams: Sequence[tuple[int, ...]]) -> _TieKey:
     spread = [math.sqrt(math.fsum(task.square[list(team)].tolist())) for team in teams]
     listed = [sorted(task.id_rank[list(team)].tolist()) for team in teams]
     return _TieKey((max(mean) - min(mean), max(spread) - min(spread)), listed)
+
+
+def until(seconds: float | None) -> Callable[[], bool]:
+    """Return whether a search may go on: for some seconds from now; None: always."""
+    if seconds is None:
+        return lambda: True
+    deadline = time.monotonic() + seconds
+    return lambda: time.monotonic() < deadline

@@ -43,6 +43,7 @@ from equipoise.teams.even_teams import (
     optimum,
     two_team_ties,
 )
+from equipoise.teams.lobby_task import until
 from equipoise.teams.party_placing import (
     Evenness,
     Found,
@@ -54,7 +55,6 @@ from equipoise.teams.party_placing import (
     missing_of,
 )
 from equipoise.teams.party_search import good_start
-from equipoise.teams.time_limit import until
 from equipoise.wording import counted
 
 #: Largest total number of teams in the listed steps; the steps of a match of thousands are useless.

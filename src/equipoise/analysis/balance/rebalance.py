@@ -31,7 +31,7 @@ from equipoise.errors import (
     NotFoundError,
     Problem,
 )
-from equipoise.evaluate.rated_players import is_saved_state
+from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_strengths
 from equipoise.formats.rebalance_request import OpenRequest, open_rebalance_request
 from equipoise.formats.writing import check_target, write_table

@@ -34,8 +34,8 @@ from equipoise.analysis.inspect.oddities import (
     columns_with_values,
     find_oddities,
 )
-from equipoise.analysis.reading import repeatable, scanned_history, suited_history
-from equipoise.analysis.requests import HistoryRequest
+from equipoise.analysis.reading import scanned_history, suited_history
+from equipoise.analysis.requests import HistoryRequest, repeatable
 from equipoise.arrays import Floats
 from equipoise.data.games import Games
 from equipoise.data.history import History

@@ -12,8 +12,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.analysis.inspect.answers import Kind, NextMessage
-from equipoise.analysis.reading import scanned_history, suited
-from equipoise.analysis.requests import HistoryRequest, reading_options, reading_words, shared
+from equipoise.analysis.reading import scanned_history
+from equipoise.analysis.requests import (
+    HistoryRequest,
+    reading_options,
+    reading_words,
+    shared,
+    suited,
+)
 from equipoise.analysis.systems import DEFAULT_SYSTEM
 from equipoise.data.history import History
 from equipoise.data.reading import GamesReading, HistoryReading

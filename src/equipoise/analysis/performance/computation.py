@@ -13,8 +13,7 @@ import numpy as np
 from equipoise.analysis.advice import advice_on
 from equipoise.analysis.performance import PerformanceRequest
 from equipoise.analysis.plot.values import tournament_chart
-from equipoise.analysis.reading import suited
-from equipoise.analysis.requests import shared
+from equipoise.analysis.requests import shared, suited
 from equipoise.charts import theme
 from equipoise.data.files import check_distinct
 from equipoise.data.games import Games

@@ -16,7 +16,7 @@ from equipoise.analysis.performance.chart import performance_figure, places_figu
 from equipoise.analysis.performance.sweeps import sweeps_figure
 from equipoise.analysis.plot.chart import Along, rating_figure, rating_series
 from equipoise.analysis.plot.distribution import distribution, distribution_figure
-from equipoise.analysis.rate.chart import comparison_figure
+from equipoise.analysis.rate.compare import comparison_figure
 from equipoise.analysis.tune.chart import tuning_figure
 from equipoise.charts.theme import shortened
 from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others

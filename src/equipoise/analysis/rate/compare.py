@@ -1,21 +1,32 @@
-"""Comparing two tables of ratings: read both, compare, write the table and the chart."""
+"""Comparing two tables of ratings: read both, compare, write the table and the chart.
+
+In the chart every dot is a player. Those above the line rose, those below fell; who moved most is
+named.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from equipoise.analysis.rate import CompareRequest
-from equipoise.analysis.rate.chart import comparison_figure
 from equipoise.analysis.requests import shared
+from equipoise.arrays import Floats
 from equipoise.charts import theme
+from equipoise.charts.theme import around, shortened, signed, spread_out
 from equipoise.data.comparison import MovedBy, RatingComparison
 from equipoise.data.files import check_distinct
 from equipoise.evaluate.rating_comparison import compare_ratings
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def compare(request: CompareRequest) -> RatingComparison:
@@ -75,3 +86,158 @@ def comparison_json(
         "risen": found.risen(top, by=by).drop(_LEFT_OUT, strict=False).to_dicts(),
         "fallen": found.fallen(top, by=by).drop(_LEFT_OUT, strict=False).to_dicts(),
     }
+
+
+#: Players that are named on either side of the line.
+_NAMED = 4
+#: With more dots than this, a figure shows how many players share a place.
+_DOTS = 2_000
+#: Cells of a figure with many players, from side to side.
+_CELLS = 70
+_LETTERS = 22
+#: Letters of the name of a table.
+_TABLE = 32
+#: Points from the edge of the axes to the names.
+_LEAD = 14.0
+#: Points between a line and its name.
+_GAP = 4.0
+_UP, _DOWN = 0, 1
+#: Colours of the named players, by direction.
+_COLOURS = (2, 1)
+
+
+class _Mover(NamedTuple):
+    """A player who is named: the point, and the change in rating points."""
+
+    name: str
+    old: float
+    new: float
+    change: float
+    direction: int
+
+
+def _name(name: str) -> str:
+    """Return the name of a table; of a path, that of the file."""
+    return shortened(Path(name).name or name, _TABLE)
+
+
+def _movers(found: RatingComparison, count: int) -> list[_Mover]:
+    """Return who moved most in either direction."""
+    listed = []
+    for direction, table in ((_UP, found.risen(count)), (_DOWN, found.fallen(count))):
+        listed += [
+            _Mover(name, old, new, change, direction)
+            for name, old, new, change in table.select(
+                "player", "old_rating", "new_rating", "change"
+            ).iter_rows()
+        ]
+    return listed
+
+
+def _points(found: RatingComparison) -> tuple[Floats, Floats]:
+    """Return old and new ratings of the players in both tables."""
+    both = found.in_both
+    return found.old_rating[both], found.new_rating[both]
+
+
+def _ends(found: RatingComparison, low: float, high: float) -> Floats:
+    """Return the new ratings at two old ratings on the line."""
+    ends = np.array([low, high])
+    if found.scale == "line" and found.line is not None:
+        return np.asarray(found.line.intercept + found.line.slope * ends)
+    return ends
+
+
+SIZE = theme.Size(7.5, 6.0)
+
+
+def comparison_figure(
+    found: RatingComparison, *, title: str | None = None, size: theme.Size = SIZE
+) -> Figure:
+    """Return the figure of old ratings against new ones."""
+    title = title or f"{_name(found.new)} against {_name(found.old)}"
+    what = "between the two scales" if found.scale == "line" else "of equal ratings"
+    subtitle = f"players above the line {what} rose, those below it fell"
+    if found.players > _DOTS:
+        subtitle += "; darker cells have more players"
+    x, y = _points(found)
+    across, up = around(x.tolist(), 0, 1, ()), around(y.tolist(), 0, 1, ())
+    with theme.style():
+        figure, axes = theme.new_figure(title, subtitle, size)
+        axes.set_xlim(across.low, across.high)
+        axes.set_ylim(up.low, up.high)
+        axes.grid(axis="x")
+        axes.set_xlabel(f"rating in {_name(found.old)}")
+        axes.set_ylabel(f"rating in {_name(found.new)}")
+        _draw_players(axes, x, y, (across.low, across.high, up.low, up.high))
+        ends = (across.low, across.high)
+        axes.plot(ends, _ends(found, *ends), color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=3)
+        _name_movers(figure, axes, _movers(found, _NAMED), size)
+    return figure
+
+
+def _draw_players(
+    axes: Axes, x: Floats, y: Floats, extent: tuple[float, float, float, float]
+) -> None:
+    """Draw a dot for every player; of many, how many share a cell."""
+    if len(x) <= _DOTS:
+        area = float(np.clip(4000 / len(x), 8, 40))
+        axes.scatter(x, y, s=area, color=theme.PALETTE[0], alpha=0.55, linewidths=0, zorder=2)
+        return
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shades = LinearSegmentedColormap.from_list("players", ["#c9dbf3", theme.PALETTE[0], theme.INK])
+    axes.hexbin(
+        *(x, y),
+        gridsize=_CELLS,
+        bins="log",
+        mincnt=1,
+        cmap=shades,
+        extent=extent,
+        linewidths=0.1,
+        zorder=2,
+    )
+
+
+def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover], size: theme.Size) -> None:
+    """Write names beside the axes at the height of their dots, without overlap."""
+    digits = _digits(movers)
+    texts = [
+        axes.text(
+            1.0,
+            0.0,
+            f"{shortened(one.name, _LETTERS)} {signed(f'{one.change:+,.{digits}f}')}",
+            transform=axes.transAxes,
+            color=theme.WORDS[_COLOURS[one.direction]],
+            va="center",
+        )
+        for one in movers
+    ]
+    widest = max(map(theme.text_width, texts), default=0.0)
+    theme.fit_axes(figure, axes, right=(_LEAD + _GAP + widest) if texts else theme.MARGIN)
+    if not texts:
+        return
+    box, (low, high) = axes.get_position(), axes.get_ylim()
+    line = 1.3 * theme.TEXT / (box.height * size.height * 72)
+    wanted = np.array([(one.new - low) / (high - low) for one in movers])
+    places = spread_out(wanted, line, line / 2, 1 - line / 2)
+    beside = 1.0 + _LEAD / (box.width * size.width * 72)
+    gap = _GAP / (box.width * size.width * 72)
+    start, stop = axes.get_xlim()
+    for one, text, place, height in zip(
+        movers, texts, places.tolist(), wanted.tolist(), strict=True
+    ):
+        colour = theme.PALETTE[_COLOURS[one.direction]]
+        text.set_position((beside + gap, place))
+        across = (one.old - start) / (stop - start)
+        shared: dict[str, Any] = {"transform": axes.transAxes, "color": colour, "clip_on": False}
+        axes.plot(
+            [across, 1.0, beside], [height, place, place], lw=0.8, alpha=0.6, zorder=4, **shared
+        )
+        axes.plot([across], [height], "o", ms=5.5, mec=theme.PAGE, mew=0.8, zorder=5, **shared)
+
+
+def _digits(movers: Sequence[_Mover]) -> int:
+    """Return the decimals of changes: a scale may have 25 points or 3000."""
+    largest = max((abs(one.change) for one in movers), default=0.0)
+    return 0 if largest >= 20 else 1 if largest >= 2 else 2

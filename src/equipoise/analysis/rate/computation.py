@@ -17,13 +17,12 @@ from equipoise.analysis.reading import (
     check_outputs,
     missing_notes,
     read,
-    suited,
     unused_at,
     unused_notes,
     unused_of,
     without_dates,
 )
-from equipoise.analysis.requests import HistoryRequest
+from equipoise.analysis.requests import HistoryRequest, suited
 from equipoise.analysis.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.comparison import RatingComparison
 from equipoise.data.files import check_place
@@ -31,11 +30,12 @@ from equipoise.data.history import History
 from equipoise.data.ratings import MAPPING_FORM, InitialRatings, Ratings, ScaleMapping
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
-from equipoise.evaluate.rated_players import RatedPlayers, is_saved_state, rated_players
+from equipoise.evaluate.rated_players import RatedPlayers, rated_players
 from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
 from equipoise.formats.large_files import UnsuitedError
 from equipoise.formats.names import read_synonyms
+from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_initial_table
 from equipoise.formats.times import moment
 from equipoise.messages.conversion import to_message

@@ -12,6 +12,7 @@ import importlib
 import io
 import json
 import lzma
+import os
 import re
 import struct
 import zipfile
@@ -134,6 +135,11 @@ def is_address(text: str) -> bool:
     """Return whether a text is an address and not a path."""
     scheme, mark, _ = text.partition("://")
     return bool(mark) and scheme.lower() in ("https", "http", "s3", "gs")
+
+
+def is_saved_state(source: object) -> bool:
+    """Return whether a source is the path of a saved state."""
+    return isinstance(source, str | os.PathLike) and str(source).lower().endswith(".npz")
 
 
 def format_of(path: Path | PurePosixPath) -> str | None:
