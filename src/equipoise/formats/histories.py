@@ -234,9 +234,11 @@ def check_options(
         "True or False",
         lower_score_is_better,
     )
-    time_format = check_time_format(time_format)
-    check_bound(since, "since", time_format)
-    check_bound(until, "until", time_format)
+    if time_format is not None:
+        time_format = check_time_format(time_format)
+    for name, bound in (("since", since), ("until", until)):
+        if bound is not None:
+            check_bound(bound, name, time_format)
     return Options(
         columns=_renamings(columns or {}),
         statistics=tuple(dict.fromkeys(statistics)),

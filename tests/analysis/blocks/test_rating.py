@@ -15,9 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
+from equipoise.analysis.rate import computation
 from equipoise.analysis.rate import out_of_core as in_blocks
-from equipoise.analysis.rate.computation import RateAnswer, RateRequest, rate
-from equipoise.analysis.rate.out_of_core import memory_for, memory_of
+from equipoise.analysis.rate.computation import (
+    RateAnswer,
+    RateRequest,
+    memory_for,
+    memory_of,
+    rate,
+)
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.formats import large_files
@@ -314,7 +320,7 @@ def test_large_files_are_rated_in_blocks_without_an_option(
 ) -> None:
     season().write_parquet(path)
     assert memory_for(str(path)) is None
-    monkeypatch.setattr(in_blocks, "available_memory", lambda: 1000)
+    monkeypatch.setattr(computation, "available_memory", lambda: 1000)
     assert memory_for([str(path)]) == 500_000_000
     assert memory_for("season.csv") is None
     lines: list[str] = []

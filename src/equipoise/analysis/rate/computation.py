@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from equipoise.analysis.clock import working_time
+from equipoise.analysis.doctor import available_memory
 from equipoise.analysis.rate import RateRequest as RateRequest
-from equipoise.analysis.rate.out_of_core import Rated, memory_for, memory_of, rate_in_blocks
+from equipoise.analysis.rate.out_of_core import Rated, rate_in_blocks
 from equipoise.analysis.rate.page import check_page
 from equipoise.analysis.reading import (
     check_outputs,
@@ -33,7 +36,7 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.rated_players import RatedPlayers, rated_players
 from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
-from equipoise.formats.large_files import UnsuitedError
+from equipoise.formats.large_files import UnsuitedError, in_words
 from equipoise.formats.names import read_synonyms
 from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_initial_table
@@ -52,6 +55,14 @@ from equipoise.wording import counted
 NOT_COMPARED = (
     "the saved state is of an earlier version: its matches were not compared with this history"
 )
+#: Bytes that rating a file at once takes for each of its rows, measured with four columns, and for
+#: each further column. Only to choose: nothing relies on it.
+_AT_ONCE, _COLUMN = 150, 16
+#: Share of the available memory from which a file is rated in blocks.
+_SHARE = 0.5
+#: Least memory that --memory-limit can name.
+_LEAST = 500_000_000
+_UNITS = {"": 1, "MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 #: Ends of sentences on rating in blocks.
 IN_BLOCKS = "it is rated in blocks"
 NOT_IN_BLOCKS = "this history cannot be rated in blocks"
@@ -96,6 +107,11 @@ def rate(
     Raises : EquipoiseError, and then nothing was written
     """
     _check_targets(request)
+    if request.memory_limit is not None:
+        try:
+            _refuse_complete(request)
+        except UnsuitedError as error:
+            raise _not_in_blocks(error) from error
     before = state_to_resume(request.state, request.restart)
     system, known = system_and_ratings(system, before, request.initial, request.initial_mapping)
     if request.conservative:
@@ -148,13 +164,7 @@ def _in_blocks(
     if memory is None:
         return None
     try:
-        for name, value in (
-            ("--state", request.state),
-            ("--initial", request.initial),
-            ("--trace", request.trace),
-        ):
-            if value is not None:
-                raise UnsuitedError(f"{name} needs the complete history at once")
+        _refuse_complete(request)
         if not given:
             announce(f"The file is large for the memory of this machine: {IN_BLOCKS}.")
         return suited(
@@ -174,9 +184,57 @@ def _in_blocks(
         )[1]
     except UnsuitedError as error:
         if given:
-            raise InvalidParameterError(f"--memory-limit: {NOT_IN_BLOCKS}: {error}") from error
+            raise _not_in_blocks(error) from error
         announce(f"It is rated at once after all, in much memory; {NOT_IN_BLOCKS}: {error}.")
         return None
+
+
+def _refuse_complete(request: RateRequest) -> None:
+    """Refuse options that need the complete history. Raises : UnsuitedError."""
+    for name, value in (
+        ("--state", request.state),
+        ("--initial", request.initial),
+        ("--trace", request.trace),
+    ):
+        if value is not None:
+            raise UnsuitedError(f"{name} needs the complete history at once")
+
+
+def _not_in_blocks(error: UnsuitedError) -> InvalidParameterError:
+    return InvalidParameterError(f"--memory-limit: {NOT_IN_BLOCKS}: {error}")
+
+
+def memory_of(text: str) -> int:
+    """Return a number of bytes, given as 2GB or 800MB. Raises : InvalidParameterError."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*", text)
+    known = found is not None and found[2].upper() in _UNITS
+    require(known, "--memory-limit", "a size such as 2GB or 800MB", text)
+    assert found is not None
+    size = int(float(found[1]) * _UNITS[found[2].upper()])
+    require(size >= _LEAST, "--memory-limit", f"at least {in_words(_LEAST)}", text)
+    return size
+
+
+def memory_for(source: object) -> int | None:
+    """Return the memory in which to rate a file because it is too large to be rated at once.
+
+    None for all other sources, and where the memory of the machine is not known.
+    """
+    if isinstance(source, list | tuple) and len(source) == 1:
+        source = source[0]
+    if not isinstance(source, str | Path) or Path(source).suffix.lower() != ".parquet":
+        return None
+    free = available_memory()
+    if free is None or not Path(source).is_file():
+        return None
+    try:
+        scan = pl.scan_parquet(source)
+        columns = len(scan.collect_schema())
+        rows = int(scan.select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return None  # the reader of tables reports it
+    needed = rows * (_AT_ONCE + _COLUMN * max(0, columns - 4))
+    return max(_LEAST, int(_SHARE * free)) if needed > _SHARE * free else None
 
 
 def _at_once(

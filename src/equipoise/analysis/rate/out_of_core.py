@@ -6,24 +6,20 @@ in order is sorted on disk first. The answers are those of rating it at once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import polars as pl
-
 from equipoise.analysis.advice import advice_on
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.doctor import available_memory
 from equipoise.analysis.reading import missing_notes, unused_at, unused_notes, unused_of
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.data.history import History, with_performance
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.histories import check_options, summarise
-from equipoise.formats.large_files import RepeatedIds, UnsuitedError, in_words, open_large
+from equipoise.formats.large_files import RepeatedIds, UnsuitedError, open_large
 from equipoise.formats.names import describe_spellings, read_synonyms
 from equipoise.formats.table import Options
 from equipoise.formats.tables.long_table import LEFT
@@ -31,20 +27,12 @@ from equipoise.rating.replay import BlockReplay, Replay
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
-#: Bytes that rating a file at once takes for each of its rows, measured with four columns, and for
-#: each further column. Only to choose: nothing relies on it.
-_AT_ONCE, _COLUMN = 150, 16
-#: Share of the available memory from which a file is rated in blocks.
-_SHARE = 0.5
 #: Bytes of the program with its libraries; bytes of a row of a block, while it is read and rated.
 _PROGRAM, _ROW = 400_000_000, 400
 #: Least and most rows of a block: larger ones are no faster.
 _FEWEST, _MOST = 50_000, 2_000_000
-#: Least memory that --memory-limit can name.
-_LEAST = 500_000_000
 #: Problems after which no more are looked for.
 _PROBLEMS = 1_000
-_UNITS = {"": 1, "MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,39 +48,6 @@ class Rated:
     replay: Replay
     unused: list[str]
     seconds: tuple[float, float]
-
-
-def memory_of(text: str) -> int:
-    """Return a number of bytes, given as 2GB or 800MB. Raises : InvalidParameterError."""
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*", text)
-    known = found is not None and found[2].upper() in _UNITS
-    require(known, "--memory-limit", "a size such as 2GB or 800MB", text)
-    assert found is not None
-    size = int(float(found[1]) * _UNITS[found[2].upper()])
-    require(size >= _LEAST, "--memory-limit", f"at least {in_words(_LEAST)}", text)
-    return size
-
-
-def memory_for(source: object) -> int | None:
-    """Return the memory in which to rate a file because it is too large to be rated at once.
-
-    None for all other sources, and where the memory of the machine is not known.
-    """
-    if isinstance(source, list | tuple) and len(source) == 1:
-        source = source[0]
-    if not isinstance(source, str | Path) or Path(source).suffix.lower() != ".parquet":
-        return None
-    free = available_memory()
-    if free is None or not Path(source).is_file():
-        return None
-    try:
-        scan = pl.scan_parquet(source)
-        columns = len(scan.collect_schema())
-        rows = int(scan.select(pl.len()).collect().item())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        return None  # the reader of tables reports it
-    needed = rows * (_AT_ONCE + _COLUMN * max(0, columns - 4))
-    return max(_LEAST, int(_SHARE * free)) if needed > _SHARE * free else None
 
 
 def rate_in_blocks(
