@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from equipoise.option_names import options_named
+from equipoise.wording import options_named
 
 # The limits of hypothesis on seconds measure the machine. Its examples stay as many as they are.
 settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow])

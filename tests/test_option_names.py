@@ -13,7 +13,7 @@ import equipoise as eq
 import equipoise.formats
 from equipoise.cli import run
 from equipoise.errors import EquipoiseError, InvalidParameterError, Problem
-from equipoise.option_names import addressed, options_named
+from equipoise.wording import addressed, options_named
 
 
 @pytest.mark.parametrize(

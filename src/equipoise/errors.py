@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from equipoise.option_names import addressed
-from equipoise.wording import counted, printable
+from equipoise.wording import addressed, counted, printable
 
 #: Number of problems shown; the others are only counted.
 SHOWN_PROBLEMS = 20

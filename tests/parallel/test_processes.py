@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.option_names import are_options_named, options_named
 from equipoise.parallel.tasks import Processes, WorkerLostError, run_tasks
+from equipoise.wording import are_options_named, options_named
 from parallel import tiny
 
 #: Each test starts processes.

@@ -27,7 +27,7 @@ from equipoise.cli.report import (
     say,
 )
 from equipoise.errors import EquipoiseError, exit_status
-from equipoise.option_names import options_named
+from equipoise.wording import options_named
 
 #: Exit status after Ctrl-C.
 _STOPPED = 130

@@ -9,8 +9,7 @@ from equipoise.data.games import Games
 from equipoise.data.history import History
 from equipoise.display import Displayed
 from equipoise.errors import Problem
-from equipoise.option_names import addressed
-from equipoise.wording import counted
+from equipoise.wording import addressed, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -38,8 +38,7 @@ from equipoise.formats.names import (
     same_but_for_form,
     strangers,
 )
-from equipoise.option_names import addressed
-from equipoise.wording import counted
+from equipoise.wording import addressed, counted
 
 #: Fewest players in both tables for correlations and a line.
 LEAST = 3

@@ -52,8 +52,7 @@ from equipoise.formats.tables.values import (
     required_ids,
     without_marks,
 )
-from equipoise.option_names import addressed
-from equipoise.wording import counted
+from equipoise.wording import addressed, counted
 
 #: Which rows may lack a number.
 Lack: TypeAlias = Literal["none", "all", "any"]

@@ -33,8 +33,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from equipoise.errors import EquipoiseError, require
-from equipoise.option_names import are_options_named, options_named
-from equipoise.wording import printable
+from equipoise.wording import are_options_named, options_named, printable
 
 #: Tasks taken before the result of the first is consumed, for each worker process.
 _AHEAD = 32

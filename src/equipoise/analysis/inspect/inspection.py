@@ -46,9 +46,8 @@ from equipoise.formats.names import describe_spellings
 from equipoise.formats.sources import open_source
 from equipoise.formats.table import SkipBad
 from equipoise.messages.conversion import ProblemMessage, json_value, to_message
-from equipoise.option_names import options_named
 from equipoise.rating.system import RatingSystem
-from equipoise.wording import counted
+from equipoise.wording import counted, options_named
 
 _TIMES = "--time-format says how times are written, such as --time-format %d/%m/%Y"
 #: Field ("" for any) and start of a rule -> what to do. The first that fits counts.

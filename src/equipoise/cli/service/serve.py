@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from equipoise.cli.options import option
 from equipoise.cli.report import compiling, say
 from equipoise.cli.service import check_installed, opened
-from equipoise.option_names import options_named
+from equipoise.wording import options_named
 
 if TYPE_CHECKING:
     from equipoise.web.settings import ServiceSettings

@@ -50,7 +50,7 @@ from equipoise.formats.tables.column_names import (
 )
 from equipoise.formats.tables.values import holds_outcomes, outcomes_as_places, text_of
 from equipoise.formats.times import NAMED_FORMATS, has_clock
-from equipoise.option_names import addressed
+from equipoise.wording import addressed
 
 Kind: TypeAlias = Literal["games", "pairs", "history"]
 #: The kinds that a format may name.

@@ -24,8 +24,7 @@ from equipoise.arrays import Ints
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.formats.opening.kinds import BAD_ARCHIVE, archive_of, reason_of
 from equipoise.formats.table import Table, check_columns, refuse, refuse_unreadable
-from equipoise.option_names import are_options_named
-from equipoise.wording import how_to_install
+from equipoise.wording import are_options_named, how_to_install
 
 #: Rows of a sheet in which the header is looked for.
 _ABOVE = 50
