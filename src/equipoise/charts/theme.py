@@ -11,7 +11,7 @@ import io
 import math
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -245,6 +245,30 @@ def text_width(text: Text) -> float:
     figure = text.get_figure(root=True)
     assert figure is not None
     return float(text.get_window_extent().width * 72 / figure.dpi)
+
+
+def write_legend(
+    figure: Figure, top: float, marks: Sequence[tuple[str, Mapping[str, Any]]], **look: float
+) -> None:
+    """Write a legend in one line, from the left margin.
+
+    top : of the figure where it begins, from 0 to 1; marks : their names, and how they look
+    look : distances within the legend, as matplotlib names them
+    """
+    from matplotlib.lines import Line2D
+
+    lines: list[Any] = [Line2D([], [], **shape) for _, shape in marks]
+    more: dict[str, Any] = {"frameon": False, "borderpad": 0.0, **look}
+    figure.legend(
+        lines,
+        [name for name, _ in marks],
+        loc="lower left",
+        bbox_to_anchor=(MARGIN / (72 * figure.get_size_inches()[0]), top),
+        ncols=max(len(marks), 1),
+        labelcolor=MUTED,
+        fontsize=SMALL,
+        **more,
+    )
 
 
 def line_label(axes: Axes, words: str, number: int) -> Text:

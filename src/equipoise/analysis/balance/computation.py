@@ -256,25 +256,34 @@ def check_state(path: str, option: str, other: str) -> None:
         )
 
 
+def refuse_defaults(rating: float | None, deviation: float | None, state: str) -> None:
+    """Refuse defaults out of range, and those of players of a saved state.
+
+    state : what has the rating and deviation of newcomers, in words; "" for none
+    Raises : InvalidParameterError
+    """
+    for option, value, low, rule in (
+        (DEFAULT_RATING, rating, -LARGEST, RATING),
+        (DEFAULT_DEVIATION, deviation, 0.0, DEVIATION),
+    ):
+        if value is None:
+            continue
+        if state:
+            raise InvalidParameterError(
+                f"{option} cannot be combined with {state}, which has the rating and deviation of "
+                "newcomers"
+            )
+        if not low <= value <= LARGEST:
+            raise InvalidParameterError(f"{option} {rule}; got {value}")
+
+
 def check_defaults(added: Additions, from_state: bool) -> None:
     """Refuse defaults that are out of range, missing or of no use.
 
     from_state : whether the players come from a saved state
     Raises : InvalidParameterError
     """
-    for option, value, low, rule in (
-        (DEFAULT_RATING, added.default_rating, -LARGEST, RATING),
-        (DEFAULT_DEVIATION, added.default_deviation, 0.0, DEVIATION),
-    ):
-        if value is None:
-            continue
-        if from_state:
-            raise InvalidParameterError(
-                f"{option} cannot be combined with --state, which has the rating and "
-                "deviation of newcomers"
-            )
-        if not low <= value <= LARGEST:
-            raise InvalidParameterError(f"{option} {rule}; got {value}")
+    refuse_defaults(added.default_rating, added.default_deviation, "--state" if from_state else "")
     if added.newcomers and not from_state and added.default_rating is None:
         raise InvalidParameterError(
             f"{NEWCOMER} {added.newcomers[0]} needs {DEFAULT_RATING}: a lobby and a table of "

@@ -11,9 +11,13 @@ import numpy as np
 import polars as pl
 
 from equipoise.analysis.balance import RatingSource, RebalanceOrder
-from equipoise.analysis.balance.computation import DEFAULT_DEVIATION, DEFAULT_RATING
+from equipoise.analysis.balance.computation import (
+    DEFAULT_DEVIATION,
+    DEFAULT_RATING,
+    refuse_defaults,
+)
 from equipoise.analysis.requests import shared
-from equipoise.data.lobby import DEVIATION, LARGEST, RATING, Id, Lobby
+from equipoise.data.lobby import Id, Lobby
 from equipoise.data.rebalancing import (
     HAS_ATTRIBUTE,
     Candidate,
@@ -50,22 +54,12 @@ GIVEN = ("rating", "effective_rating", "deviation")
 
 def _check(ratings: RatingSource) -> None:
     """Refuse options that are out of range or of no use. Raises : InvalidParameterError."""
-    defaults = (
-        (DEFAULT_RATING, ratings.default_rating, -LARGEST, RATING),
-        (DEFAULT_DEVIATION, ratings.default_deviation, 0.0, DEVIATION),
-    )
-    for option, value, low, rule in defaults:
-        if value is None:
-            continue
-        if ratings.path is None:
+    given = {DEFAULT_RATING: ratings.default_rating, DEFAULT_DEVIATION: ratings.default_deviation}
+    for option, value in given.items():
+        if value is not None and ratings.path is None:
             raise InvalidParameterError(f"{option} needs {RATINGS}")
-        if is_saved_state(ratings.path):
-            raise InvalidParameterError(
-                f"{option} cannot be combined with a saved state, which has the rating and "
-                "deviation of newcomers"
-            )
-        if not low <= value <= LARGEST:
-            raise InvalidParameterError(f"{option} {rule}; got {value}")
+    state = "a saved state" if is_saved_state(ratings.path) else ""
+    refuse_defaults(ratings.default_rating, ratings.default_deviation, state)
     if ratings.attributes and ratings.path is None:
         raise InvalidParameterError(f"{ATTRIBUTE} needs {RATINGS}")
     for name, number in ratings.attributes.items():

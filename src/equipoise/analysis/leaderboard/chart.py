@@ -63,7 +63,19 @@ def leaderboard_figure(
             _draw(axes, shown, found, label, named=number == 0, panels=len(panels))
         theme.fit_axes(figure, panels)
         if groups > 1:
-            _write_legend(figure, [name for name, _ in next(iter(series.values()))], top)
+            named = [name for name, _ in next(iter(series.values()))]
+            theme.write_legend(
+                figure,
+                top,
+                [
+                    (shortened(name or "(empty)", _LETTERS), _mark(at))
+                    for at, name in enumerate(named)
+                ],
+                borderaxespad=0.2,
+                handlelength=1.2,
+                handletextpad=0.4,
+                columnspacing=1.4,
+            )
     return figure
 
 
@@ -112,24 +124,3 @@ def _mark(number: int) -> dict[str, Any]:
         "mew": 0.8,
         "ls": "none",
     }
-
-
-def _write_legend(figure: Figure, names: Sequence[str], top: float) -> None:
-    """Write the names of the groups in one line below the titles."""
-    from matplotlib.lines import Line2D
-
-    figure.legend(
-        [Line2D([], [], **_mark(number)) for number in range(len(names))],
-        [shortened(name or "(empty)", _LETTERS) for name in names],
-        loc="lower left",
-        bbox_to_anchor=(theme.MARGIN / (72 * figure.get_size_inches()[0]), top),
-        ncols=len(names),
-        frameon=False,
-        borderaxespad=0.2,
-        borderpad=0.0,
-        handlelength=1.2,
-        handletextpad=0.4,
-        columnspacing=1.4,
-        labelcolor=theme.MUTED,
-        fontsize=theme.SMALL,
-    )

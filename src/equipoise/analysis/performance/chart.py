@@ -257,8 +257,6 @@ def _write_legend(
     figure: Figure, axes: Axes, series: PerformanceSeries, rows: Ints, interval: str
 ) -> None:
     """Write the legend of the marks used, in one line between titles and rows."""
-    from matplotlib.lines import Line2D
-
     entries: list[tuple[str, dict[str, Any], Floats]] = [
         (f"PPR and its {interval} interval", {**_DOT, "ls": "-", "lw": 2.2}, series.ppr),
         ("TPR", {**_DIAMOND, "ls": "none"}, series.tpr),
@@ -267,20 +265,14 @@ def _write_legend(
     if not np.isfinite(series.error[rows]).any():
         entries[0] = ("PPR", {**_DOT, "ls": "none"}, series.ppr)
     seen = [entry for entry in entries if np.isfinite(entry[2][rows]).any()]
-    figure.legend(
-        [Line2D([], [], **look) for _, look, _ in seen],
-        [name for name, _, _ in seen],
-        loc="lower left",
-        bbox_to_anchor=(theme.MARGIN / (72 * figure.get_size_inches()[0]), axes.get_position().y1),
-        ncols=max(len(seen), 1),
-        frameon=False,
+    theme.write_legend(
+        figure,
+        axes.get_position().y1,
+        [(name, look) for name, look, _ in seen],
         borderaxespad=0.4,
-        borderpad=0.0,
         handlelength=1.5,
         handletextpad=0.5,
         columnspacing=1.6,
-        labelcolor=theme.MUTED,
-        fontsize=theme.SMALL,
     )
 
 

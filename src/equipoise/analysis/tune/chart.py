@@ -171,6 +171,8 @@ _SCALE, _SCALE_WIDTH = 96.0, 12.0
 _COLOURS = ("#f3f5f9", "#a9c4ea", "#1464c8", "#0a2c5c")
 _LINE = theme.PALETTE[0]
 _MARK = theme.PALETTE[1]
+#: The ring around the best trial.
+_OUTLINE: dict[str, Any] = {"facecolors": "none", "edgecolors": _MARK, "zorder": 4}
 
 
 def tuning_figure(found: Tuning, *, title: str | None = None) -> Figure:
@@ -237,15 +239,7 @@ def _draw_line(axes: Axes, surface: Surface, axis: Axis, found: Tuning) -> None:
         axes.plot(*surface.envelope(axis), color=_LINE, lw=1.8, zorder=2)
     axes.scatter(places, surface.value, s=18, color=_LINE, lw=0, alpha=1.0 if single else 0.5)
     best = surface.best
-    axes.scatter(
-        places[best],
-        surface.value[best],
-        s=130,
-        facecolors="none",
-        edgecolors=_MARK,
-        lw=2,
-        zorder=4,
-    )
+    axes.scatter(places[best], surface.value[best], s=130, lw=2, **_OUTLINE)
     given = axis.place(found.given.parameters[axis.name])
     if math.isfinite(given):
         value = found.given.value(found.metric)
@@ -319,16 +313,8 @@ def _draw_cells(axes: Axes, surface: Surface, found: Tuning, paint: dict[str, An
     given = found.given.parameters
     if given[across.name] in across.values and given[up.name] in up.values:
         at = (across.values.index(given[across.name]), up.values.index(given[up.name]))
-        axes.scatter(
-            at[0] + 0.82,
-            at[1] + 0.8,
-            s=36,
-            marker="x",
-            color=_MARK,
-            lw=1.6,
-            zorder=4,
-            clip_on=False,
-        )
+        look: dict[str, Any] = {"marker": "x", "color": _MARK, "zorder": 4, "clip_on": False}
+        axes.scatter(at[0] + 0.82, at[1] + 0.8, s=36, lw=1.6, **look)
     for axis, side in ((across, axes.xaxis), (up, axes.yaxis)):
         every = math.ceil(len(axis.values) / 12)
         ticks = range(0, len(axis.values), every)
@@ -376,16 +362,7 @@ def _draw_contours(axes: Axes, surface: Surface, found: Tuning, paint: dict[str,
             Triangulation(x, y, triangles), surface.value, levels=levels, extend="both", **paint
         )
     best = surface.best
-    axes.scatter(
-        x[best],
-        y[best],
-        s=170,
-        facecolors="none",
-        edgecolors=_MARK,
-        lw=2.2,
-        zorder=4,
-        clip_on=False,
-    )
+    axes.scatter(x[best], y[best], s=170, lw=2.2, clip_on=False, **_OUTLINE)
     given = [axis.place(found.given.parameters[axis.name]) for axis in surface.axes]
     if all(map(math.isfinite, given)):
         axes.scatter(given[0], given[1], s=60, marker="x", color=_MARK, lw=1.8, zorder=4)
