@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from equipoise.errors import InvalidParameterError, NotFoundError
@@ -9,9 +11,9 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.questions import PredictRequest
 from equipoise.pools.reading.meetings import against
 from equipoise.pools.reading.players import player_history
-from equipoise.pools.reading.questions import predict_in_pool
+from equipoise.pools.reading.questions import chances_now, predict_in_pool
 from equipoise.store.connection import Store
-from pools.pool_trials import Trial, duel
+from pools.pool_trials import NOW, Trial, duel
 
 
 def draw(match: str, first: list[str], second: list[str], time: int) -> MatchRequest:
@@ -54,6 +56,31 @@ def test_a_record_of_duels_has_results_lines_and_chances(store: Store) -> None:
     assert [found.chance, found.other_chance] == [team.expected for team in predicted.teams]
     turned = against(store, pool.name, "bob", "ada")
     assert (turned.won, turned.drawn, turned.lost) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("system", "parameters"),
+    [
+        ("elo", {"home_advantage": 50.0}),
+        ("glicko", {"learn_home_advantage": True}),
+        ("glicko2", {}),
+        ("trueskill", {}),
+        ("elo-mmr", {"drift_per_day": 2.0}),
+        ("egf", {}),
+        ("codeforces", {}),
+    ],
+)
+def test_chances_now_are_those_of_a_prediction(
+    sqlite_store: Store, system: str, parameters: dict[str, Any]
+) -> None:
+    """At the same time, to the last bit."""
+    pool = Trial(sqlite_store, system=system, parameters=parameters)
+    for at, two in enumerate([("ada", "bob"), ("ada", "cyd"), ("cyd", "bob"), ("bob", "ada")]):
+        pool.post(duel(str(at), *two, 1_000 * at))
+    found = chances_now(sqlite_store, pool.name, "ada", ["bob", "cyd"], now=NOW)
+    asked = [PredictRequest([["ada"], [other]]) for other in ("bob", "cyd")]
+    predicted = [predict_in_pool(sqlite_store, pool.name, one, now=NOW).teams for one in asked]
+    assert found == [(one.expected, other.expected) for one, other in predicted]
 
 
 def test_mates_do_not_meet_and_many_teams_tell_who_placed_above(store: Store) -> None:

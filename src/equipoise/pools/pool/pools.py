@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -226,14 +226,30 @@ def _entry(system: RatingSystem, shared: Mapping[str, Floats]) -> PoolEntry | No
     )
 
 
+class _Shown(NamedTuple):
+    """What follows from the settings of a pool alone; fields as in PoolMessage."""
+
+    parameters: dict[str, object]
+    unused: list[str]
+
+
+@lru_cache(maxsize=256)
+def _shown(rules: PoolRules) -> _Shown:
+    """Return what follows from settings: every request about a pool needs it."""
+    if rules.fault:
+        return _Shown(dict(rules.settings.parameters), [])
+    idle = [f"parameters.{name}" for name in idle_parameters(rules.system)]
+    return _Shown(pool_parameters(rules.system), [*rules.unused, *idle])
+
+
 def message_of(pool: PoolRecord) -> PoolMessage:
     """Return a pool with its settings and status."""
     rules = rules_of(pool.settings)
-    settings = rules.settings
+    settings, shown = rules.settings, _shown(rules)
     return PoolMessage(
         pool=pool.name,
         system=settings.system,
-        parameters=dict(settings.parameters) if rules.fault else pool_parameters(rules.system),
+        parameters=dict(shown.parameters),
         statistics=dict(settings.statistics),
         times=settings.times,
         late=settings.late,
@@ -255,7 +271,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         display_floor=settings.display_floor,
         display_decay_per_day=settings.display_decay_per_day,
         display_decay_after_days=settings.display_decay_after_days,
-        unused=[] if rules.fault else _unused(rules),
+        unused=list(shown.unused),
         notes=_notes(rules, pool.shared),
         entry=None if rules.fault else _entry(rules.system, pool.shared),
         known_ratings=pool.known_ratings,
@@ -273,12 +289,6 @@ def _notes(rules: PoolRules, shared: Mapping[str, Floats]) -> list[str]:
     if not rules.package:
         return own
     return [f"{rules.settings.system} comes from the package {rules.package}", *own]
-
-
-def _unused(rules: PoolRules) -> list[str]:
-    """Return the fields of matches and the parameters of a pool that its system does not use."""
-    idle = idle_parameters(rules.system)
-    return [*rules.unused, *(f"parameters.{name}" for name in idle)]
 
 
 def code_version(system: str) -> str:

@@ -89,9 +89,9 @@ class _StoredSettings(PoolRequest, frozen=True, forbid_unknown_fields=True):
 _decoder = msgspec.json.Decoder(_StoredSettings)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PoolRules:
-    """The settings of a pool, and the rating system that they make.
+    """The settings of a pool, and the rating system that they make; equal only to itself.
 
     package : the package that the system comes from, as pip takes it; empty if it is built in
     """

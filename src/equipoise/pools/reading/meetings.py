@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from equipoise.errors import EquipoiseError, require
+from equipoise.errors import require
 from equipoise.messages.matches import AgainstMessage, MeetingMessage, Result
-from equipoise.messages.questions import PredictRequest
 from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import rules_of
-from equipoise.pools.reading.questions import predict_in_pool
+from equipoise.pools.reading.questions import chances_now
 from equipoise.pools.reading.results import MatchContents, sides_for
 from equipoise.pools.reading.summaries import MOST_MATCHES
 from equipoise.store import changes, ratings
@@ -59,7 +58,7 @@ def against(
             for row, their in shown
         ]
     counts = Counter(results.values())
-    chances = chances_now(store, pool, player, other)
+    chances = chances_now(store, pool, player, [other])
     return AgainstMessage(
         pool=pool,
         player=player,
@@ -71,23 +70,11 @@ def against(
         lost=counts["loss"],
         duels=sum(row.teams == 2 for row, _ in met),
         together=len(mates),
-        chance=None if chances is None else chances[0],
-        other_chance=None if chances is None else chances[1],
+        chance=None if chances is None else chances[0][0],
+        other_chance=None if chances is None else chances[0][1],
         meetings=meetings,
         next=encode_cursor(_position(shown[-1][0])) if len(older) > limit else None,
     )
-
-
-def chances_now(store: Store, pool: str, player: str, other: str) -> tuple[float, float] | None:
-    """Return the chances of two players if they met now, as `predict` answers.
-
-    None if the pool's system cannot predict the match.
-    """
-    try:
-        found = predict_in_pool(store, pool, PredictRequest([[player], [other]]))
-    except EquipoiseError:
-        return None
-    return found.teams[0].expected, found.teams[1].expected
 
 
 def _position(row: ChangeRow) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from equipoise.data.explanation import Explanation
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.lobby import ONCE, Lobby, Objective
 from equipoise.errors import (
+    EquipoiseError,
     InvalidDataError,
     InvalidParameterError,
     NotFoundError,
@@ -56,7 +57,7 @@ from equipoise.pools.records import Amendments, amendments_of
 from equipoise.pools.replay.states import players_before, state_before
 from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.pool_state import PoolState, newcomers_note, unpack_players
-from equipoise.rating.predicting import lobby_prediction, team_model
+from equipoise.rating.predicting import lobby_prediction, team_model, team_prediction
 from equipoise.rating.state import COUNT
 from equipoise.rating.system import RatingColumns, RatingSystem
 from equipoise.store import changes, log, ratings, replays
@@ -112,6 +113,32 @@ def predict_in_pool(
             where=f"in pool {pool!r}",
         )
     )
+
+
+def chances_now(
+    store: Store, pool: str, player: str, others: Sequence[str], *, now: int | None = None
+) -> list[tuple[float, float]] | None:
+    """Return the chances of a player and of each other one if they met now, as `predict` answers.
+
+    now : as for `predict_in_pool`
+    None if the pool's system cannot predict these matches. Raises : NotFoundError for the pool
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        if rules.fault:
+            return None
+        known = _known_players(connection, record, rules, [player, *others])
+    at = _time_of_request(None, known, rules, now)
+    state, ids, _ = known.with_newcomers([player, *others])
+    try:
+        numbers = rules.system.at(state, np.arange(len(ids)), None if at is None else days(at))
+        pairs = [np.array([0, row]) for row in range(1, len(ids))]
+        of_pairs = [(numbers["rating"][pair], numbers["deviation"][pair]) for pair in pairs]
+        found = [team_prediction(rules.system, state, *pair, np.arange(2)) for pair in of_pairs]
+    except EquipoiseError:
+        return None
+    return [(one.expected[0], one.expected[1]) for one in found]
 
 
 def _check_prediction(request: PredictRequest, players: int) -> None:

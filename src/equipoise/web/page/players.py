@@ -29,9 +29,8 @@ from equipoise.pools import seasons
 from equipoise.pools.pool.pools import pool_message, pool_messages, pool_version
 from equipoise.pools.reading import players
 from equipoise.pools.reading.matches import matches as latest_matches
-from equipoise.pools.reading.meetings import chances_now
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players, search_players
-from equipoise.pools.reading.questions import explain_player
+from equipoise.pools.reading.questions import chances_now, explain_player
 from equipoise.pools.reading.summaries import CHANGE_DAYS, player_summary
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
@@ -414,13 +413,14 @@ def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -
 def _meetings(store: Store, pool: PoolMessage, player: str) -> list[Meeting]:
     """Return the chances against the best other players; none if they cannot be predicted."""
     best = players.leaderboard(store, pool.pool, limit=MEETINGS + 1, inactive=False).players
-    found = []
-    for row in [row for row in best if row.player != player and not row.disqualified][:MEETINGS]:
-        chances = chances_now(store, pool.pool, player, row.player)
-        if chances is None:
-            return []
-        found.append(Meeting(row.player, row.rating, chances[0]))
-    return found
+    others = [row for row in best if row.player != player and not row.disqualified][:MEETINGS]
+    chances = chances_now(store, pool.pool, player, [row.player for row in others])
+    if chances is None:
+        return []
+    return [
+        Meeting(row.player, row.rating, chance)
+        for row, (chance, _) in zip(others, chances, strict=True)
+    ]
 
 
 def _standing(view: PlayerView) -> Markup | None:
