@@ -7,14 +7,17 @@ import random
 import pytest
 from sqlalchemy import select
 
+from equipoise.pools.reading.matches import matches as listed_matches
 from equipoise.pools.reading.players import player_history
 from equipoise.pools.reading.summaries import player_summary
 from equipoise.pools.replay.replaying import collect_garbage, rerate
+from equipoise.store import changes as changes_store
 from equipoise.store.bulk import Sizes
 from equipoise.store.changes import (
     SHOWN,
     ChangeRow,
     change_row,
+    changes_in_turn,
     changes_of_match,
     changes_of_matches,
     changes_of_player,
@@ -91,6 +94,11 @@ def check(store: Store, pool: Trial) -> None:
             place: {row.player: row for row in every if row.position == place} for place in places
         }
         assert changes_of_matches(connection, record, [*places, (-5, 1)]) == together
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(changes_store, "_AT_ONCE", 7)
+            wanted = [(place, 2) for place in [*places, (-5, 1)]]
+            in_turn = list(changes_in_turn(connection, record, wanted))
+        assert in_turn == [*together.values(), {}]
         assert len(rows_after(connection, record, START, (2**62, 2**62))) == len(every)
 
 
@@ -196,6 +204,7 @@ def test_a_player_with_more_matches_takes_no_more_queries(sqlite_url: str) -> No
             driver.set_trace_callback(said.append)
             player_summary(moment, pool.name, "ana")
             player_history(moment, pool.name, "ana")
+            listed_matches(moment, pool.name, limit=matches)
             driver.set_trace_callback(None)
             together = [query for query in said if "json_extract" in query]
             plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {together[0]}").all()

@@ -255,15 +255,17 @@ def _quoted(values: Sequence[str | None]) -> list[str]:
     return ["NULL" if one is None else f'"{one}"' for one in values]
 
 
-def among(column: Column[Any], values: Iterable[str], connection: Connection) -> Any:
-    """Return the condition that a text column has one of many values."""
-    wanted = _names(values)
+def among(column: Column[Any], values: Iterable[Any], connection: Connection) -> Any:
+    """Return the condition that a column of texts or whole numbers has one of many values."""
+    is_text = isinstance(column.type, Text)
+    wanted = _names(values) if is_text else list(values)
     if connection.dialect.name == "sqlite":
         return column.in_(select(_each(wanted).c.value))
-    return column == func.any(bindparam(None, wanted, ARRAY(Text), unique=True))
+    array = ARRAY(Text if is_text else BigInteger)
+    return column == func.any(bindparam(None, wanted, array, unique=True))
 
 
-def _each(values: list[str]) -> Any:
+def _each(values: list[Any]) -> Any:
     """Return values as a table of SQLite."""
     return func.json_each(literal(json.dumps(values))).table_valued("value")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,9 @@ from equipoise.store.schema import changes, log, ratings
 #: How `numbers` begin, little-endian: rank, teams, rating and deviation before, deviation,
 #: expected score, performance. The system's further numbers follow.
 _HEAD = struct.Struct("<ii5d")
+
+#: Changes of matches that are read at once.
+_AT_ONCE = 5_000
 
 
 class ChangeRow(NamedTuple):
@@ -163,6 +166,26 @@ def changes_of_matches(
     for row in rows:
         found.setdefault((row[1], row[2]), {})[row[0]] = change_row(row)
     return found
+
+
+def changes_in_turn(
+    connection: Connection, pool: PoolRecord, matches: Iterable[tuple[Position, int]]
+) -> Iterator[dict[str, ChangeRow]]:
+    """Give what each match did to its players, by id. Many are read at once, in bounded memory.
+
+    matches : position and number of players of each
+    """
+    piece: list[Position] = []
+    left = _AT_ONCE
+    for position, players in matches:
+        if piece and players > left:
+            found = changes_of_matches(connection, pool, piece)
+            yield from (found.get(one, {}) for one in piece)
+            piece, left = [], _AT_ONCE
+        piece.append(position)
+        left -= players
+    found = changes_of_matches(connection, pool, piece)
+    yield from (found.get(one, {}) for one in piece)
 
 
 _SEEN = select(*SHOWN).where(

@@ -110,8 +110,6 @@ _NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
 _CONTENT = _NAMES.index("content")
 _NEW: Mapping[int, Seal] = MappingProxyType({})
-#: Records looked up by number in one query.
-_AT_ONCE = 500
 #: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
 _INITIAL = log.c.kind == "initial"
@@ -197,7 +195,8 @@ def get_match(connection: Connection, pool: PoolRecord, match: str) -> LogRecord
 
 def match_ids(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, str]:
     """Return the ids of matches by the numbers of their records."""
-    query = select(log.c.seq, log.c.match).where(log.c.pool == pool, log.c.seq.in_(seqs))
+    some = among(log.c.seq, seqs, connection)
+    query = select(log.c.seq, log.c.match).where(log.c.pool == pool, some)
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
@@ -206,7 +205,7 @@ def posted_times(
 ) -> dict[int, tuple[str, int | None]]:
     """Return ids of matches and the times posted with them by the numbers of their records."""
     columns = (log.c.seq, log.c.match, log.c.posted_time)
-    query = select(*columns).where(log.c.pool == pool, log.c.seq.in_(seqs))
+    query = select(*columns).where(log.c.pool == pool, among(log.c.seq, seqs, connection))
     return {row[0]: (row[1], row[2]) for row in connection.execute(query)}
 
 
@@ -219,12 +218,9 @@ def record_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
 
 def records_at(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, LogRecord]:
     """Return the records of these numbers, by number."""
-    found: dict[int, LogRecord] = {}
-    for at in range(0, len(seqs), _AT_ONCE):
-        some = log.c.seq.in_(seqs[at : at + _AT_ONCE])
-        query = select(*_COLUMNS).where(log.c.pool == pool, some)
-        found |= {record.seq: record for record in _records(connection.execute(query))}
-    return found
+    some = among(log.c.seq, seqs, connection)
+    query = select(*_COLUMNS).where(log.c.pool == pool, some)
+    return {record.seq: record for record in _records(connection.execute(query))}
 
 
 def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[LogRecord]:

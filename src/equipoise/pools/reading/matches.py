@@ -158,13 +158,8 @@ def matches(store: Store, pool: str, *, cursor: str | None = None, limit: int = 
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         logged = log.matches_before(connection, record.id, before, limit + 1)
-        amendments = amendments_of_matches(connection, record, [str(one.match) for one in logged])
-        through = replays.rated_through(connection, record)
         shown = logged[:limit]
-        lines = [
-            _match_line(connection, record, one, _state_of(one, amendments, through), rules)
-            for one in shown
-        ]
+        lines = _match_lines(connection, record, rules, shown)
     more = len(logged) > limit
     return MatchPage(
         matches=lines,
@@ -177,13 +172,7 @@ def lines_at(
 ) -> list[MatchLine]:
     """Return the matches of these records as lines, each once."""
     records = log.records_at(connection, pool.id, list(dict.fromkeys(seqs)))
-    names = [str(record.match) for record in records.values()]
-    amendments = amendments_of_matches(connection, pool, names)
-    through = replays.rated_through(connection, pool)
-    return [
-        _match_line(connection, pool, record, _state_of(record, amendments, through), rules)
-        for record in records.values()
-    ]
+    return _match_lines(connection, pool, rules, list(records.values()))
 
 
 def posted_match(store: Store, pool: str, match: str) -> MatchRequest:
@@ -328,20 +317,40 @@ def match_message(
     )
 
 
+def _match_lines(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, records: Sequence[LogRecord]
+) -> list[MatchLine]:
+    """Return matches as lines of a list."""
+    amendments = amendments_of_matches(connection, pool, [str(one.match) for one in records])
+    through = replays.rated_through(connection, pool)
+    states = [_state_of(one, amendments, through) for one in records]
+    # None where no chances are shown.
+    counted = [
+        LoggedMatch(one.seq, state.time, state.request)
+        if state.status == "rated" and len(state.request.teams) <= MOST_TEAMS
+        else None
+        for one, state in zip(records, states, strict=True)
+    ]
+    wanted = ((one.position, len(players_of(one.request))) for one in counted if one is not None)
+    rated = changes.changes_in_turn(connection, pool, wanted)
+    return [
+        _match_line(
+            record,
+            state,
+            rules,
+            [None] * len(state.request.teams)
+            if match is None
+            else chances_of(rules, pool, match, next(rated)),
+        )
+        for record, state, match in zip(records, states, counted, strict=True)
+    ]
+
+
 def _match_line(
-    connection: Connection,
-    pool: PoolRecord,
-    logged: LogRecord,
-    state: MatchState,
-    rules: PoolRules,
+    logged: LogRecord, state: MatchState, rules: PoolRules, chances: Sequence[float | None]
 ) -> MatchLine:
     """Return a match as a line of a list."""
     request = state.request
-    chances: list[float | None] = [None] * len(request.teams)
-    if state.status == "rated" and len(chances) <= MOST_TEAMS:
-        rows = changes.changes_of_match(connection, pool, (state.time, logged.seq))
-        counted = LoggedMatch(logged.seq, state.time, request)
-        chances = chances_of(rules, pool, counted, rows)
     return MatchLine(
         match=str(state.request.match),
         seq=logged.seq,

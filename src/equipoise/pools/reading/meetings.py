@@ -9,7 +9,7 @@ from equipoise.messages.matches import AgainstMessage, MeetingMessage, Result
 from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.reading.questions import chances_now
-from equipoise.pools.reading.results import MatchContents, sides_for
+from equipoise.pools.reading.results import MatchContents, player_lines, sides_for
 from equipoise.pools.reading.summaries import MOST_MATCHES
 from equipoise.store import changes, ratings
 from equipoise.store.changes import ChangeRow
@@ -46,16 +46,17 @@ def against(
         results = {row.seq: _result(row, their) for row, their in met}
         older = [pair for pair in met if before is None or _position(pair[0]) < before]
         shown = older[:limit]
-        lines = MatchContents(connection, record, [row for row, _ in shown])
+        mine_shown = [row for row, _ in shown]
+        lines = player_lines(connection, record, rules, player, mine_shown)
         meetings = [
             MeetingMessage(
                 result=results[row.seq],
-                line=lines.line(rules, player, row),
+                line=line,
                 rank=their.rank + 1,
                 rating_before=their.rating_before,
                 rating=their.rating,
             )
-            for row, their in shown
+            for (row, their), line in zip(shown, lines, strict=True)
         ]
     counts = Counter(results.values())
     chances = chances_now(store, pool, player, [other])

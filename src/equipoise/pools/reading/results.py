@@ -6,7 +6,7 @@ from these, as `predict` computes it from states, so it is stored nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -37,7 +37,7 @@ from equipoise.pools.records import Amendments, amendments_of_matches, title_of
 from equipoise.rating.predicting import team_prediction
 from equipoise.store import changes, log, replays
 from equipoise.store.changes import ChangeRow
-from equipoise.store.pools import PoolRecord, Position
+from equipoise.store.pools import PoolRecord
 
 #: Teams of a match up to which chances are computed and opponents are listed.
 MOST_TEAMS = 100
@@ -117,9 +117,7 @@ def player_lines(
     rows: Sequence[ChangeRow],
 ) -> list[PlayerMatch]:
     """Return matches of a player as lines, in the order of `rows`."""
-    matches = MatchContents(connection, pool, rows)
-    matches.read_changes(rows)
-    return [matches.line(rules, player, row) for row in rows]
+    return MatchContents(connection, pool, rows).lines(rules, player, rows)
 
 
 class MatchContents:
@@ -137,8 +135,12 @@ class MatchContents:
         most_teams: int | None = MOST_TEAMS,
     ) -> None:
         self._connection, self._pool = connection, pool
-        self._changes: dict[Position, dict[str, ChangeRow]] = {}
-        self._posted = log.posted_times(connection, pool.id, [row.seq for row in rows])
+        small = [row.seq for row in rows if most_teams is None or row.teams <= most_teams]
+        self._records = log.records_at(connection, pool.id, small)
+        large = [row.seq for row in rows if row.seq not in self._records]
+        self._posted = {
+            seq: (str(one.match), one.posted_time) for seq, one in self._records.items()
+        } | (log.posted_times(connection, pool.id, large) if large else {})
         names = [match for match, _ in self._posted.values()]
         self._amendments = counted = amendments_of_matches(connection, pool, names)
         through = replays.rated_through(connection, pool)
@@ -146,8 +148,6 @@ class MatchContents:
             # The changes are those of the matches as they were before.
             counted = amendments_of_matches(connection, pool, names, through)
         self._counted: Amendments = counted
-        small = [row.seq for row in rows if most_teams is None or row.teams <= most_teams]
-        self._records = log.records_at(connection, pool.id, small)
 
     def match(self, row: ChangeRow) -> LoggedMatch | None:
         """Return a match as it was rated; None if it has very many teams."""
@@ -158,16 +158,14 @@ class MatchContents:
         """Return the id of a match."""
         return self._posted[row.seq][0]
 
-    def read_changes(self, rows: Iterable[ChangeRow]) -> None:
-        """Read what matches of few teams did to all their players, in one query."""
-        small = {row.position for row in rows if row.seq in self._records}
-        missing = [position for position in small if position not in self._changes]
-        self._changes |= changes.changes_of_matches(self._connection, self._pool, missing)
+    def changes(self, rows: Iterable[ChangeRow]) -> Iterator[dict[str, ChangeRow]]:
+        """Give what each match did to all its players, by id; these matches have few teams."""
+        wanted = ((row.position, self._players_in(row)) for row in rows)
+        return changes.changes_in_turn(self._connection, self._pool, wanted)
 
-    def changes(self, row: ChangeRow) -> dict[str, ChangeRow]:
-        """Return what a match of few teams did to all its players, by id."""
-        self.read_changes([row])
-        return self._changes.get(row.position, {})
+    def _players_in(self, row: ChangeRow) -> int:
+        match = self.match(row)
+        return 0 if match is None else sum(len(team.players) for team in match.request.teams)
 
     def _title(self, name: str, seq: int) -> str | None:
         """Return the title of a match, as corrected."""
@@ -175,10 +173,21 @@ class MatchContents:
         record = record or log.record_at(self._connection, self._pool.id, seq)
         return None if record is None else title_of(record)
 
-    def line(self, rules: PoolRules, player: str, row: ChangeRow) -> PlayerMatch:
-        """Return a match of the player as a line."""
+    def lines(self, rules: PoolRules, player: str, rows: Iterable[ChangeRow]) -> list[PlayerMatch]:
+        """Return matches of the player as lines, in the order of `rows`."""
+        every = [(row, self.match(row), self._line(rules, row)) for row in rows]
+        rated = self.changes(row for row, match, _ in every if match is not None)
+        return [
+            line
+            if match is None
+            else _detailed(line, rules, self._pool, match, player, next(rated))
+            for _, match, line in every
+        ]
+
+    def _line(self, rules: PoolRules, row: ChangeRow) -> PlayerMatch:
+        """Return a match as a line without what its content adds."""
         name, posted = self._posted[row.seq]
-        found = PlayerMatch(
+        return PlayerMatch(
             match=name,
             seq=row.seq,
             time=written(row.time, rules),
@@ -195,10 +204,6 @@ class MatchContents:
             played=written(self._amendments.time_played(name, posted), rules),
             title=self._title(name, row.seq),
         )
-        match = self.match(row)
-        if match is None:
-            return found
-        return _detailed(found, rules, self._pool, match, player, self.changes(row))
 
 
 def _detailed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
@@ -47,19 +47,16 @@ def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:
         duels, opponents = _duels(contents, player, rows)
         results = list(duels.values())
         beaten = [row for row in rows if duels.get(row.seq) == "win"]
-        contents.read_changes(beaten)
         best = _best_win(contents, beaten, opponents)
         wins, losses = (_expected(rows, duels, result) for result in ("win", "loss"))
-
-        def line(row: ChangeRow) -> PlayerMatch:
-            return contents.line(rules, player, row)
-
         fields = [row for row in rows if row.seq not in duels and row.teams > 2]
         rated = [row for row in fields if row.performance is not None]
         rated.sort(key=lambda row: (-(row.performance or 0.0), row.seq))
         largest = max((row for row in fields if row.rank == 0), key=_teams, default=None)
-        shown = [*rows[:_LAST], *wins, *losses, *rated[:_BEST]]
-        contents.read_changes(shown if largest is None else [*shown, largest])
+        single = [row for row in (best, largest) if row is not None]
+        shown = [*rows[:_LAST], *wins, *losses, *rated[:_BEST], *single]
+        shown = list({row.seq: row for row in shown}.values())
+        lines = {line.seq: line for line in contents.lines(rules, player, shown)}
         return PlayerSummary(
             pool=pool,
             player=player,
@@ -79,16 +76,16 @@ def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:
                 first=sum(row.rank == 0 for row in fields),
                 top3=sum(row.rank < 3 for row in fields),
                 top10=sum(row.rank < 10 for row in fields),
-                largest_won=None if largest is None else line(largest),
+                largest_won=None if largest is None else lines[largest.seq],
             ),
-            last=[line(row) for row in rows[:_LAST]],
-            best_win=None if best is None else line(best),
+            last=[lines[row.seq] for row in rows[:_LAST]],
+            best_win=None if best is None else lines[best.seq],
             most_played=_rivals(duels, opponents),
             surprises=_surprises(
-                [line(row) for row in wins],
-                [line(row) for row in losses],
+                [lines[row.seq] for row in wins],
+                [lines[row.seq] for row in losses],
             ),
-            best_performances=[line(row) for row in rated[:_BEST]],
+            best_performances=[lines[row.seq] for row in rated[:_BEST]],
         )
 
 
@@ -151,12 +148,11 @@ def _streak(results: Sequence[Result]) -> StreakMessage | None:
 
 
 def _best_win(
-    contents: MatchContents, beaten: Iterable[ChangeRow], opponents: dict[int, list[str]]
+    contents: MatchContents, beaten: Sequence[ChangeRow], opponents: dict[int, list[str]]
 ) -> ChangeRow | None:
     """Return the win over the opponents with the highest mean rating before the match."""
     best, highest = None, 0.0
-    for row in beaten:
-        rated = contents.changes(row)
+    for row, rated in zip(beaten, contents.changes(beaten), strict=True):
         before = [rated[one].rating_before for one in opponents[row.seq] if one in rated]
         if before and (best is None or sum(before) / len(before) > highest):
             best, highest = row, sum(before) / len(before)
