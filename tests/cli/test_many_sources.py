@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,18 +45,6 @@ def test_several_files_are_rated_together(
     assert status == 0
     assert "3 matches" in messages
     assert "without times, matches are in the order of the files: r1.csv, r2.csv" in messages
-
-
-def test_json_has_the_notes(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "rate", "r1.csv", "r2.csv", "--system", "elo", "--json")
-    assert status == 0
-    assert any("in the order of the files" in one for one in json.loads(out)["summary"]["notes"])
-
-
-def test_performance_takes_several_files_too(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "performance", "r1.csv", "r2.csv", "--prior", "1", "--json")
-    assert status == 0
-    assert {one["player"] for one in json.loads(out)["players"]} == {"ann", "ben", "cid"}
 
 
 def test_a_sheet_is_asked_for_with_an_option_that_can_be_copied(

@@ -12,30 +12,14 @@ import equipoise as eq
 from equipoise.cli import run
 
 CONTESTS = str(Path(__file__).parents[2] / "examples" / "contests.csv")
-#: The second test data of choix 0.4.1 (lucasmaystre/choix, tests/data/testcase-rankings.json), with
-#: its maximum likelihood estimates in natural units. It stops early: its largest gradient is 2e-5.
+#: The second test data of choix 0.4.1; tests/tournament/test_rankings.py has its estimates.
 RANKINGS = "match,player,rank\n1,a,1\n1,b,2\n1,c,3\n2,d,1\n2,c,2\n2,a,3\n3,b,1\n3,d,2\n"
-NATURAL = {"a": -0.44328117, "b": 0.69506219, "c": -0.67061442, "d": 0.4188334}
 
 
 def written(tmp_path: Path, text: str) -> str:
     path = tmp_path / "rankings.csv"
     path.write_text(text)
     return str(path)
-
-
-def test_the_strengths_of_another_program(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["strengths", written(tmp_path, RANKINGS), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    points = 400.0 / 2.302585092994046
-    for one in found["players"]:
-        assert one["rating"] / points == pytest.approx(NATURAL[one["player"]], abs=5e-5)
-        assert one["chosen"] == pytest.approx(one["expected"], abs=1e-8)
-        assert one["error"] > 0
-    assert found["components"] == 1
-    assert found["history"]["matches"] == 3
 
 
 def test_the_table_and_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

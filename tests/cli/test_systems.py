@@ -44,27 +44,6 @@ def test_a_system_does_not_list_an_entry_that_it_refuses(
     assert "hold_level" not in out
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("fide", "rules is dated for FIDE's rules on the day of each match"),
-        ("dwz", "newcomers is whether newcomers are rated from their first match on"),
-        ("stephenson", "bonus is what is added to every score"),
-        ("lichess", "periods_per_day is how many rating periods pass in a day"),
-        ("elo", "margin_rule is how the score difference of two teams multiplies the change"),
-        ("glicko", "period_days is the length of a rating period in days"),
-        ("plackett-luce", "shares is how the column share counts"),
-        ("bradley-terry", "pairing is which teams are compared"),
-        ("trueskill", "draw_rule is what draw_probability depends on"),
-    ],
-)
-def test_parameters_that_change_the_rules_are_explained(
-    name: str, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["systems", name]) == 0
-    assert text in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("name", [name for name in SYSTEMS if name not in NO_ENTRY])
 def test_every_system_says_what_a_learned_entry_and_a_held_level_are(
     name: str, capsys: pytest.CaptureFixture[str]

@@ -68,7 +68,7 @@ def partition(found: SimulatedDay) -> list[set[frozenset[int]]]:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(50), pytest.param(range(50, 1000), marks=pytest.mark.slow)]
+    "seeds", [range(50), pytest.param(range(50, 1000), marks=pytest.mark.nightly)]
 )
 def test_compiled_rules_make_the_matches_of_the_tick(seeds: range) -> None:
     """The same tickets at the same times in the same regions; teams are no less even."""

@@ -72,7 +72,7 @@ def test_small_pools_are_matched_as_by_brute_force() -> None:
     assert sum(compare(seed) for seed in range(300)) > 100
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_more_small_pools_are_matched_as_by_brute_force() -> None:
     assert sum(compare(seed) for seed in range(300, 2000)) > 500
 
