@@ -276,34 +276,6 @@ def test_the_chain_begins_with_the_statistics(
     assert "-2.00 of the performance" in quantities[1]["meaning"]
 
 
-def test_a_player_begins_with_a_known_rating(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    history, known, state = (tmp_path / name for name in ("h.csv", "known.csv", "state.npz"))
-    history.write_text("match,player,rank\n1,ann,1\n1,bob,2\n2,ann,2\n2,cyd,1\n")
-    known.write_text("player,rating\nann,1800\n")
-    begins = ("--system", "elo", "--initial", str(known))
-    assert explain(str(history), *begins, "--player", "ann", "--match", "1") == 0
-    out = capsys.readouterr().out
-    assert "ann won against bob" in out
-    assert "1800.00 -> 1804" in out
-    assert "Started at 1800, known before the first match" in out
-    assert explain(str(history), *begins, "--player", "ann", "--json") == 0
-    second = json.loads(capsys.readouterr().out)
-    assert second["rating_before"] > 1800
-    assert not [one for one in second["quantities"] if one["name"] == "known rating"]
-    # A saved state keeps the known ratings.
-    wanted = ("--save", str(state), "--output", str(tmp_path / "r.csv"))
-    first = tmp_path / "first.csv"
-    first.write_text("match,player,rank\n1,ann,1\n1,bob,2\n")
-    assert run(["rate", str(first), *begins, *wanted]) == 0
-    capsys.readouterr()
-    assert explain(str(history), "--state", str(state), "--player", "ann", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == second
-    assert explain(str(history), *begins, "--state", str(state), "--player", "ann") == 2
-    assert "initial ratings come before the first match" in capsys.readouterr().err
-
-
 def test_a_range_of_changes_has_the_change_that_is_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

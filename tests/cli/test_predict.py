@@ -324,26 +324,6 @@ def test_win_and_draw_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ann wins 50.0 %, draw 20.0 %, bob wins 30.0 %" in capsys.readouterr().out
 
 
-def test_a_first_match_is_predicted_from_known_ratings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without a state; the what-if is what rating the match with them gives."""
-    known, history = tmp_path / "known.csv", tmp_path / "h.csv"
-    known.write_text("player,rating\nann,1800\nbob,1500\n")
-    history.write_text("match,player,rank\n1,ann,1\n1,bob,2\n")
-    begins = ("--system", "elo", "--initial", str(known))
-    assert run(["predict", *begins, *teams("ann", "bob"), "--what-if", "--json"]) == 0
-    found = answer(capsys)
-    assert found["teams"][0]["expected"] == pytest.approx(1 / (1 + 10 ** (-300 / 400)))
-    assert run(["rate", str(history), *begins, "--json"]) == 0
-    rated = {one["player"]: one["rating"] for one in answer(capsys)["ratings"]}
-    win = next(one for one in found["what_if"][0]["outcomes"] if one["place"] == 1)
-    assert win["rating"] == rated["ann"]
-    assert run(["predict", *begins, *teams("ann", "eve")]) == 0
-    err = capsys.readouterr().err
-    assert "among the 2 players with known ratings" in err
-
-
 def test_a_prediction_needs_a_state_or_known_ratings(
     saved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
