@@ -18,8 +18,6 @@ from equipoise.cli import run
 from equipoise.rating.registry import make_system
 from plugged import EXAMPLE, Install
 
-WORLDCUP = EXAMPLE.parent / "worldcup2022.csv"
-
 needs_jit = pytest.mark.skipif(not _jit.compiles_kernels(), reason="nothing is compiled")
 
 

@@ -5,7 +5,6 @@ Source: [PRE]_ Def. 4, [CPR]_, [RP]_. Slow and plain; lists of games in, a ratin
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 #: One game: first player, second player, points of the first, weight.
@@ -97,8 +96,3 @@ def recursive_performance(
             for player in start
         }
     return {player: (now[player] + before[player]) / 2 for player in start}
-
-
-def elo_worth(points: float, games: float) -> float:
-    """Return the distance at which the Elo curve expects a score."""
-    return 400.0 * math.log10(points / (games - points))
