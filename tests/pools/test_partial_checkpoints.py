@@ -63,6 +63,12 @@ SYSTEMS: dict[str, tuple[dict[str, Any], int]] = {
     "team-glicko2 with roles": ({"roles": True}, 0),
 }
 
+#: The others keep the same columns, and are looked at by night.
+OF_EACH_KIND = (
+    *("elo", "glicko2 in periods", "trueskill", "elo-mmr remembering"),
+    *("codeforces", "team-glicko2 with roles"),
+)
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
@@ -144,7 +150,13 @@ def rated(trial: Trial) -> int:
     return len({seq for _, seq in query})
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] * (name not in OF_EACH_KIND))
+        for name in SYSTEMS
+    ],
+)
 def test_states_are_those_of_a_replay(
     store: Store, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
