@@ -27,9 +27,13 @@ class Damaged(NamedTuple):
 
     name: str
     damage: str
-    content: bytes
+    content: str | bytes
     command: str = "rate"
     read: bool = False
+
+    @property
+    def data(self) -> bytes:
+        return self.content.encode() if isinstance(self.content, str) else self.content
 
 
 LONG = "match,time,player,rank\n1,2024-01-01,ann,1\n1,2024-01-01,ben,2\n2,2024-01-08,ben,1\n2,2024-01-08,cid,2\n3,2024-01-15,ann,1\n3,2024-01-15,cid,1\n"
@@ -212,74 +216,53 @@ def _long_tables() -> Iterator[Damaged]:
 
 
 def _tables_of_games() -> Iterator[Damaged]:
-    yield Damaged("games.csv", "results that are none", GAMES.replace("1-0", "won by Ann").encode())
-    yield Damaged("games.csv", "a score as result", GAMES.replace("1-0", "3-2").encode())
-    yield Damaged(
-        "games.csv", "a player against himself", GAMES.replace("ann,ben", "ann,ann").encode()
-    )
-    yield Damaged("games.csv", "an empty opponent", GAMES.replace("ann,ben", "ann,").encode())
+    yield Damaged("games.csv", "results that are none", GAMES.replace("1-0", "won by Ann"))
+    yield Damaged("games.csv", "a score as result", GAMES.replace("1-0", "3-2"))
+    yield Damaged("games.csv", "a player against himself", GAMES.replace("ann,ben", "ann,ann"))
+    yield Damaged("games.csv", "an empty opponent", GAMES.replace("ann,ben", "ann,"))
     yield Damaged(
         "games.csv",
         "no game played",
-        GAMES.replace("1-0", "*").replace("0-1", "*").replace("1/2-1/2", "*").encode(),
+        GAMES.replace("1-0", "*").replace("0-1", "*").replace("1/2-1/2", "*"),
     )
+    yield Damaged("games.csv", "dates mixed with words", GAMES.replace("2024-01-02", "soon"))
     yield Damaged(
-        "games.csv", "dates mixed with words", GAMES.replace("2024-01-02", "soon").encode()
+        "games.csv", "a result as a date of a spreadsheet", GAMES.replace("1/2-1/2", "2024-02-01")
     )
-    yield Damaged(
-        "games.csv",
-        "a result as a date of a spreadsheet",
-        GAMES.replace("1/2-1/2", "2024-02-01").encode(),
-    )
-    yield Damaged("games.csv", "no black", GAMES.replace("black", "shirt").encode())
-    yield Damaged(
-        "games.csv", "no result", GAMES.replace("result", "weather").encode(), "performance"
-    )
-    yield Damaged("games.csv", "results cut off", GAMES.replace(",1-0", "").encode(), "performance")
-    yield Damaged(
-        "games.csv", "a result that is none", GAMES.replace("0-1", "0-2").encode(), "performance"
-    )
-    yield Damaged("home.csv", "one score missing", HOME.replace(",2,1", ",2,").encode())
-    yield Damaged("home.csv", "scores as words", HOME.replace(",2,1", ",two,one").encode())
-    yield Damaged("home.csv", "no scores at all", HOME.replace("_score", "_shirt").encode())
+    yield Damaged("games.csv", "no black", GAMES.replace("black", "shirt"))
+    yield Damaged("games.csv", "no result", GAMES.replace("result", "weather"), "performance")
+    yield Damaged("games.csv", "results cut off", GAMES.replace(",1-0", ""), "performance")
+    yield Damaged("games.csv", "a result that is none", GAMES.replace("0-1", "0-2"), "performance")
+    yield Damaged("home.csv", "one score missing", HOME.replace(",2,1", ",2,"))
+    yield Damaged("home.csv", "scores as words", HOME.replace(",2,1", ",two,one"))
+    yield Damaged("home.csv", "no scores at all", HOME.replace("_score", "_shirt"))
     yield Damaged(
         "home.csv",
         "nothing played yet",
-        HOME.replace(",2,1", ",,").replace(",0,0", ",,").replace(",1,3", ",,").encode(),
+        HOME.replace(",2,1", ",,").replace(",0,0", ",,").replace(",1,3", ",,"),
     )
     yield Damaged(
-        "arena.csv", "a winner of another battle", ARENA.replace("model_a,177", "gpt,177").encode()
+        "arena.csv", "a winner of another battle", ARENA.replace("model_a,177", "gpt,177")
     )
-    yield Damaged("arena.csv", "no winner", ARENA.replace("winner", "judge").encode())
-    yield Damaged("arena.csv", "an empty winner", ARENA.replace("model_a,177", ",177").encode())
-    yield Damaged("arena.csv", "times cut off", ARENA.replace("1772410690.5", "17724.5").encode())
+    yield Damaged("arena.csv", "no winner", ARENA.replace("winner", "judge"))
+    yield Damaged("arena.csv", "an empty winner", ARENA.replace("model_a,177", ",177"))
+    yield Damaged("arena.csv", "times cut off", ARENA.replace("1772410690.5", "17724.5"))
     yield Damaged(
-        "arena.csv", "a model against itself", ARENA.replace("a,b,", "a,a,").encode(), "leaderboard"
+        "arena.csv", "a model against itself", ARENA.replace("a,b,", "a,a,"), "leaderboard"
     )
 
 
 def _cross_tables_and_pairs() -> Iterator[Damaged]:
     yield Damaged(
-        "cross.csv",
-        "two sides that differ",
-        CROSS.replace("ben,0", "ben,1").encode(),
-        "performance",
+        "cross.csv", "two sides that differ", CROSS.replace("ben,0", "ben,1"), "performance"
     )
     yield Damaged(
-        "cross.csv",
-        "a cell that is no result",
-        CROSS.replace("ann,X,1", "ann,X,7").encode(),
-        "performance",
+        "cross.csv", "a cell that is no result", CROSS.replace("ann,X,1", "ann,X,7"), "performance"
     )
     yield Damaged(
-        "cross.csv",
-        "a game on the diagonal",
-        CROSS.replace("ann,X", "ann,1").encode(),
-        "performance",
+        "cross.csv", "a game on the diagonal", CROSS.replace("ann,X", "ann,1"), "performance"
     )
-    yield Damaged(
-        "cross.csv", "a player twice", CROSS.replace("cid", "ben").encode(), "performance"
-    )
+    yield Damaged("cross.csv", "a player twice", CROSS.replace("cid", "ben"), "performance")
     yield Damaged(
         "cross.csv",
         "a column too many",
@@ -292,26 +275,19 @@ def _cross_tables_and_pairs() -> Iterator[Damaged]:
     )
     yield Damaged("cross.csv", "cut off", half(CROSS), "performance")
     yield Damaged(
-        "pairs.csv", "more points than games", PAIRS.replace("1.5,2", "3,2").encode(), "performance"
+        "pairs.csv", "more points than games", PAIRS.replace("1.5,2", "3,2"), "performance"
     )
+    yield Damaged("pairs.csv", "points below 0", PAIRS.replace("1.5,2", "-1,2"), "performance")
+    yield Damaged("pairs.csv", "no games", PAIRS.replace(",2\n", ",0\n"), "performance")
     yield Damaged(
-        "pairs.csv", "points below 0", PAIRS.replace("1.5,2", "-1,2").encode(), "performance"
+        "pairs.csv", "a player against himself", PAIRS.replace("ann,ben", "ann,ann"), "performance"
     )
-    yield Damaged("pairs.csv", "no games", PAIRS.replace(",2\n", ",0\n").encode(), "performance")
-    yield Damaged(
-        "pairs.csv",
-        "a player against himself",
-        PAIRS.replace("ann,ben", "ann,ann").encode(),
-        "performance",
-    )
-    yield Damaged(
-        "pairs.csv", "no points", PAIRS.replace("points", "shirt").encode(), "performance"
-    )
+    yield Damaged("pairs.csv", "no points", PAIRS.replace("points", "shirt"), "performance")
 
 
 def _json() -> Iterator[Damaged]:
     yield Damaged("history.jsonl", "the last line cut off", JSONL.encode()[:-12])
-    yield Damaged("history.jsonl", "a line that is no object", (JSONL + "[1, 2]\n").encode())
+    yield Damaged("history.jsonl", "a line that is no object", (JSONL + "[1, 2]\n"))
     yield Damaged("history.jsonl", "no JSON", b"match: 1\n")
     yield Damaged("history.jsonl", "empty", b"")
     yield Damaged(
@@ -334,25 +310,23 @@ def _json() -> Iterator[Damaged]:
         b'{"status": "FAILED", "comment": "contestId: Contest not found"}',
     )
     yield Damaged(
-        "contest.json",
-        "empty standings",
-        CONTEST.replace('[["ann", 0, 0], ["ben", 1, 1]]', "[]").encode(),
+        "contest.json", "empty standings", CONTEST.replace('[["ann", 0, 0], ["ben", 1, 1]]', "[]")
     )
     yield Damaged("contests.zip", "an archive without contests", zipped(**{"readme.txt": "hello"}))
     yield Damaged("contests.zip", "an archive cut off", half(zipped(**{"a.json": CONTEST})))
-    yield Damaged("contests.zip", "no archive", CONTEST.encode(), read=True)
+    yield Damaged("contests.zip", "no archive", CONTEST, read=True)
 
 
 def _compressed_and_binary() -> Iterator[Damaged]:
     packed = gzip.compress(LONG.encode())
     yield Damaged("history.csv.gz", "cut off", half(packed))
     yield Damaged("history.csv.gz", "changed bytes", broken(packed))
-    yield Damaged("history.csv.gz", "not compressed", LONG.encode(), read=True)
+    yield Damaged("history.csv.gz", "not compressed", LONG, read=True)
     yield Damaged("history.csv.gz", "an archive", zipped(**{"history.csv": LONG}), read=True)
     yield Damaged("history.csv", "compressed", packed, read=True)
     yield Damaged("history.csv", "a Parquet file", parquet(), read=True)
     yield Damaged("history.parquet", "cut off", half(parquet()))
-    yield Damaged("history.parquet", "a CSV file", LONG.encode(), read=True)
+    yield Damaged("history.parquet", "a CSV file", LONG, read=True)
     yield Damaged("history.parquet", "empty", b"")
     yield Damaged("history.parquet", "changed bytes", broken(parquet()))
     yield Damaged("history.parquet", "no rows", parquet(frame().head(0)))
@@ -360,7 +334,7 @@ def _compressed_and_binary() -> Iterator[Damaged]:
         "history.parquet", "ranks of text", parquet(frame().with_columns(rank=pl.lit("x")))
     )
     yield Damaged("history.arrow", "cut off", half(arrow()))
-    yield Damaged("history.arrow", "a CSV file", LONG.encode(), read=True)
+    yield Damaged("history.arrow", "a CSV file", LONG, read=True)
 
 
 def _chess() -> Iterator[Damaged]:
@@ -398,7 +372,7 @@ def _workbooks() -> Iterator[Damaged]:
     book = workbook(LONG)
     yield Damaged("book.xlsx", "cut off", half(book))
     yield Damaged("book.xlsx", "changed bytes", broken(book))
-    yield Damaged("book.xlsx", "a CSV file", LONG.encode(), read=True)
+    yield Damaged("book.xlsx", "a CSV file", LONG, read=True)
     yield Damaged("book.xlsx", "empty", b"")
     yield Damaged("book.xlsx", "an empty sheet", workbook(""))
     yield Damaged("book.xlsx", "a sheet of notes", workbook("Dear all,\nresults follow\n"))

@@ -39,7 +39,7 @@ def test_the_answer_says_what_to_do(
     """
     for one in (each for each in FILES if each.name == name):
         path = tmp_path / name
-        path.write_bytes(one.content)
+        path.write_bytes(one.data)
         command = [one.command, str(path), *SYSTEM[one.command]]
         status = run(command)
         told = capsys.readouterr().err.replace(str(tmp_path), "")
