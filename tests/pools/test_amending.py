@@ -9,7 +9,9 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.reading.matches import match
 from equipoise.pools.reading.players import leaderboard, player
+from equipoise.store import log
 from equipoise.store.connection import Store
+from equipoise.store.pools import get_pool
 from pools.pool_trials import Trial, duel, rated_alone
 
 
@@ -129,3 +131,18 @@ def test_a_disqualification_from_one_match_needs_that_match(store: Store) -> Non
     pool.disqualify("ada", None, match="first")
     with pytest.raises(ConflictError, match="already disqualified from match 'first' alone"):
         pool.disqualify("ada", None, match="first")
+
+
+def test_amendments_are_listed_through_a_record(sqlite_store: Store) -> None:
+    """That one included, and none that came after it: a webhook is told what a replay was for."""
+    pool = Trial(sqlite_store)
+    pool.post(duel("a", "ana", "ben", 1), duel("b", "ben", "ana", 2))
+    pool.void("a")
+    pool.void("b")
+    with sqlite_store.read() as connection:
+        number = get_pool(connection, pool.name).id
+        listed = [
+            [one.seq for one in log.amendments(connection, number, through=through)]
+            for through in (2, 3, 4, None)
+        ]
+    assert listed == [[], [3], [3, 4], [3, 4]]
