@@ -366,6 +366,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     last_time : as the pool writes times
     disqualified : whether the player is disqualified from future matches
     name : of the player's profile, null for none
+    tier : name of the tier of the rating shown, null without tiers
     """
 
     place: int | None
@@ -378,6 +379,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     provisional: bool
     disqualified: bool = False
     name: str | None = None
+    tier: str | None = None
 
 
 class LeaderboardMessage(msgspec.Struct, frozen=True):
@@ -404,6 +406,7 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     disqualified : since when, null if the player is rated; disqualifications from single matches
         do not count
     name, link, attributes : of the player's profile; null or empty if there is none
+    tier : name of the tier of the rating shown, null without tiers
     known_rating, known_deviation : with which the player began, on the scale of the pool; null if
         the player began as a newcomer, or without a known deviation
     """
@@ -425,6 +428,7 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     name: str | None = None
     link: str | None = None
     attributes: dict[str, str | int | float | bool | None] = {}
+    tier: str | None = None
 
 
 class OpponentLine(msgspec.Struct, frozen=True, gc=False):

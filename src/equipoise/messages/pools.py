@@ -16,6 +16,21 @@ KernelStatus: TypeAlias = Literal["ready", "compiling", "failed"]
 #: How a pool writes times. A pool with "none" rates matches in the order in which they arrive.
 PoolTimes: TypeAlias = Literal["seconds", "datetime", "none"]
 _Deviation = Annotated[float, Meta(gt=0)]
+#: Ready-made tiers: titles of Codeforces, classes of US Chess, five around the initial rating.
+TierPreset: TypeAlias = Literal["codeforces", "chess", "five"]
+
+
+class Tier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A range of ratings shown with a name.
+
+    lower : bound of the range, which ends at that of the next tier; the first tier has no bound
+    name, short : at most 40 characters; level : from 1 to 5, which pages draw
+    """
+
+    lower: float
+    name: str
+    short: str
+    level: Annotated[int, Meta(ge=1, le=5)]
 
 
 class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +56,9 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         inactive; null for never
     title : name for readers, at most 100 characters; empty: the pages show the name of the pool
     description : what the pool is about, at most 1,000 characters
+    unit : what a match is called, for example "contest", at most 30 characters
+    tiers : at most 30 by lower bound, or the name of ready-made ones; empty for none
+    provisional_deviation : a player with a larger deviation is provisional too; null for none
     """
 
     system: str = "elo-mmr"
@@ -57,6 +75,9 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inactive_days: float | None = None
     title: str = ""
     description: str = ""
+    unit: str = "match"
+    tiers: list[Tier] | TierPreset = []
+    provisional_deviation: float | None = None
 
 
 class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -80,6 +101,9 @@ class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     inactive_days: float | UnsetType | None = UNSET
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
+    unit: str | UnsetType = UNSET
+    tiers: list[Tier] | TierPreset | UnsetType = UNSET
+    provisional_deviation: float | UnsetType | None = UNSET
     reason: str = ""
 
 
@@ -125,6 +149,7 @@ class PoolMessage(msgspec.Struct, frozen=True):
         change no rating in this pool
     known_ratings : number of players who began with a known rating
     profiles : number of the last log record of players' profiles; 0 for none
+    tiers : as they apply, also if the settings name ready-made ones
     kernels : whether the kernels of the system are loaded; while they are "compiling" or "failed",
         posts get 503; kernels_failure : why compiling failed last
     entry : null where every newcomer enters at the initial rating and no level is held
@@ -163,6 +188,9 @@ class PoolMessage(msgspec.Struct, frozen=True):
     entry: PoolEntry | None = None
     known_ratings: int = 0
     profiles: int = 0
+    unit: str = "match"
+    tiers: list[Tier] = []
+    provisional_deviation: float | None = None
 
 
 class PoolList(msgspec.Struct, frozen=True):
@@ -339,6 +367,9 @@ class SeasonSettings(
     inactive_days: float | UnsetType | None = UNSET
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
+    unit: str | UnsetType = UNSET
+    tiers: list[Tier] | TierPreset | UnsetType = UNSET
+    provisional_deviation: float | UnsetType | None = UNSET
 
 
 class SeasonRequest(

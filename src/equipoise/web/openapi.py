@@ -152,6 +152,8 @@ _RULES: dict[tuple[str, str], tuple[str, Json]] = {
     ("PoolRequest", "inactive_days"): ("number", {"minimum": 0, "maximum": 1_000_000}),
     ("PoolRequest", "description"): ("string", {"maxLength": 1_000}),
     ("PoolRequest", "title"): ("string", {"maxLength": 100}),
+    ("PoolRequest", "unit"): ("string", {"minLength": 1, "maxLength": 30}),
+    ("PoolRequest", "provisional_deviation"): ("number", {"minimum": 0, "maximum": 1e9}),
     ("PoolRequest", "placement_matches"): ("integer", {"minimum": 0, "maximum": 1_000_000}),
     ("PredictRequest", "draw_rate"): ("number", {"minimum": 0, "maximum": 1}),
     ("PredictRequest", "samples"): ("integer", {"minimum": 1, "maximum": 100_000}),

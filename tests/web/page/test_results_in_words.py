@@ -128,3 +128,30 @@ def test_pages_show_names_instead_of_ids(site: Any) -> None:
         assert [(one["player"], one["name"]) for one in found] == [("76-1", "Ana <b>")]
         assert "Profiles" in admin.get(f"/pools/{pool}/amendments").text
         assert "set 2 profiles" in words(admin.get("/audit").text)
+
+
+def test_pages_show_tiers_units_and_doubt(site: Any) -> None:
+    """A tier has a name beside its picture, and a provisional rating a question mark and a word."""
+    request = PoolRequest(system="elo", placement_matches=2, unit="contest", tiers="five")
+    matches = [duel("1", "ann", "ben", (1, 2)), duel("2", "ann", "cyd", (1, 2))]
+    pool = site.new_pool("tiered", request, matches)
+    with site.visitor(f"{pool} admin") as admin:
+        board = admin.get(f"/pools/{pool}/leaderboard?provisional=1").text
+        assert '<span class="tier t3" title="Gold">' in board
+        assert "3 players, 2 contests" in words(board)
+        assert words(board).count("?") == words(board).count("provisional") - 1 == 2
+        assert "Last contest" in board
+        player = words(admin.get(f"/pools/{pool}/players/ben").text)
+        assert "Silver" in player
+        assert "provisional" in player
+        assert "Contests" in player
+        assert "Latest contests" in admin.get(f"/pools/{pool}").text
+        form = admin.get(f"/pools/{pool}/settings").text
+        assert '<option value="five" selected>' in form
+        token = re.search(r'name="token" value="([^"]+)"', form)
+        assert token is not None
+        sent = {"token": token[1], "tiers": "chess", "unit": "game", "provisional_deviation": "90"}
+        admin.post(f"/pools/{pool}/settings", data=sent)
+        told = site.ask("GET", f"/pools/{pool}").json()
+        assert (told["unit"], told["provisional_deviation"]) == ("game", 90)
+        assert told["tiers"][-1]["name"] == "Senior master"

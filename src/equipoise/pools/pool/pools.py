@@ -276,6 +276,9 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         entry=None if rules.fault else _entry(rules.system, pool.shared),
         known_ratings=pool.known_ratings,
         profiles=pool.profiled,
+        unit=settings.unit,
+        tiers=rules.tiers,
+        provisional_deviation=settings.provisional_deviation,
         title=settings.title,
         description=settings.description,
     )

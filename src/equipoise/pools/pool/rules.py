@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET
 
 from equipoise.analysis.systems import plain_parameters
+from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data import times
 from equipoise.data.history import (
     FARTHEST_CEILING,
@@ -44,7 +45,8 @@ from equipoise.errors import (
 )
 from equipoise.formats.times import instant
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
+from equipoise.messages.pools import PoolRequest, Tier
+from equipoise.pools.pool.tiers import resolved, tier_faults, tier_of
 from equipoise.rating.federation_columns import FACTS, broken_rule, used_facts
 from equipoise.rating.newcomers import ENTRY_PARAMETERS
 from equipoise.rating.registry import SYSTEMS, absent, make_system, requirement_of, without_removed
@@ -62,7 +64,16 @@ _ID_RULE = f"must have 1 to {ID_LENGTH} characters and no control characters"
 _NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
 
 #: Settings that are texts for readers -> their maximum length.
-_TEXTS = {"title": 100, "description": 1_000}
+_TEXTS = {"title": 100, "description": 1_000, "unit": 30}
+#: Settings that earlier versions, which may be on the same database, do not know. They are stored
+#: only where they differ from these defaults.
+_LATER: dict[str, object] = {
+    "title": "",
+    "description": "",
+    "unit": "match",
+    "tiers": [],
+    "provisional_deviation": None,
+}
 
 #: Characters of the title and the link of a match, and its number of attributes, at most.
 _LONGEST_TITLE, _LONGEST_LINK, _MOST_ATTRIBUTES = 200, 500, 20
@@ -148,6 +159,28 @@ class PoolRules:
         given = self.settings.placement_matches
         return NEW_PLACEMENT_MATCHES if given is UNSET else given
 
+    def provisional(self, matches: Ints, deviation: Floats) -> Flags:
+        """Return which players are provisional; deviation : NaN for none."""
+        few: Flags = matches < self.placement_matches
+        most = self.settings.provisional_deviation
+        return few if most is None else few | (deviation > most)
+
+    @cached_property
+    def start(self) -> float:
+        """The initial rating of the system; 0 if it has none, or if its package is missing."""
+        found = 0.0 if self.fault else getattr(self.system, "initial_rating", 0.0)
+        return float(found) if isinstance(found, int | float) else 0.0
+
+    @cached_property
+    def tiers(self) -> list[Tier]:
+        """The tiers, also if the settings name ready-made ones."""
+        return resolved(self.settings.tiers, self.start)
+
+    def tier(self, shown: float) -> str | None:
+        """Return the name of the tier of a rating shown, None without tiers."""
+        found = tier_of(self.tiers, shown)
+        return None if found is None else found.name
+
     @cached_property
     def timed(self) -> bool:
         """Whether matches of the pool have times."""
@@ -182,9 +215,8 @@ def settings_json(request: PoolRequest) -> str:
     Raises : NotFoundError, PluginError
     """
     content = {name: getattr(request, name) for name in PoolRequest.__struct_fields__}
-    for name in _TEXTS:
-        # Earlier versions, which may be on the same database, do not know them.
-        if not content[name]:
+    for name, default in _LATER.items():
+        if content[name] == default:
             del content[name]
     package = requirement_of(request.system)
     if package:
@@ -283,6 +315,7 @@ def check_settings(
         "display_decay_after_days": (request.display_decay_after_days, 0.0, 1e6),
         "placement_matches": (request.placement_matches, 0, 10**6),
         "inactive_days": (request.inactive_days, 0.0, 1e6),
+        "provisional_deviation": (request.provisional_deviation, 0.0, 1e9),
     }
     for field, (value, low, high) in bounds.items():
         if value is not None and value is not UNSET and not low <= value <= high:
@@ -293,12 +326,17 @@ def check_settings(
         if len(text) > most or not _NO_CONTROL.fullmatch(text):
             rule = f"must have at most {most:,} characters and no control characters"
             problems.append(Problem("", None, field, rule, text[:100]))
+    if not request.unit.strip():
+        problems.append(Problem("", None, "unit", "must not be empty", request.unit))
     for statistic, weight in request.statistics.items():
         if not math.isfinite(weight) or not 0 < len(statistic) <= 100 or "\0" in statistic:
             rule = "must be a name of 1 to 100 characters with a finite weight"
             problems.append(Problem("", None, "statistics", rule, f"{statistic[:100]}: {weight}"))
     try:
-        system = PoolRules(request).system
+        rules = PoolRules(request)
+        system = rules.system
+        for field, rule, got in tier_faults(request.tiers, rules.start):
+            problems.append(Problem("", None, field, rule, str(got)[:100]))
         if request.times == "none" and system.capabilities.needs_time:
             rule = f"must not be 'none': {request.system} with these parameters needs times"
             problems.append(Problem("", None, "times", rule, "none"))

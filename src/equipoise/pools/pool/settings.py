@@ -121,12 +121,13 @@ def rewrite_next(connection: Connection, pool: PoolRecord) -> bool:
     # At START nothing has decayed.
     day = START[0] if pool.board_day is None else pool.board_day
     ratings.reorder(connection, pool.id, pool.generation, _decayed(rules, rows, day))
-    placing = rules.placement_matches
+    matches = np.array([row.matches for row in rows], np.int64)
+    marks = rules.provisional(matches, or_nan(row.deviation for row in rows)).tolist()
     for provisional in (False, True):
         changed = [
             row.player
-            for row in rows
-            if (row.matches < placing) == provisional and row.provisional != provisional
+            for row, mark in zip(rows, marks, strict=True)
+            if mark == provisional and row.provisional != provisional
         ]
         ratings.mark_provisional(connection, pool.id, pool.generation, changed, provisional)
     done = len(rows) < limit
@@ -159,6 +160,7 @@ _ON_BOARD = frozenset(
         "display_decay_per_day",
         "display_decay_after_days",
         "placement_matches",
+        "provisional_deviation",
     }
 )
 

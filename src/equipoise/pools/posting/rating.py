@@ -457,7 +457,7 @@ def rating_rows(
         "last_time": [
             time if has else None for time, has in zip(micros.tolist(), known.tolist(), strict=True)
         ],
-        "provisional": (matches < rules.placement_matches).tolist(),
+        "provisional": rules.provisional(matches, deviation).tolist(),
         "state": pack_players(state.take(rows)),
         "change_time": last_changes.time[rows].tolist(),
         "change_seq": last_changes.seq[rows].tolist(),

@@ -341,6 +341,7 @@ def _message(
         provisional=row.provisional,
         disqualified=row.disqualified,
         name=name,
+        tier=rules.tier(0.0 - row.ordering),
     )
 
 
@@ -395,12 +396,13 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
             f"at must not be before the player's last match, {written(row.last_time, rules)}"
         )
     now = _numbers_at(rules, record, row, known[player_id].state, when)
+    # Without a time it is the rating on the leaderboard.
+    shown = 0.0 - row.ordering if when is None else _display_at(rules, now, when)
     return PlayerMessage(
         pool=pool,
         player=player_id,
         place=place,
-        # Without a time it is the rating on the leaderboard.
-        display=0.0 - row.ordering if when is None else _display_at(rules, now, when),
+        display=shown,
         rating=row.rating if when is None else float(now["rating"][0]),
         deviation=json_value(now["deviation"][0]),
         matches=row.matches,
@@ -416,6 +418,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         name=None if profile is None else profile.name or None,
         link=None if profile is None else profile.link,
         attributes={} if profile is None else msgspec.json.decode(profile.attributes),
+        tier=rules.tier(shown),
     )
 
 

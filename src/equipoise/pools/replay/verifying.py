@@ -322,8 +322,8 @@ class _Places:
         if pool.board_day is not None and pool.board_from is not None:
             # Ratings shown may have decayed to a later day, up to a match that no longer counts.
             high = np.full(len(rows), np.inf)
-        placing = rules.placement_matches
-        return cls(low, high, np.array([row.matches for row in rows], np.int64) < placing)
+        matches = np.array([row.matches for row in rows], np.int64)
+        return cls(low, high, rules.provisional(matches, deviation))
 
     def right(self, rows: Sequence[RatingRow]) -> tuple[Flags, Flags]:
         """Return whether the places of rows, and whether their marks, are right."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
 from equipoise.analysis.clock import now
@@ -23,6 +23,8 @@ from equipoise.messages.pools import (
     Reset,
     SeasonPreview,
     SeasonRequest,
+    Tier,
+    TierPreset,
 )
 from equipoise.messages.upkeep import (
     AuditEntry,
@@ -41,6 +43,7 @@ from equipoise.pools import amending, seasons, webhooks
 from equipoise.pools.pool import access, pools
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.pool.settings import change_settings, pool_as_wanted
+from equipoise.pools.pool.tiers import resolved
 from equipoise.rating.newcomers import ENTRY_PARAMETERS, EntryParameters
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord, end_session, end_sessions, open_session
@@ -265,6 +268,7 @@ TIMES = {"seconds": "seconds since 1970", "datetime": "ISO 8601"}
 #: Settings that are numbers.
 _NUMBERS = (
     "placement_matches",
+    "provisional_deviation",
     "inactive_days",
     "display_deviations",
     "display_floor",
@@ -272,7 +276,15 @@ _NUMBERS = (
     "display_decay_after_days",
 )
 #: Numbers that may be left empty.
-_NULLABLE = frozenset({"inactive_days", "display_floor"})
+_NULLABLE = frozenset({"inactive_days", "display_floor", "provisional_deviation"})
+#: Tiers in words; own ones can be set over the API alone.
+TIERS = {
+    "none": "none",
+    "codeforces": "those of Codeforces",
+    "chess": "classes of US Chess",
+    "five": "five, from Bronze to Diamond",
+    "own": "own",
+}
 _MOST_NUMBER = 1e9
 
 #: Where newcomers enter, in words.
@@ -336,7 +348,7 @@ async def save_settings(context: PageContext) -> Response:
         request = change_of(form, pool)
         await context.write(change_settings, request, now(), key=context.key_number)
     except EquipoiseError as error:
-        texts = ("late", "times", "title", "description", "reason")
+        texts = ("late", "times", "title", "description", "unit", "tiers", "reason")
         typed = {name: form.text(name) for name in (*_NUMBERS, *texts)}
         typed["public"] = form.text("public")
         return _settings_form(context, typed, error)
@@ -445,8 +457,23 @@ def change_of(form: Form, pool: PoolMessage) -> PoolChange:
         reason=form.text("reason"),
         title=form.text("title") if form.texts("title") else UNSET,
         description=form.text("description") if form.texts("description") else UNSET,
+        unit=form.text("unit") or UNSET,
+        tiers=_tiers_of(form),
         **numbers,  # type: ignore[arg-type]
     )
+
+
+def _tiers_of(form: Form) -> list[Tier] | TierPreset | UnsetType:
+    """Return the tiers in a form; those that are the pool's own stay. Raises : InvalidDataError."""
+    chosen = form.choice("tiers", (*get_args(TierPreset), "none", "own"), "own")
+    return UNSET if chosen == "own" else [] if chosen == "none" else chosen
+
+
+def _chosen_tiers(pool: PoolMessage) -> str:
+    """Return which of `TIERS` a pool has."""
+    initial = float(pool.parameters.get("initial_rating", 0.0))
+    same = (one for one in get_args(TierPreset) if resolved(one, initial) == pool.tiers)
+    return next(same, "own") if pool.tiers else "none"
 
 
 def _fields_of(pool: PoolMessage) -> dict[str, str]:
@@ -455,7 +482,8 @@ def _fields_of(pool: PoolMessage) -> dict[str, str]:
     for name in _NUMBERS:
         value = getattr(pool, name)
         fields[name] = "" if value is None else f"{value:.12g}"
-    return {**fields, "title": pool.title, "description": pool.description, "reason": ""}
+    fields |= {"title": pool.title, "description": pool.description, "reason": ""}
+    return {**fields, "unit": pool.unit, "tiers": _chosen_tiers(pool)}
 
 
 def _settings_form(
@@ -466,7 +494,13 @@ def _settings_form(
     saved: bool = False,
 ) -> Response:
     return context.render(
-        "pool_settings.html", error, typed=typed, choices=LATE, forms=TIMES, saved=saved
+        "pool_settings.html",
+        error,
+        typed=typed,
+        choices=LATE,
+        forms=TIMES,
+        tiers=TIERS,
+        saved=saved,
     )
 
 

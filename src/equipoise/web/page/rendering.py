@@ -83,6 +83,26 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def units(pool: PoolMessage) -> str:
+    """Return what the matches of a pool are called: "matches", "contests", "parties"."""
+    unit = pool.unit
+    if unit.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{unit}es"
+    if unit.endswith("y") and unit[-2:-1] not in tuple("aeiou"):
+        return f"{unit[:-1]}ies"
+    return f"{unit}s"
+
+
+def in_units(count: int, pool: PoolMessage) -> str:
+    """Return a number of matches with what they are called in the pool."""
+    return plural(count, pool.unit, units(pool))
+
+
+def headline(text: str) -> str:
+    """Return a text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
 def ordinal(place: int) -> str:
     """Return 1st, 2nd, 3rd, 4th, ..."""
     if place % 100 in (11, 12, 13):
@@ -314,9 +334,11 @@ def environment() -> Environment:
         "points": points,
         "hue": hue,
         "initials": initials,
+        "headline": headline,
         "digits_of": digits_of,
     }
     found.globals |= {"path": path, "plural": plural, "static": static_path}
+    found.globals |= {"units": units, "in_units": in_units}
     found.globals |= {"named": named, "face_letters": face_letters}
     return found
 
