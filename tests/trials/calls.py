@@ -30,6 +30,7 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
         "PUT /v1/pools/p/initial-ratings",
     ),
     (lambda c: c.set_profiles("p", [ProfileRequest("a", "Ana")]), "PUT /v1/pools/p/profiles"),
+    (lambda c: c.overview("p"), "GET /v1/pools/p/overview"),
     (lambda c: c.initial_ratings("p", limit=3), "GET /v1/pools/p/initial-ratings?limit=3"),
     (lambda c: c.match("p", 7), "GET /v1/pools/p/matches/7"),
     (lambda c: c.matches("p", limit=2), "GET /v1/pools/p/matches?limit=2"),

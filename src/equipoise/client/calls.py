@@ -47,6 +47,7 @@ from equipoise.messages.matches import (
     PlayerHistory,
     PlayerMessage,
     PlayerSummary,
+    PoolOverview,
     PostedMessage,
     ReasonRequest,
     ReinstateRequest,
@@ -723,6 +724,11 @@ def leaderboard(
             "disqualified": disqualified,
         },
     )
+
+
+def overview(pool: str) -> Call[PoolOverview]:
+    """Return the distribution of a pool's ratings, its upsets, movers and records."""
+    return json_call("GET", in_pool(pool, "overview"), PoolOverview)
 
 
 def player(pool: str, player: Id, at: Moment | None = None) -> Call[PlayerMessage]:

@@ -154,6 +154,7 @@ class Endpoints:
     player_history = Endpoint(calls.player_history)
     each_in_history = Listing(calls.player_history, lambda page: page.matches)
     player_summary = Endpoint(calls.player_summary)
+    overview = Endpoint(calls.overview)
     against = Endpoint(calls.against)
     explain = Endpoint(calls.explain)
     predict = Endpoint(calls.predict)

@@ -681,6 +681,47 @@ class OverviewMessage(msgspec.Struct, frozen=True):
     covered: int
 
 
+class PeakRecord(msgspec.Struct, frozen=True):
+    """The highest rating of a settled player, the match after which it was reached, its time."""
+
+    player: str
+    rating: float
+    match: str
+    time: int | str | None
+
+
+class MostMatches(msgspec.Struct, frozen=True):
+    """The player with the most rated matches."""
+
+    player: str
+    matches: int
+
+
+class RecordsMessage(msgspec.Struct, frozen=True):
+    """Records of a pool, null where it has no rated match.
+
+    highest, largest : among the matches that the overview covers; `largest` has the most players
+    most_matches : of all players, the first by id of equal ones
+    """
+
+    highest: PeakRecord | None
+    largest: MatchLine | None
+    most_matches: MostMatches | None
+
+
+class PoolOverview(msgspec.Struct, frozen=True):
+    """A pool in numbers.
+
+    overview : activity, distribution of ratings, and drift
+    highlights : upsets and movers of the last year
+    """
+
+    pool: str
+    overview: OverviewMessage
+    highlights: HighlightsMessage
+    records: RecordsMessage
+
+
 class RatingTimeline(msgspec.Struct, frozen=True):
     """A player's timeline as columns, oldest match first.
 

@@ -584,6 +584,21 @@ def mark_disqualified(
     )
 
 
+def busiest_player(connection: Connection, pool: PoolRecord) -> RatingRow | None:
+    """Return the player with the most rated matches; None without any."""
+    query = (
+        select(*(ratings.c[name] for name in RatingRow._fields))
+        .where(
+            ratings.c.pool == pool.id,
+            ratings.c.generation == pool.generation,
+            ratings.c.matches > 0,
+        )
+        .order_by(ratings.c.matches.desc(), ratings.c.player)
+    )
+    row = connection.execute(query.limit(1)).first()
+    return None if row is None else RatingRow._make(row)
+
+
 def mark_provisional(
     connection: Connection, pool: int, generation: int, players: Sequence[str], provisional: bool
 ) -> None:

@@ -155,3 +155,5 @@ def test_pages_show_tiers_units_and_doubt(site: Any) -> None:
         told = site.ask("GET", f"/pools/{pool}").json()
         assert (told["unit"], told["provisional_deviation"]) == ("game", 90)
         assert told["tiers"][-1]["name"] == "Senior master"
+        records = site.ask("GET", f"/pools/{pool}/overview").json()["records"]
+        assert records["most_matches"] == {"player": "ann", "matches": 2}

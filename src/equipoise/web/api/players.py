@@ -18,6 +18,7 @@ from equipoise.messages.matches import (
     PlayerHistory,
     PlayerMessage,
     PlayerSummary,
+    PoolOverview,
 )
 from equipoise.messages.questions import (
     BalanceMessage,
@@ -26,6 +27,7 @@ from equipoise.messages.questions import (
     PredictRequest,
 )
 from equipoise.pools.reading import players, questions
+from equipoise.pools.reading.highlights import pool_overview
 from equipoise.pools.reading.meetings import against
 from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
 from equipoise.pools.reading.summaries import player_summary
@@ -146,6 +148,12 @@ async def show_against(request: ApiRequest) -> AgainstMessage:
     )
 
 
+async def show_overview(request: ApiRequest) -> PoolOverview:
+    """Return a pool in numbers."""
+    work = request.service.calculate_from_store(pool_overview, request.pool)
+    return await while_connected(request.receive, work)
+
+
 async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
@@ -159,6 +167,17 @@ async def explain(request: ApiRequest) -> ExplainMessage:
 
 
 PLAYERS = (
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/overview",
+        name="showOverview",
+        group="Players",
+        summary="Get the distribution of ratings, upsets, movers and records",
+        description="Upsets and movers are of the 365 days before the pool's last match.",
+        handler=show_overview,
+        shape=PoolOverview,
+        tagged=True,
+    ),
     Endpoint(
         method="GET",
         path="/v1/pools/{pool}/leaderboard",
