@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.errors import InvalidParameterError
-from equipoise.messages.matches import LeaderboardMessage, MatchRequest, TeamRequest
+from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.messages.matches import LeaderboardMessage, MatchRequest, ReasonRequest, TeamRequest
+from equipoise.pools.amending import restore_match, void_match
 from equipoise.pools.pool.pools import encode_cursor
 from equipoise.pools.reading.matches import match, matches, posted_match
 from equipoise.pools.reading.players import leaderboard, player, player_history, rating_timeline
@@ -283,3 +284,39 @@ def test_a_match_without_a_time_says_that_it_was_received(store: Store) -> None:
     pool.settle()
     assert (match(store, pool.name, "b").time, match(store, pool.name, "b").played) == (200, 200)
     assert pool.is_sound()
+
+
+def test_a_page_of_matches_can_be_around_one_and_leads_both_ways(store: Store) -> None:
+    """Every page but the first has a previous one, which ends where this one begins."""
+    pool = Trial(store)
+    pool.post(*(duel(f"m{at}", "ada", "bob", at) for at in range(9)))
+    page = matches(store, pool.name, around="m4", limit=3)
+    assert [one.match for one in page.matches] == ["m5", "m4", "m3"]
+    assert page.next is not None
+    older = matches(store, pool.name, cursor=page.next, limit=3)
+    assert [one.match for one in older.matches] == ["m2", "m1", "m0"]
+    assert older.next is None
+    assert older.previous is not None
+    again = matches(store, pool.name, cursor=older.previous, limit=3)
+    assert again.matches == page.matches
+    assert again.previous is not None
+    newest = matches(store, pool.name, cursor=again.previous, limit=3)
+    assert [one.match for one in newest.matches] == ["m8", "m7", "m6"]
+    assert newest.previous is None
+    assert matches(store, pool.name, around="m8", limit=3).matches[0].match == "m8"
+    with pytest.raises(InvalidParameterError, match="around cannot be combined with cursor"):
+        matches(store, pool.name, around="m4", cursor=page.next)
+    with pytest.raises(NotFoundError):
+        matches(store, pool.name, around="nothing")
+
+
+def test_a_void_match_says_why(store: Store) -> None:
+    pool = Trial(store, late="replay")
+    pool.post(duel("a", "ada", "bob", 1), duel("b", "ada", "bob", 2))
+    void_match(store, pool.name, "b", ReasonRequest("wrong players"), key=None, now=NOW)
+    pool.settle()
+    found = match(store, pool.name, "b")
+    assert (found.status, found.void_reason) == ("void", "wrong players")
+    assert match(store, pool.name, "a").void_reason is None
+    restore_match(store, pool.name, "b", ReasonRequest(), key=None, now=NOW)
+    assert match(store, pool.name, "b").void_reason is None

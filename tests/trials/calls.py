@@ -53,6 +53,7 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.player("p", "a", at=9), "GET /v1/pools/p/players/a?at=9"),
     (lambda c: c.player_history("p", "a"), "GET /v1/pools/p/players/a/history"),
     (lambda c: c.player_summary("p", "a"), "GET /v1/pools/p/players/a/summary"),
+    (lambda c: c.matches("p", around="m"), "GET /v1/pools/p/matches?around=m"),
     (lambda c: c.against("p", "a", "b"), "GET /v1/pools/p/players/a/against/b"),
     (lambda c: c.explain("p", "a", "m"), "GET /v1/pools/p/players/a/explain?match=m"),
     (lambda c: c.predict("p", PredictRequest([["a"], ["b"]])), "POST /v1/pools/p/predict"),

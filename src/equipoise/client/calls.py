@@ -517,11 +517,12 @@ def match(
     return json_call("GET", in_pool(pool, "matches", match), MatchMessage, query=query)
 
 
-def matches(pool: str, *, cursor: str | None = None, limit: int | None = None) -> Call[MatchPage]:
-    """Return a page of the pool's matches, newest first."""
-    return json_call(
-        "GET", in_pool(pool, "matches"), MatchPage, query={"cursor": cursor, "limit": limit}
-    )
+def matches(
+    pool: str, *, cursor: str | None = None, limit: int | None = None, around: Id | None = None
+) -> Call[MatchPage]:
+    """Return a page of the pool's matches, newest first; around : the page with this match."""
+    query = {"cursor": cursor, "limit": limit, "around": around}
+    return json_call("GET", in_pool(pool, "matches"), MatchPage, query=query)
 
 
 def correct_match(

@@ -148,6 +148,7 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     received : ISO 8601
     status : "rated"; "unrated" (posted with `rated` false); "void"; "pending" (recorded, but not
         rated until a replay is complete)
+    void_reason : why it was voided, absent if it was not
     corrected : seq of the correction that counts, null if there is none
     unused : posted fields that the pool's system does not use; absent if there are none
     upset : whether the winner of two teams had a chance below 25 %; absent if not
@@ -173,6 +174,7 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     previous: str | None = None
     next: str | None = None
     upset: bool = False
+    void_reason: str | None = None
     title: str | None = None
     link: str | None = None
     attributes: dict[str, str | int | float | bool | None] = {}
@@ -215,10 +217,11 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class MatchPage(msgspec.Struct, frozen=True):
-    """Matches of a pool, newest first; `next` is the cursor of the next page, null at the end."""
+    """Matches of a pool, newest first; `next` and `previous` are cursors, null at the ends."""
 
     matches: list[MatchLine]
     next: str | None
+    previous: str | None = None
 
 
 class PostedMessage(msgspec.Struct, frozen=True, omit_defaults=True):

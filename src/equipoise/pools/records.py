@@ -419,7 +419,7 @@ class Amendments:
     """The sum of a log's amendments up to one record.
 
     through : the last record that is taken into account
-    void : ids of matches that do not count
+    void : matches that do not count -> the record that voided them
     corrections : match -> the last correction
     descriptions : match -> the last correction of title, link and attributes alone, if no other
         correction came later
@@ -428,7 +428,7 @@ class Amendments:
     """
 
     through: int
-    void: set[str] = field(default_factory=set)
+    void: dict[str, LogRecord] = field(default_factory=dict)
     corrections: dict[str, LogRecord] = field(default_factory=dict)
     descriptions: dict[str, LogRecord] = field(default_factory=dict)
     touched: dict[str, int] = field(default_factory=dict)
@@ -455,9 +455,9 @@ class Amendments:
         if record.needs_replay:
             self.touched[record.match] = record.seq
         if record.kind == "void":
-            self.void.add(record.match)
+            self.void[record.match] = record
         elif record.kind == "restore":
-            self.void.discard(record.match)
+            self.void.pop(record.match, None)
         elif record.kind == "describe":
             self.descriptions[record.match] = record
         elif record.kind == "correct":

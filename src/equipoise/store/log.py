@@ -359,6 +359,20 @@ def matches_before(
     return list(_records(connection.execute(query)))
 
 
+def position_after(
+    connection: Connection, pool: int, after: Position, steps: int
+) -> Position | None:
+    """Return the position of the match some steps after a position, or of the newest one.
+
+    None if there are no later matches.
+    """
+    query = select(log.c.time, log.c.seq).where(
+        log.c.pool == pool, _MATCH, _position() > _literal(after)
+    )
+    rows = connection.execute(query.order_by(log.c.time, log.c.seq).limit(steps)).all()
+    return None if not rows else (rows[-1][0], rows[-1][1])
+
+
 def span_of_matches(connection: Connection, pool: int) -> tuple[int, int, bool] | None:
     """Return the earliest and latest time of all matches, and whether some have fractions.
 

@@ -99,3 +99,17 @@ def test_a_title_is_shown_instead_of_the_name(site: Any) -> None:
         # A form without these fields leaves them as they are.
         admin.post(f"/pools/{pool}/settings", data={"token": form.field("token"), "public": "1"})
         assert "Friday <league>" in look(admin, f"/pools/{pool}").text
+
+
+def test_the_page_of_a_void_match_says_why_and_leads_to_the_list(site: Any, anybody: Any) -> None:
+    matches = [game(at, "Ada B.", f"p{at % 4}", (3, 1)) for at in range(40)]
+    pool = str(site.new_pool("listed", PoolRequest("elo", public=True, late="replay"), matches))
+    path = f"/pools/{pool}/matches/game%2020"
+    site.perform("POST", f"{path}/void?wait=20", {"reason": "<b>wrong</b> players"})
+    page = look(anybody, path)
+    assert "Reason: <b>wrong</b> players" in page.text
+    around = f"/pools/{pool}/matches?around=game+20"
+    assert around in page.links
+    text = look(anybody, around).text
+    assert "Around match game 20" in text
+    assert text.index("game 21") < text.rindex("game 20") < text.index("game 19")

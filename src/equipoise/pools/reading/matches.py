@@ -29,12 +29,13 @@ from equipoise.pools.records import (
     Eligibility,
     amendments_of,
     amendments_of_matches,
+    reason_of,
 )
 from equipoise.store import changes, log, replays
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.pools import PoolRecord, Position, get_pool
 
 
 class Window(NamedTuple):
@@ -146,25 +147,49 @@ def match(
     return found[match_id]
 
 
-def matches(store: Store, pool: str, *, cursor: str | None = None, limit: int = 50) -> MatchPage:
+def matches(
+    store: Store,
+    pool: str,
+    *,
+    cursor: str | None = None,
+    limit: int = 50,
+    around: str | None = None,
+) -> MatchPage:
     """Return a page of matches, newest first.
 
-    cursor : from an earlier page; limit : matches, from 1 to 1000
+    cursor : from another page; limit : matches, from 1 to 1000
+    around : put this match in the middle of the page; cannot be combined with cursor
     Raises : NotFoundError, InvalidParameterError
     """
     check_limit(limit)
+    if cursor is not None and around is not None:
+        raise InvalidParameterError("around cannot be combined with cursor")
     before = decode_cursor(cursor, tuple[int, int])
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
+        if around is not None:
+            middle = log.get_match(connection, record, around)
+            top = log.position_after(connection, record.id, middle.position, limit // 2)
+            before = _just_after(top or middle.position)
         logged = log.matches_before(connection, record.id, before, limit + 1)
         shown = logged[:limit]
+        newer = None
+        if shown and before is not None:
+            newer = log.position_after(connection, record.id, shown[0].position, limit)
         lines = _match_lines(connection, record, rules, shown)
     more = len(logged) > limit
     return MatchPage(
         matches=lines,
         next=encode_cursor(shown[-1].position) if more else None,
+        previous=None if newer is None else encode_cursor(_just_after(newer)),
     )
+
+
+def _just_after(position: Position) -> Position:
+    """Return the position before which a match is the newest one."""
+    time, seq = position
+    return time, seq + 1
 
 
 def lines_at(
@@ -234,6 +259,7 @@ class MatchState:
     """How a match counts now; fields as in MatchMessage, as corrected.
 
     time, played : microseconds since 1970
+    void : the record that voided it, None for none
     """
 
     request: MatchRequest
@@ -241,6 +267,7 @@ class MatchState:
     played: int | None
     status: str
     corrected: int | None = None
+    void: LogRecord | None = None
 
 
 def _state_of(logged: LogRecord, amendments: Amendments, through: int | None) -> MatchState:
@@ -261,6 +288,7 @@ def _state_of(logged: LogRecord, amendments: Amendments, through: int | None) ->
         played=amendments.time_played(name, logged.posted_time),
         status="pending" if waits else status,
         corrected=None if correction is None else correction.seq,
+        void=amendments.void.get(name),
     )
 
 
@@ -290,6 +318,7 @@ def match_message(
         time=written(state.time, rules),
         received=iso(logged.received),
         status=state.status,
+        void_reason=None if state.void is None else reason_of(state.void.content),
         corrected=state.corrected,
         weight=request.weight,
         teams=[

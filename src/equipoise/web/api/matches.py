@@ -38,6 +38,7 @@ from equipoise.web.http.endpoints import (
     Cursor,
     Endpoint,
     IdText,
+    Limit,
     PageQuery,
     check_media,
     decode_body,
@@ -87,10 +88,27 @@ async def post_matches(
     return await request.service.submit_match(request.pool, posted, request.key_number)
 
 
+class MatchesQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which page of the matches."""
+
+    cursor: Cursor | None = None
+    limit: Limit = 50
+    around: (
+        Annotated[IdText, Meta(description="Return the page with this match; without `cursor`.")]
+        | None
+    ) = None
+
+
 async def list_matches(request: ApiRequest) -> MatchPage:
     """Return a page of matches."""
-    query: PageQuery = request.query
-    return await request.read(matches.matches, request.pool, cursor=query.cursor, limit=query.limit)
+    query: MatchesQuery = request.query
+    return await request.read(
+        matches.matches,
+        request.pool,
+        cursor=query.cursor,
+        limit=query.limit,
+        around=query.around,
+    )
 
 
 class MatchQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -145,7 +163,7 @@ MATCHES = (
         group="Matches",
         summary="List matches, newest first",
         handler=list_matches,
-        query=PageQuery,
+        query=MatchesQuery,
         shape=MatchPage,
         tagged=True,
     ),

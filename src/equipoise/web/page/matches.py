@@ -87,17 +87,21 @@ async def matches_page(context: PageContext) -> Response:
     if wanted:
         pool = await context.pool()
         return context.redirect(path("pools", pool.pool, "matches", wanted))
-    cursor = context.query("cursor") or None
+    cursor, around = context.query("cursor") or None, context.query("around")[:200] or None
     found = await context.snapshot(
-        lambda store, pool: pool_matches.matches(store, pool.pool, cursor=cursor, limit=PAGE_SIZE)
+        lambda store, pool: pool_matches.matches(
+            store, pool.pool, cursor=cursor, limit=PAGE_SIZE, around=around
+        )
     )
     pool = await context.pool()
     here = ("pools", pool.pool, "matches")
     return context.render(
         "matches.html",
         matches=found.matches,
+        around=around,
+        previous=None if found.previous is None else path(*here, cursor=found.previous),
         next=None if found.next is None else path(*here, cursor=found.next),
-        first=path(*here) if context.query("cursor") else None,
+        first=path(*here),
         posted=whole_number(context.query("posted"), 9),
     )
 

@@ -114,6 +114,7 @@ async def history_csv(context: PageContext) -> Response:
         return [
             {
                 "match": one.match,
+                "title": one.title,
                 "time": one.played if one.played is not None else one.time,
                 "opponents": ", ".join(other.player for other in one.opponents),
                 **{name: getattr(one, name) for name in columns},
