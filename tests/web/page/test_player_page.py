@@ -113,3 +113,17 @@ def test_the_page_of_a_void_match_says_why_and_leads_to_the_list(site: Any, anyb
     text = look(anybody, around).text
     assert "Around match game 20" in text
     assert text.index("game 21") < text.rindex("game 20") < text.index("game 19")
+
+
+def test_the_page_of_a_pool_has_its_records(site: Any, anybody: Any, pool: str) -> None:
+    """They are computed apart: until then the page says so, with a link that waits."""
+    page = look(anybody, f"/pools/{pool}?wait=1")
+    text = page.text[page.text.index("Records") :]
+    assert "Longest without a loss Ada B." in text
+    assert f"/pools/{pool}/compare?first=Ada+B.&second=p1" in page.links
+    highest = max(
+        one["rating"]
+        for player in ("Ada%20B.", "p0", "p1", "p2", "p3")
+        for one in site.perform("GET", f"/pools/{pool}/players/{player}/history")["matches"][:-1]
+    )
+    assert f"Highest rating Ada B. , 2026 {highest:,.0f}" in text

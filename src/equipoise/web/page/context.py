@@ -36,6 +36,7 @@ from equipoise.pools.profiles import names_of
 from equipoise.pools.reading import players
 from equipoise.pools.reading.highlights import highlights
 from equipoise.pools.reading.summaries import CHANGE_DAYS
+from equipoise.pools.reading.superlatives import Superlatives
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.web.http.access import has_role, is_key_of, may_read, rules_all_pools
@@ -440,6 +441,7 @@ class PageState:
     service: Service
     overviews: OverviewCache = field(default_factory=OverviewCache)
     player_pages: TaskCache[Any] = field(default_factory=lambda: TaskCache(_PLAYER_PAGES))
+    superlatives: TaskCache[Superlatives | None] = field(default_factory=lambda: TaskCache(_POOLS))
 
 
 class PageContext:

@@ -5,6 +5,7 @@ The page of a player has the rating over time, the matches, and why a match chan
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -32,6 +33,7 @@ from equipoise.pools.reading.matches import matches as latest_matches
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players, search_players
 from equipoise.pools.reading.questions import chances_now, explain_player
 from equipoise.pools.reading.summaries import CHANGE_DAYS, player_summary
+from equipoise.pools.reading.superlatives import Superlatives, superlatives
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
 from equipoise.web.page.context import BEST, Home, PageContext, TaskCache, problems_of
@@ -83,8 +85,11 @@ async def pool_page(context: PageContext) -> Response:
 
     rows, home, matches = await context.snapshot(read)
     pool, overview = await context.pool(), home.overview
+    records, waiting = await _superlatives(context, pool)
     return context.render(
         "pool.html",
+        records=records,
+        later=path("pools", pool.pool, wait=1) if waiting else None,
         overview=overview,
         activity=_activity(overview),
         ratings=_ratings(overview),
@@ -107,6 +112,29 @@ async def pool_page(context: PageContext) -> Response:
             if isinstance(value, str | int | float)
         ],
     )
+
+
+#: Matches of a pool up to which its records are as new as the pool, and seconds for which those of
+#: a larger one are kept.
+_SMALL, _KEPT = 2_000, 600.0
+
+
+async def _superlatives(
+    context: PageContext, pool: PoolMessage
+) -> tuple[Superlatives | None, bool]:
+    """Return the records of a pool, and whether they are still computed."""
+
+    async def make() -> Superlatives | None:
+        return await context.service.calculate_from_store(superlatives, pool.pool)
+
+    age = pool.matches if pool.matches <= _SMALL else time.monotonic() // _KEPT
+    patience = 0.8 * context.service.settings.request_seconds if context.query("wait") else 0.05
+    version = (pool.pool, pool.created, pool.generation, age)
+    try:
+        found = await context.state.superlatives.get(version, make, patience)
+    except EquipoiseError:
+        return None, False
+    return found, found is None and not context.query("wait")
 
 
 def _activity(found: OverviewMessage) -> Markup | None:
