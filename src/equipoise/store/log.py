@@ -169,6 +169,36 @@ def matches_beginning(connection: Connection, pool: int, text: str, limit: int) 
     return list(_records(connection.execute(query)))
 
 
+#: Letters at the end of the content of a match that have its title, link and attributes.
+_END = 8_000
+
+
+def matches_titled(
+    connection: Connection, pool: int, text: str, *, newest: int, limit: int
+) -> list[LogRecord]:
+    """Return records whose title may contain a text, regardless of the case of A to Z.
+
+    Matches, corrections and descriptions among the newest records, newest first. What follows the
+    title in the content is searched too, so the caller compares the titles.
+    """
+    if not text or not is_name(text):
+        return []
+    written = msgspec.json.encode(text).decode()[1:-1]
+    for special in "\\%_":
+        written = written.replace(special, f"\\{special}")
+    last = select(func.max(log.c.seq)).where(log.c.pool == pool).scalar_subquery()
+    # The title comes after the players, of whom there may be thousands.
+    sqlite = connection.dialect.name == "sqlite"
+    end = func.substr(log.c.content, -_END) if sqlite else func.right(log.c.content, _END)
+    query = select(*_COLUMNS).where(
+        log.c.pool == pool,
+        log.c.seq > last - newest,
+        log.c.kind.in_(("match", "correct", "describe")),
+        end.ilike(f'%"title":"%{written}%', escape="\\"),
+    )
+    return list(_records(connection.execute(query.order_by(log.c.seq.desc()).limit(limit))))
+
+
 def length_of_initial(connection: Connection, pool: int) -> int:
     """Return how many characters all known ratings in the log of a pool have."""
     query = select(func.sum(func.length(log.c.content))).where(

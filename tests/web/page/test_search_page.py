@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import msgspec
 
+from equipoise.messages.pools import PoolRequest
 from web.page.test_pages import look
+from web.page.test_player_page import game
 
 
 def test_finds_players_pools_and_matches(anybody: httpx.Client) -> None:
@@ -50,3 +53,17 @@ def test_every_header_has_the_search(anybody: httpx.Client) -> None:
 def test_hostile_names_are_found(anybody: httpx.Client) -> None:
     for text in ("%", "_", "\\", "<script>", "x" * 200, "\ud800", "日本"):
         look(anybody, str(httpx.URL("/search", params={"text": text.encode("utf-8", "replace")})))
+
+
+def test_a_match_is_found_by_its_title_as_it_is_now(anybody: httpx.Client, site: Any) -> None:
+    matches = [game(1, "Ada", "Bo", (3, 1)), game(2, "Ada", "Bo", (3, 1))]
+    matches[0] = msgspec.structs.replace(matches[0], title='The "Grand" Final 100%')
+    pool = site.new_pool("titled", PoolRequest("elo", public=True, late="replay"), matches)
+    path = f"/pools/{pool}/matches/game%201"
+    for text in ("grand", 'the "GRAND"', "100%", "final 1"):
+        assert path in look(anybody, str(httpx.URL("/search", params={"text": text}))).links
+    assert path not in look(anybody, "/search?text=1_0").links
+    match = msgspec.to_builtins(msgspec.structs.replace(matches[0], title="Semi"))
+    site.perform("PUT", f"{path}?wait=20", match)
+    assert path in look(anybody, "/search?text=semi").links
+    assert path not in look(anybody, "/search?text=grand").links

@@ -1,4 +1,4 @@
-"""The search over pools: pools, players and matches whose names contain or begin with a text."""
+"""The search over pools: pools, players and matches whose names or titles have a text."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from equipoise.store.pools import get_pool
 #: matches of each pool.
 MOST_POOLS = 20
 _POOLS, _PLAYERS, _MATCHES = 10, 10, 5
+#: Records of a pool in which titles are looked for, and those whose titles are compared.
+_NEWEST, _CANDIDATES = 20_000, 20
 
 
 class FoundInPool(NamedTuple):
@@ -43,7 +45,8 @@ def search(store: Store, pools: Sequence[PoolMessage], text: str) -> SearchResul
     """Return what is found in pools, which the reader may read; the first ones are searched.
 
     text : part of the name or title of a pool or of the id of a player, in any case, or the
-        beginning of the id of a match, as it is written
+        beginning of the id of a match, as it is written; or part of the title of a match among
+        the newest
     """
     wanted = text.casefold()
     named = [one for one in pools if wanted in f"{one.pool}\0{one.title or ''}".casefold()]
@@ -62,9 +65,18 @@ def _in_pool(store: Store, pool: PoolMessage, text: str) -> FoundInPool:
 
 
 def _matches(store: Store, pool: PoolMessage, text: str) -> list[MatchLine]:
-    """Return matches by their ids; what else names a match is looked for here."""
+    """Return matches by the beginnings of their ids, then by their titles as they are now."""
     with store.read() as connection:
         record = get_pool(connection, pool.pool)
-        logged = log.matches_beginning(connection, record.id, text, _MATCHES)
-        seqs = [one.seq for one in logged]
-        return lines_at(connection, record, rules_of(record.settings), seqs) if seqs else []
+        rules = rules_of(record.settings)
+        named = log.matches_beginning(connection, record.id, text, _MATCHES)
+        titled = log.matches_titled(connection, record.id, text, newest=_NEWEST, limit=_CANDIDATES)
+        names = [str(one.match) for one in titled]
+        posted = log.matches_by_id(connection, record.id, names)
+        seqs = [one.seq for one in named] + [posted[name].seq for name in names if name in posted]
+        lines = lines_at(connection, record, rules, seqs) if seqs else []
+    beginning = {one.seq for one in named}
+    wanted = text.casefold()
+    found = [one for one in lines if one.seq in beginning or wanted in (one.title or "").casefold()]
+    found.sort(key=lambda one: (one.seq not in beginning, seqs.index(one.seq)))
+    return found[:_MATCHES]

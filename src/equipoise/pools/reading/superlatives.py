@@ -46,11 +46,11 @@ class Superlatives(NamedTuple):
     pair : the players who met most often one against one, and how often
     """
 
-    highest: RatingRecord | None
-    unbeaten: SeriesRecord | None
-    upset: MatchLine | None
-    busiest: tuple[str, int] | None
-    pair: tuple[str, str, int] | None
+    highest: RatingRecord | None = None
+    unbeaten: SeriesRecord | None = None
+    upset: MatchLine | None = None
+    busiest: tuple[str, int] | None = None
+    pair: tuple[str, str, int] | None = None
 
 
 @dataclass(slots=True)
@@ -61,8 +61,8 @@ class _Series:
     unbeaten: int = 0
 
 
-def superlatives(store: Store, pool: str) -> Superlatives | None:
-    """Return the records of a pool, None for a very large one.
+def superlatives(store: Store, pool: str) -> Superlatives:
+    """Return the records of a pool; a very large one has none.
 
     Ratings and upsets count once players are settled.
 
@@ -72,7 +72,7 @@ def superlatives(store: Store, pool: str) -> Superlatives | None:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         if changes.count_of(connection, record) > MOST_CHANGES:
-            return None
+            return Superlatives()
         rows = changes.newest_changes(connection, record, _EARLIEST, MOST_CHANGES)[::-1]
         placement = rules.settings.placement_matches
         least = placement if isinstance(placement, int) else 0

@@ -441,7 +441,7 @@ class PageState:
     service: Service
     overviews: OverviewCache = field(default_factory=OverviewCache)
     player_pages: TaskCache[Any] = field(default_factory=lambda: TaskCache(_PLAYER_PAGES))
-    superlatives: TaskCache[Superlatives | None] = field(default_factory=lambda: TaskCache(_POOLS))
+    superlatives: TaskCache[Superlatives] = field(default_factory=lambda: TaskCache(_POOLS))
 
 
 class PageContext:

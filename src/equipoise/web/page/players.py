@@ -124,7 +124,7 @@ async def _superlatives(
 ) -> tuple[Superlatives | None, bool]:
     """Return the records of a pool, and whether they are still computed."""
 
-    async def make() -> Superlatives | None:
+    async def make() -> Superlatives:
         return await context.service.calculate_from_store(superlatives, pool.pool)
 
     age = pool.matches if pool.matches <= _SMALL else time.monotonic() // _KEPT

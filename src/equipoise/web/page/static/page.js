@@ -24,7 +24,9 @@ for (const note of document.querySelectorAll("[data-later]")) {
     .then((answer) => answer.text())
     .then((text) => {
       const found = new DOMParser().parseFromString(text, "text/html").getElementById(note.dataset.part);
-      if (found) document.getElementById(note.dataset.part).replaceChildren(...found.childNodes);
+      const part = document.getElementById(note.dataset.part);
+      if (found) part.replaceChildren(...found.childNodes);
+      else part.remove();
     })
     .catch(() => {});
 }
