@@ -68,6 +68,8 @@ def main() -> None:
         shoot(page, "/pools/demo/leaderboard", "leaderboard", 620)
         shoot(page, "/pools/demo/players/birch-fox", "player", 980)
         shoot(page, "/pools/demo", "pool", 900)
+        rival = page.locator("#best").get_by_role("link").nth(4).inner_text()
+        shoot(page, f"/pools/demo/compare?first=birch-fox&second={rival}", "compare", 900)
         page.set_viewport_size({"width": 1100, "height": 860})
         page.goto(ADDRESS + "/tournament")
         page.locator("input[type=file]").set_input_files(GAMES)
