@@ -23,6 +23,14 @@ PORT = 8791
 ADDRESS = f"http://127.0.0.1:{PORT}"
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+#: Results as they are copied from a spreadsheet; the last one has a misspelled name.
+ROWS = """date	player 1	player 2	score 1	score 2
+2026-10-01	Ada Fox	Bo Otter	3	1
+2026-10-01	Cleo Lynx	Dag Heron	0	2
+2026-10-08	Bo Otter	Cleo Lynx	1	1
+2026-10-08	Dag Heron	Ada Fox	2	3
+2026-10-15	Adda Fox	Cleo Lynx	3	0
+"""
 GAMES = HERE.parent.parent / "examples" / "interzonal1970.csv"
 
 
@@ -60,6 +68,32 @@ def shoot(page: Page, path: str, name: str, height: int) -> None:
     page.screenshot(path=HERE / f"page-{name}.png")
 
 
+def league(page: Page) -> None:
+    """Keep the form of a new pool, the preview of an upload, and fair teams with their link."""
+    page.set_viewport_size({"width": 1100, "height": 720})
+    page.goto(f"{ADDRESS}/new-pool")
+    page.get_by_label("1. What is it called?").fill("Thursday league")
+    page.screenshot(path=HERE / "page-new-pool.png", full_page=True)
+    page.get_by_role("button", name="Create the pool").click()
+    page.get_by_role("heading", name="Thursday league").wait_for()
+    # A new system compiles its kernels first.
+    while page.get_by_text("being compiled").count():
+        page.wait_for_timeout(1000)
+        page.reload()
+    page.get_by_role("link", name="Upload matches").click()
+    page.get_by_text("Or paste rows").click()
+    page.get_by_label("Rows with a header").fill(ROWS)
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("region", name="5 new matches").wait_for(timeout=90_000)
+    page.screenshot(path=HERE / "page-upload.png", full_page=True)
+    players = "birch-fox", "birch-hare", "cedar-bear", "cedar-crane", "amber-ant", "amber-fox"
+    page.goto(f"{ADDRESS}/pools/demo/balance?{'&'.join(f'player={one}' for one in players)}")
+    page.get_by_role("button", name="Make teams").click()
+    page.get_by_role("link", name="Link to these teams").click()
+    page.get_by_role("heading", name="Teams", exact=True).wait_for()
+    page.screenshot(path=HERE / "page-teams.png")
+
+
 def main() -> None:
     """Make all screenshots."""
     with service() as key, sync_playwright() as browsers:
@@ -89,6 +123,7 @@ def main() -> None:
         page.get_by_role("region", name="Preview of the next season").wait_for(timeout=90_000)
         page.wait_for_timeout(500)
         page.screenshot(path=HERE / "page-season.png", full_page=True)
+        league(page)
         browser.close()
 
 

@@ -220,3 +220,14 @@ def test_fair_teams_lead_to_their_result_and_to_a_link_for_everybody(
     assert anybody.get("/pools/club/teams?players-1=a&players-2=b").status_code == 303
     twice = anybody.get("/pools/arena/teams?players-1=a&players-2=a")
     assert "team 1 wins" not in twice.text
+
+
+def test_teams_that_a_pool_cannot_rate_have_no_form_for_a_result(
+    admin: httpx.Client, site: Any
+) -> None:
+    """A pool of duels makes fair teams of two, but takes no match of them."""
+    pool = new_pool(admin, "Doubles")
+    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    one, two = f"/pools/{pool}/teams?players-1=a&players-2=b", "&players-1=c&players-2=d"
+    assert "These teams played" in admin.get(one).text
+    assert "These teams played" not in admin.get(one + two).text

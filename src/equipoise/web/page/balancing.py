@@ -30,7 +30,7 @@ from equipoise.messages.questions import (
     RebalanceMessage,
     rebalance_message,
 )
-from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.pool.pools import capabilities_of, pool_message
 from equipoise.pools.reading.players import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool, predict_in_pool
 from equipoise.store.connection import Store
@@ -252,7 +252,16 @@ async def balance(context: PageContext) -> Response:
         raise
     except EquipoiseError as error:
         return _balance_form(context, lobby, error)
-    return _balance_form(context, lobby, answer=answer_of(found, lobby, ratings))
+    played = await _result_path(context, [[str(one) for one in team] for team in found.teams])
+    return _balance_form(context, lobby, answer=answer_of(found, lobby, ratings), played=played)
+
+
+async def _result_path(context: PageContext, teams: Sequence[Sequence[str]]) -> str | None:
+    """Return the path of the form for the result of teams, None if the pool cannot rate it."""
+    able = await context.read(capabilities_of)
+    pool = (await context.pool()).pool
+    fits = able.fits([len(team) for team in teams])
+    return teams_path("pools", pool, "post", teams=teams) if fits else None
 
 
 async def teams_page(context: PageContext) -> Response:
@@ -278,7 +287,7 @@ async def teams_page(context: PageContext) -> Response:
         teams=shown,
         bar=probability_bar(chances) if chances is not None and len(teams) == 2 else None,
         known=chances is not None,
-        played=teams_path("pools", pool.pool, "post", teams=teams),
+        played=await _result_path(context, teams),
         players=[one for team in teams for one in team],
     )
 
@@ -327,13 +336,14 @@ def _balance_form(
     error: EquipoiseError | None = None,
     *,
     answer: Answer | None = None,
+    played: str | None = None,
 ) -> Response:
     teams = [[one.player for one in team.members] for team in answer.teams] if answer else []
     pool = str(context.request.path_params["pool"])
     return context.render(
         "balance.html",
         error,
-        played=teams_path("pools", pool, "post", teams=teams),
+        played=played,
         link=teams_path("pools", pool, "teams", teams=teams),
         lobby=lobby,
         parties=PARTIES[:12],
