@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
+from datetime import datetime
 from typing import Any
 
 import httpx
+import openpyxl
 import pytest
 
 from equipoise.errors import InvalidDataError
@@ -92,6 +95,27 @@ def test_a_file_is_uploaded_without_scripts_and_again_changes_nothing(
     assert again.status_code == 200
     assert "Nothing to post" in again.text
     assert site.perform("GET", f"/pools/{pool}")["matches"] == 2
+
+
+def test_a_workbook_is_uploaded(admin: httpx.Client, site: Any) -> None:
+    """Dates and numbers of its cells are those of the matches."""
+    pool = new_pool(admin, "Workbook")
+    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    stream = io.BytesIO()
+    book = openpyxl.Workbook()
+    book.active.append(["Date", "Player 1", "Player 2", "Score 1", "Score 2"])
+    book.active.append([datetime(2026, 10, 3), "Ada", "Bo", 2, 1])
+    book.save(stream)
+    path = f"/pools/{pool}/upload"
+    file = {"file": ("results.xlsx", stream.getvalue(), "application/octet-stream")}
+    preview = admin.post(path, data={"token": token(admin, path)}, files=file)
+    assert "1 new match" in Page(preview.text).text, Page(preview.text).text
+    held = hidden(preview.text)
+    fields = {"token": token(admin, path), "held": held["held"], "name": held["name"]}
+    preview_and_do(admin, path, fields)
+    assert (
+        site.perform("GET", f"/pools/{pool}/matches/2026-10-03 Ada - Bo")["teams"][1]["score"] == 1
+    )
 
 
 def test_an_upload_that_is_not_understood_names_its_lines(admin: httpx.Client) -> None:
@@ -231,3 +255,13 @@ def test_teams_that_a_pool_cannot_rate_have_no_form_for_a_result(
     one, two = f"/pools/{pool}/teams?players-1=a&players-2=b", "&players-1=c&players-2=d"
     assert "These teams played" in admin.get(one).text
     assert "These teams played" not in admin.get(one + two).text
+
+
+def test_rows_that_are_too_many_for_a_field_are_kept_as_a_file_is(admin: httpx.Client) -> None:
+    """So a form without scripts posts all that it previewed."""
+    path = "/pools/arena/upload"
+    rows = ROWS + "\n" * 200_000 + "2026-10-15,Cy,Dan,1,0\n"
+    shown = admin.post(path, data={"token": token(admin, path), "matches": rows}).text
+    assert "Pasted rows" in shown
+    assert "2026-10-15" not in shown
+    assert hidden(shown)["held"]

@@ -113,3 +113,15 @@ def test_standings_of_a_file_are_shown_and_downloaded(anybody: httpx.Client) -> 
     assert len(rows) == 4
     games = {"games": "white,black,result\n=1+1,bo,1-0\n", "do": "csv"}
     assert rows_of(anybody.post("/tournament", data=games))[0]["player"] == "'=1+1"
+
+
+def test_fide_changes_of_a_file_need_a_factor_and_ratings(anybody: httpx.Client) -> None:
+    """They are those of `equipoise performance --k-factor`."""
+    games = "white,black,result,white_elo,black_elo\nana,bo,1-0,1500,1400\n"
+    fields = {"games": games, "do": "csv", "k_factor": "20"}
+    rows = rows_of(anybody.post("/tournament", data=fields))
+    assert [one["player"] for one in rows] == ["ana", "bo"]
+    assert [round(float(one["change"]), 9) for one in rows] == [7.2, -7.2]
+    assert [float(one["rating_after"]) for one in rows] == [1507.2, 1392.8]
+    shown = Page(anybody.post("/tournament", data={**fields, "do": ""}).text)
+    assert "+7.2" in shown.text

@@ -63,6 +63,8 @@ _POOL_FIELDS = {
     "description": "",
 }
 _LONGEST_NAME = 63
+#: Characters of pasted rows that the form shows again; more are kept as a file is.
+_SHOWN = 200_000
 #: Meanings of columns of games, in words for all who do not play with white and black.
 MEANINGS = {
     "white": "first player",
@@ -177,7 +179,8 @@ async def upload(context: PageContext) -> Response:
             return context.redirect(path("pools", pool.pool, "matches", posted=done))
     except EquipoiseError as error:
         return _upload_form(context, form, error)
-    held = packed(content) if "file" in form.files or form.text("held") else ""
+    pasted = form.text("matches")
+    held = "" if pasted and len(pasted) <= _SHOWN else packed(content)
     return _upload_form(context, form, found=found, name=name, seen=seen, held=held)
 
 
@@ -217,7 +220,7 @@ def _upload_form(
     return context.render(
         "upload.html",
         error,
-        pasted=form.text("matches")[:200_000],
+        pasted="" if held else form.text("matches"),
         dates=form.text("dates"),
         choices=DATES,
         meanings=MEANINGS,

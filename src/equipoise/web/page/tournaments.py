@@ -128,18 +128,22 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A row of the standings; change : of the rating in the pool, None if there is none."""
+    """A row of the standings.
+
+    before : rating before the first game, None if unknown
+    change : of the rating: that in the pool, or FIDE's with the K-factor of the form
+    """
 
     place: int | None
     row: PerformanceRow
     tie_breaks: list[float | None]
     before: float | None
-    after: float | None
+    change: float | None
 
     @property
-    def change(self) -> float | None:
-        """Return the change of the rating from the first game to the last."""
-        return None if self.before is None or self.after is None else self.after - self.before
+    def after(self) -> float | None:
+        """Return the rating after the last game, None if unknown."""
+        return None if self.before is None or self.change is None else self.before + self.change
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +179,18 @@ async def tournament(context: PageContext) -> Response:
         average = form.number("average", -1e6, 1e6)
         check_table(content, kind)
         chosen = form.text("tie_breaks", TIE_BREAKS)
-        work = context.service.calculate(performance_of, content, kind, confidence, average, chosen)
+        factor = form.number("k_factor", 1, 1000)
+        work = context.service.calculate(
+            performance_of, content, kind, confidence, average, chosen, factor
+        )
         found = await while_connected(context.request.receive, work)
     except EquipoiseError as error:
         return _tournament_form(context, form, error)
     if form.text("do") == "csv":
         return _download(found, name)
-    held = packed(content) if "file" in form.files or form.text("held") else ""
+    # A form with scripts sends the file again beside it, so a large one is not kept.
+    small = len(content) <= context.service.settings.body_bytes // 4
+    held = packed(content) if small and not form.text("games") else ""
     return _tournament_form(context, form, table=table_of(found), name=name, held=held)
 
 
@@ -248,11 +257,17 @@ def tournament_in_pool(store: Store, pool: str, first: date, last: date, tie_bre
 
 
 def performance_of(
-    content: bytes, kind: str, confidence: float, average: float | None, tie_breaks: str = ""
+    content: bytes,
+    kind: str,
+    confidence: float,
+    average: float | None,
+    tie_breaks: str = "",
+    k_factor: float | None = None,
 ) -> Rated:
     """Return the standings, the performance table and the cross table of games.
 
     tie_breaks : names or FIDE's codes, separated by commas
+    k_factor : of FIDE's rating changes, None for none
     """
     from equipoise.analysis.performance import Anchors, PerformanceRequest, tie_breaks_of
     from equipoise.analysis.performance.computation import message_of, rate_performance
@@ -267,6 +282,7 @@ def performance_of(
         # Lists of games rarely tell what a round without a game was; reports of tournaments do.
         unplayed="fide" if kind in ("trf", "pgn") else "ignore",
         order="points",
+        k_factor=k_factor,
     )
     answer = rate_performance(request)
     message, games = check_sweeps(message_of(answer)), answer.reading.games
@@ -283,14 +299,13 @@ def standings_of(rated: Rated) -> list[Standing]:
     found = []
     for row in rated.message.players:
         place, player = row.extra.get("place"), str(row.player)
+        before, change = row.rating, row.extra.get("fide_change")
+        if player in rated.before:
+            before = rated.before[player]
+            change = rated.after[player] - before
+        place = None if place is None else int(place)
         found.append(
-            Standing(
-                None if place is None else int(place),
-                row,
-                [row.extra.get(name) for name in columns],
-                rated.before.get(player),
-                rated.after.get(player),
-            )
+            Standing(place, row, [row.extra.get(name) for name in columns], before, change)
         )
     return found
 
@@ -311,8 +326,8 @@ def _download(rated: Rated, name: str) -> Response:
             "performance": one.row.ppr,
             "error": one.row.error,
             "tpr": one.row.tpr,
-            "rating_before": one.row.rating if one.before is None else one.before,
-            "rating_after": one.after,
+            "rating_before": one.before,
+            "rating_after": rated.after.get(str(one.row.player), one.after),
             "change": one.change,
         }
         for one in standings_of(rated)
@@ -472,6 +487,7 @@ def _tournament_form(
         confidence=form.text("confidence", "95"),
         average=form.text("average"),
         tie_breaks=form.text("tie_breaks", TIE_BREAKS),
+        k_factor=form.text("k_factor"),
         table=table,
         name=name,
         held=held,
