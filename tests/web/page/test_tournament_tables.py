@@ -107,7 +107,7 @@ def test_standings_of_a_file_are_shown_and_downloaded(anybody: httpx.Client) -> 
     assert kept["name"] == "open.pgn"
     again = {**fields, "do": "csv", "held": kept["held"], "name": kept["name"]}
     answer = anybody.post("/tournament", data=again)
-    assert 'filename="open.csv"' in answer.headers["content-disposition"]
+    assert 'filename="tournament-open.csv"' in answer.headers["content-disposition"]
     rows = rows_of(answer)
     assert [*rows[0]][:6] == ["place", "player", "points", "games", "buchholz", "wins"]
     assert len(rows) == 4

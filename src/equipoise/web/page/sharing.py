@@ -100,7 +100,7 @@ async def leaderboard_csv(context: PageContext) -> Response:
         return [{name: getattr(row, name) for name in columns} for row in found.players]
 
     rows = await context.snapshot(read)
-    return _csv(context, (await context.pool()).pool, "leaderboard", rows)
+    return csv_file(context, (await context.pool()).pool, "leaderboard", rows)
 
 
 async def history_csv(context: PageContext) -> Response:
@@ -123,7 +123,7 @@ async def history_csv(context: PageContext) -> Response:
         ]
 
     rows = await context.snapshot(read)
-    return _csv(context, (await context.pool()).pool, wanted, rows)
+    return csv_file(context, (await context.pool()).pool, wanted, rows)
 
 
 async def match_csv(context: PageContext) -> Response:
@@ -153,11 +153,13 @@ async def match_csv(context: PageContext) -> Response:
                 return rows
 
     rows = await context.snapshot(read)
-    return _csv(context, (await context.pool()).pool, wanted, rows)
+    return csv_file(context, (await context.pool()).pool, wanted, rows)
 
 
-def _csv(context: PageContext, pool: str, name: str, rows: Sequence[dict[str, Any]]) -> Response:
-    """Return rows as a file. Text that a spreadsheet would run is escaped."""
+def csv_file(
+    context: PageContext, pool: str, name: str, rows: Sequence[dict[str, Any]]
+) -> Response:
+    """Return rows as a file POOL-NAME.csv. Text that a spreadsheet would run is escaped."""
     frame = escaped(pl.DataFrame(rows, infer_schema_length=None))
     content = io.BytesIO()
     frame.write_csv(content)

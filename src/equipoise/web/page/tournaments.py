@@ -39,7 +39,8 @@ from equipoise.web.page.context import (
     wrong,
 )
 from equipoise.web.page.figures import bar, dot, picture
-from equipoise.web.page.rendering import HEADERS, halves, path, seconds_of, utc
+from equipoise.web.page.rendering import halves, path, seconds_of, utc
+from equipoise.web.page.sharing import csv_file
 
 #: Players in the table, sweeps, and ids of a sweep.
 MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
@@ -187,7 +188,7 @@ async def tournament(context: PageContext) -> Response:
     except EquipoiseError as error:
         return _tournament_form(context, form, error)
     if form.text("do") == "csv":
-        return _download(found, name)
+        return csv_file(context, "tournament", name.partition(".")[0], _rows_of(found))
     # A form with scripts sends the file again beside it, so a large one is not kept.
     small = len(content) <= context.service.settings.body_bytes // 4
     held = packed(content) if small and not form.text("games") else ""
@@ -210,7 +211,7 @@ async def pool_tournament(context: PageContext) -> Response:
     except EquipoiseError as error:
         return context.render("pool_tournament.html", error, **shown)
     if context.query("format") == "csv":
-        return _download(found, f"{pool.pool} {first} {last}")
+        return csv_file(context, pool.pool, f"{first} {last}", _rows_of(found))
     here = {"from": since, "until": until, "tie_breaks": chosen, "format": "csv"}
     shown["download"] = path("pools", pool.pool, "tournament", **here)
     return context.render("pool_tournament.html", **(shown | {"table": table_of(found)}))
@@ -310,13 +311,9 @@ def standings_of(rated: Rated) -> list[Standing]:
     return found
 
 
-def _download(rated: Rated, name: str) -> Response:
-    """Return the standings as CSV."""
-    import polars as pl
-
-    from equipoise.formats.writing import write_table
-
-    rows = [
+def _rows_of(rated: Rated) -> list[dict[str, Any]]:
+    """Return the standings as rows of a file."""
+    return [
         {
             "place": one.place,
             "player": str(one.row.player),
@@ -332,14 +329,6 @@ def _download(rated: Rated, name: str) -> Response:
         }
         for one in standings_of(rated)
     ]
-    stream = io.StringIO()
-    write_table(pl.DataFrame(rows, infer_schema_length=None), stream, format="csv")
-    plain = re.sub(r"[^\w.-]+", "-", name.rpartition(".")[0] or name, flags=re.ASCII).strip("-")
-    headers = {
-        **HEADERS,
-        "Content-Disposition": f'attachment; filename="{plain or "standings"}.csv"',
-    }
-    return Response(stream.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _games(form: Form, most: int) -> tuple[bytes, str, str]:
