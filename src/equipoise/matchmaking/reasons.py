@@ -24,7 +24,7 @@ from equipoise.matchmaking.pool import (
 )
 
 #: Tickets that get counts, and the pairs that are counted for all of them together.
-_MOST_TICKETS, _MOST_PAIRS = 5_000, 2_000_000
+_MOST_TICKETS, _MOST_PAIRS = 5_000, 1_000_000
 
 
 class PriceHold(NamedTuple):
@@ -168,24 +168,28 @@ def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags
     names = [name for name, kind in keys.kinds.items() if kind != "disable"]
     same = (pool.options[others] == pool.options[row]) & (pool.others[others] == pool.others[row])
     own = pool.tickets[row].attributes
+    bits = dict(zip(pool.any_names, pool.any_bits, strict=True))
+    bits |= dict(zip(pool.unique_names, pool.unique_bits, strict=True))
     left = others
     for name in names:
-        values = set(values_of(own, name))
-        kind = keys.kinds[name]
-        excluded = []
-        for one in left.tolist():
-            others_values = set(values_of(pool.tickets[one].attributes, name))
-            if bool(values) != bool(others_values):
-                excluded.append(True)
-            elif kind == "all":
-                excluded.append(values != others_values)
-            elif name == CROSS and pool.own is not None:
-                excluded.append(not platforms_agree(pool, row, one))
-            elif kind == "any":
-                excluded.append(bool(values) and not values & others_values)
-            else:
-                excluded.append(bool(values & others_values))
-        mask = np.array(excluded, dtype=bool)
+        if name in bits:
+            column, value = bits[name][left], bits[name][row]
+            meets = (column & value != 0) == (name in pool.any_names)
+            mask = np.asarray(~meets if value else column != 0, dtype=bool)
+            if value:
+                mask |= np.asarray(column == 0, dtype=bool)
+        else:
+            values = set(values_of(own, name))
+            excluded = []
+            for one in left.tolist():
+                others_values = set(values_of(pool.tickets[one].attributes, name))
+                if bool(values) != bool(others_values):
+                    excluded.append(True)
+                elif name == CROSS and pool.own is not None:
+                    excluded.append(not platforms_agree(pool, row, one))
+                else:
+                    excluded.append(values != others_values)
+            mask = np.array(excluded, dtype=bool)
         if mask.any():
             yield name, mask
             left, same = left[~mask], same[~mask]

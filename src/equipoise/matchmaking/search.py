@@ -235,9 +235,13 @@ class Search:
             yield np.ones(len(rows), dtype=bool)
             return
         columns = [column[rows] for column in pool.any_bits]
-        masks = []
+        masks: list[Flags] = []
         # An option without values is absent for all of the class.
-        for values in itertools.islice(itertools.product(*(one or [0] for one in bits)), 4096):
+        combinations = itertools.product(*(one or [0] for one in bits))
+        for values in combinations:
+            if not self.budget.spend(len(bits) * (1 + len(rows) // COMPARED) // 2):
+                self._open(self.around.room, 0)
+                break
             mask = np.ones(len(rows), dtype=bool)
             for column, value in zip(columns, values, strict=True):
                 if value:
