@@ -121,7 +121,7 @@ class Pool:
     size : players; wait : seconds; value, limit : shape (n, rules), means and tolerances
     options, others : numbers of the classes of options and of other attributes
     any_bits, unique_bits : one column for each option of that type
-    own, wish : bits of platforms, None without the rule
+    own, wish : bits of platforms, None without the rule; platforms : both as arrays
     latency : shape (n, regions), inf where a region is not listed; best : the lowest, NaN for none
     accepts : shape (n, regions)
     conflicts, blocks : rows that share or block a player, and that block one, by row; filled on
@@ -147,6 +147,7 @@ class Pool:
     keys: ClassKeys
     own: Any
     wish: Any
+    platforms: tuple[Any, Any] | None
     regions: list[str]
     latency: Floats
     best: Floats
@@ -155,6 +156,7 @@ class Pool:
     new_only: Flags
     rows_of: dict[Any, list[int]]
     blockers_of: dict[Any, list[int]]
+    excluders_of: dict[str, list[int]]
     conflicts: dict[int, frozenset[int]]
     blocks: dict[int, frozenset[int]]
     has_blocks: bool
@@ -372,20 +374,23 @@ def create_pool(
     classes = [keys.of(one.attributes) for one in rows]
     rows_of: dict[Any, list[int]] = {}
     blockers: dict[Any, list[int]] = {}
+    excluders: dict[str, list[int]] = {}
     listens = ruleset.blocked_player_option != "blockedPlayerCanMatch"
     for row, one in enumerate(rows):
         for player in one.players:
             rows_of.setdefault(str(player.player), []).append(row)
         for name in blocked_by(one) if listens else ():
             blockers.setdefault(str(name), []).append(row)
+        for session in one.excluded_sessions:
+            excluders.setdefault(str(session), []).append(row)
     any_bits, any_values = _bits(rows, keys.any_names)
     unique_bits, _ = _bits(rows, keys.unique_names)
-    own = wish = None
+    own = wish = platforms = None
     if keys.platforms:
         (both,), _ = _bits([*rows, *map(_as_wish, rows)], [OWN])
-        own, wish = both[:count].tolist(), both[count:].tolist()
         # Who names no platforms accepts all.
-        wish = [one or -1 for one in wish]
+        platforms = both[:count], np.where(both[count:] == 0, -1, both[count:])
+        own, wish = (one.tolist() for one in platforms)
     return Pool(
         waiting=len(queue),
         tickets=rows,
@@ -406,6 +411,7 @@ def create_pool(
         keys=keys,
         own=own,
         wish=wish,
+        platforms=platforms,
         regions=regions,
         latency=latency,
         best=best,
@@ -417,6 +423,7 @@ def create_pool(
         ),
         rows_of=rows_of,
         blockers_of=blockers,
+        excluders_of=excluders,
         conflicts={},
         blocks={},
         has_blocks=bool(blockers),

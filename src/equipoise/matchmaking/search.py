@@ -36,8 +36,9 @@ _MOST_LISTS = 4_000
 _MOST_WORK = 100_000
 #: Nodes that are certainly enough without the greedy set, and parties that it gives back.
 _CERTAIN, _TAKEN_BACK = 1_000, 64
-#: Comparisons of a ticket with the pivot, and placements of parties, that count as one node.
-COMPARED, PLACED = 256, 4
+#: Comparisons of tickets with the pivot and with each other, and placements of parties, that count
+#: as one node.
+COMPARED, ASKED, PLACED = 256, 64, 4
 #: Nodes of a tick are this many times those of a pivot.
 _SHARE = 50
 
@@ -433,6 +434,7 @@ class Search:
     def _may(self, row: int, chosen: Sequence[int]) -> bool:
         """Return whether a ticket may meet others; it may meet the pivot."""
         pool = self.around.pool
+        self.budget.spend(len(chosen) // ASKED)
         for column in self.unique:
             own = column[row]
             if own and any(own & column[one] for one in chosen):

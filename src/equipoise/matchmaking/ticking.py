@@ -48,7 +48,6 @@ from equipoise.matchmaking.pool import (
     check,
     create_pool,
     is_time,
-    platforms_agree,
     values_of,
 )
 from equipoise.matchmaking.reasons import PriceHold, why_waiting
@@ -395,21 +394,18 @@ class _Evaluation:
                 good &= (column[rows] & own) != 0
         for column in pool.unique_bits:
             good &= (column[rows] & column[row]) == 0
+        if pool.platforms is not None:
+            own, wish = pool.platforms
+            good &= (own[rows] & ~wish[row] | own[row] & ~wish[rows]) == 0
         if session is not None:
             good &= ~pool.new_only[rows]
+            good &= ~np.isin(rows, pool.excluders_of.get(str(session.session), ()))
         rows = rows[good]
-        if pool.own is not None:
-            rows = rows[[platforms_agree(pool, row, one) for one in rows.tolist()]]
         if pool.has_twice or pool.has_blocks:
             conflicts = pool.conflicts_of(row)
             self.budget.spend(len(conflicts) // COMPARED)
             if conflicts:
                 rows = rows[[one not in conflicts for one in rows.tolist()]]
-        if session is not None:
-            name = str(session.session)
-            rows = rows[
-                [name not in map(str, pool.tickets[one].excluded_sessions) for one in rows.tolist()]
-            ]
         return np.asarray(rows, dtype=np.int64)
 
     def _reaches(self, around: Around, rows: Ints, region: int) -> Any:
