@@ -1,4 +1,4 @@
-"""Days of a queue: how fast, how exact, and what matching by rating does to ratings.
+"""Days of a queue: how fast, and how exact.
 
 Speed: a day of a million tickets, 1 against 1 and 5 against 5, with ticks every second, one
 distance rule that is flexed twice, and three regions, on one core by compiled rules. Kernels are
@@ -7,11 +7,6 @@ Memory is the most that the process of the row had.
 
 Exact: Poisson arrivals against the exact results of queueing theory, a million tickets each (two
 million for 2 against 2, four days of 1.7 million for the two roles).
-
-Ratings: 300 players who return with probability 0.97 play 1 against 1 for a day; every match is
-rated. Matches are made within 100 points of the rating, or between anybody. The error is the root
-mean square of rating minus true skill, without its mean, at visits after 10 to 19 and after 20 to
-49 games; five days with different seeds, and the difference with a 95 % interval of Student's t.
 """
 
 from __future__ import annotations
@@ -26,16 +21,12 @@ import numpy as np
 
 from equipoise.data.matchmaking import Flexing, MatchingRule, MatchOption, MatchRuleset
 from equipoise.matchmaking.arrivals import DayModel
-from equipoise.matchmaking.comparing import interval
 from equipoise.matchmaking.compiled import EXPIRED, GAVE_UP, MATCHED, WAITING
-from equipoise.matchmaking.measures import by_games, measures
+from equipoise.matchmaking.measures import measures
 from equipoise.matchmaking.simulation import Plan, SimulatedDay, simulate_day
-from equipoise.rating.registry import make_system
 from report import report
 
 MILLION = 1e6
-DAYS = 5
-SYSTEMS = ("elo", "glicko2", "trueskill", "team-glicko2")
 
 
 def ruleset(
@@ -167,48 +158,10 @@ def _waits_of(day: SimulatedDay, chosen: np.ndarray[tuple[int], np.dtype[np.bool
     return float((day.outcome.left - day.people.created)[left].mean())
 
 
-def ratings() -> list[list[str]]:
-    """Return the rows of what matching by rating does to ratings."""
-    model = DayModel(
-        tickets=300,
-        curve=(4.0, 1.0, 0.0, 0.0, 0.0, 0.0),
-        start_hour=0.0,
-        party_sizes=(1.0,),
-        patience="none",
-        interval=5.0,
-        return_probability=0.97,
-        idle_minutes=10.0,
-        match_minutes=15.0,
-    )
-    rows = []
-    for name in SYSTEMS:
-        errors: dict[str, list[tuple[float, float]]] = {}
-        for label, tolerance in (("near", 100.0), ("anybody", 1e9)):
-            plan = Plan(label=label, ruleset=ruleset(1, tolerance), system=make_system(name))
-            for seed in range(DAYS):
-                games = {
-                    row["games_from"]: row["rating_error"]
-                    for row in by_games(simulate_day(plan, model, seed))
-                }
-                errors.setdefault(label, []).append((games[10], games[20]))
-        near, anybody = (np.array(errors[label]) for label in ("near", "anybody"))
-        for at, played in enumerate(("10 to 19 games", "20 to 49 games")):
-            change = interval(near[:, at] - anybody[:, at], of=0.0)
-            rows.append(
-                [
-                    f"{name}, {played}",
-                    f"within 100 points {near[:, at].mean():.1f}",
-                    f"anybody {anybody[:, at].mean():.1f}",
-                    f"{change.mean:+.1f} ({change.lower:+.1f} to {change.upper:+.1f})",
-                ]
-            )
-    return rows
-
-
 if __name__ == "__main__":
     report(
         "matchmaking_day",
         (__doc__ or "").strip(),
         ["case", "first", "second", "remark"],
-        [*speed(), *exact(), *ratings()],
+        [*speed(), *exact()],
     )

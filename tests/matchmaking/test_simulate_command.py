@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import runpy
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,19 @@ def test_a_sweep_tries_each_value_and_draws_a_curve(rulesets, tmp_path, capsys) 
     assert spread == sorted(spread)
     text = page.read_text()
     assert all(f"{title} by" in text for title in ("Arrivals and waits", "Waits and fairness"))
+
+
+def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
+    """docs/figures/matchmaking_ratings.svg is not edited by hand."""
+    pytest.importorskip("matplotlib")
+    figures = Path(__file__).parents[2] / "docs" / "figures"
+    target = tmp_path / "matchmaking_ratings.svg"
+    runpy.run_path(str(figures / "matchmaking_ratings.py"))["draw"](target)
+    shapes = [
+        [element.tag for element in ET.parse(path).getroot().iter()]
+        for path in (target, figures / "matchmaking_ratings.svg")
+    ]
+    assert shapes[0] == shapes[1]
 
 
 def test_a_sweep_of_the_price_of_waiting(rulesets, tmp_path, capsys) -> None:

@@ -141,7 +141,6 @@ class Pool:
     others: Ints
     any_names: list[str]
     any_bits: list[Any]
-    any_values: list[list[Any]]
     unique_names: list[str]
     unique_bits: list[Any]
     keys: ClassKeys
@@ -383,11 +382,9 @@ def create_pool(
             blockers.setdefault(str(name), []).append(row)
         for session in one.excluded_sessions:
             excluders.setdefault(str(session), []).append(row)
-    any_bits, any_values = _bits(rows, keys.any_names)
-    unique_bits, _ = _bits(rows, keys.unique_names)
     own = wish = platforms = None
     if keys.platforms:
-        (both,), _ = _bits([*rows, *map(_as_wish, rows)], [OWN])
+        (both,) = _bits([*rows, *map(_as_wish, rows)], [OWN])
         # Who names no platforms accepts all.
         platforms = both[:count], np.where(both[count:] == 0, -1, both[count:])
         own, wish = (one.tolist() for one in platforms)
@@ -404,10 +401,9 @@ def create_pool(
         options=np.array([one[0] for one in classes], dtype=np.int64),
         others=np.array([one[1] for one in classes], dtype=np.int64),
         any_names=keys.any_names,
-        any_bits=any_bits,
-        any_values=any_values,
+        any_bits=_bits(rows, keys.any_names),
         unique_names=keys.unique_names,
-        unique_bits=unique_bits,
+        unique_bits=_bits(rows, keys.unique_names),
         keys=keys,
         own=own,
         wish=wish,
@@ -440,24 +436,19 @@ def _as_wish(ticket: Ticket) -> Ticket:
     )
 
 
-def _bits(rows: Sequence[Ticket], names: Sequence[str]) -> tuple[list[Any], list[list[Any]]]:
-    """Return the values of options as bits, and the value of every bit."""
-    columns, values = [], []
+def _bits(rows: Sequence[Ticket], names: Sequence[str]) -> list[Any]:
+    """Return the values of options as bits, a column for each option."""
+    columns = []
     for name in names:
         number: dict[Any, int] = {}
-        known: list[Any] = []
         column = []
         for one in rows:
             bits = 0
-            for key, value in values_of(one.attributes, name).items():
-                if key not in number:
-                    number[key] = len(known)
-                    known.append(value)
-                bits |= 1 << number[key]
+            for key in values_of(one.attributes, name):
+                bits |= 1 << number.setdefault(key, len(number))
             column.append(bits)
-        columns.append(np.array(column, dtype=np.int64 if len(known) < 63 else object))
-        values.append(known)
-    return columns, values
+        columns.append(np.array(column, dtype=np.int64 if len(number) < 63 else object))
+    return columns
 
 
 class ClassKeys:

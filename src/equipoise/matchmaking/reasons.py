@@ -133,7 +133,10 @@ def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[s
         if not shared.all():
             yield {"reason": "region", "count": int((~shared).sum())}
             left = left[shared]
-    for name, rows in (("player", pool.sharing(row)), ("blocked_players", _blocking(pool, row))):
+    for name, rows in (
+        ("player", frozenset(pool.sharing(row))),
+        ("blocked_players", _blocking(pool, row)),
+    ):
         if rows:
             excluded = np.array([one in rows for one in left.tolist()], dtype=bool)
             if excluded.any():
