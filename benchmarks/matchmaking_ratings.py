@@ -79,7 +79,8 @@ def gap(day: SimulatedDay) -> float:
 
 def islands(name: str) -> dict[str, list[float]]:
     """Return the gap of each day, for regions that never meet and for one queue."""
-    model, gaps = replace(MODEL, classes=(0.5, 0.5)), {}
+    model = replace(MODEL, classes=(0.5, 0.5))
+    gaps: dict[str, list[float]] = {}
     for label, option in (("never meet", "all"), ("one queue", "disable")):
         rules = ruleset(SYSTEMS[name], 100.0, option)
         plan = Plan(label=label, ruleset=rules, system=make_system(name))

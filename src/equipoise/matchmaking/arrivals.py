@@ -9,7 +9,6 @@ assumptions, not measurements; `DayModel` states them, and every answer repeats 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
@@ -392,8 +391,3 @@ def _choice(seed: int, kind: Draw, ticket: Ints, shares: tuple[float, ...]) -> I
     ends = np.cumsum(shares) / sum(shares)
     chosen: Ids = np.searchsorted(ends, uniforms(seed, kind, ticket), side="right")
     return np.minimum(chosen, len(shares) - 1).astype(np.int64)
-
-
-def assumptions(model: DayModel) -> Mapping[str, Any]:
-    """Return every field of a model by name, for the answer."""
-    return {field.name: getattr(model, field.name) for field in fields(model)}

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.evaluate.rating_comparison import spearman
 from equipoise.matchmaking.arrivals import SECONDS_PER_HOUR, DayModel
 from equipoise.matchmaking.compiled import EXPIRED, GAVE_UP, MATCHED, WAITING
 from equipoise.matchmaking.simulation import Plan, SimulatedDay
@@ -256,10 +257,7 @@ def rating_error(rating: Floats, skill: Floats) -> tuple[float, float]:
     The mean is left out because systems begin at different levels.
     """
     off = rating - skill
-    ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (rating, skill)]
-    varied = len(rating) > 1 and np.ptp(rating) > 0
-    correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1]) if varied else math.nan
-    return float(np.sqrt(np.mean((off - off.mean()) ** 2))), correlation
+    return float(np.sqrt(np.mean((off - off.mean()) ** 2))), spearman(rating, skill)
 
 
 def by_games(day: SimulatedDay) -> list[dict[str, float]]:

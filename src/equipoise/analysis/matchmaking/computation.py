@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from equipoise.matchmaking.arrivals import (
     DayModel,
     Draw,
     People,
-    assumptions,
     draw_people,
     uniforms,
 )
@@ -107,7 +106,7 @@ def simulate(
     return SimulationAnswer(
         found=compared,
         verdict=tuple(verdict(compared)),
-        assumptions=assumptions(model),
+        assumptions=asdict(model),
         system=None if system is None else system.name,
         tick={
             plan.label: "--exact-tick"
