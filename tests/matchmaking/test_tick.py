@@ -247,6 +247,14 @@ def test_ten_thousand_tickets_that_all_block_each_other_are_too_many() -> None:
         everyone_blocks(10_000)
 
 
+def test_too_many_values_of_an_option_are_refused() -> None:
+    values = [f"m{at}" for at in range(20_001)]
+    queue = [solo(f"t{at}", attributes={"map": "m0"}) for at in range(9_999)]
+    rules = duel(match_options=(MatchOption("map", "any"),))
+    with pytest.raises(eq.InvalidDataError, match=r"10000 tickets and 20001 values"):
+        tick([*queue, solo("x", attributes={"map": values})], [], rules, NOW)
+
+
 def test_players_who_block_many_others_are_kept_apart_at_once() -> None:
     """Sets that cannot be divided are given up before they are complete."""
     draw = random.Random(1)

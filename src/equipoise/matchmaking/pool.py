@@ -45,6 +45,8 @@ NEVER_COMPARED = frozenset(
 CROSS, OWN = "cross_platform", "current_platform"
 #: Largest number of latencies in the table of tickets and regions.
 MOST_LATENCIES = 20_000_000
+#: Largest number of tickets times different values of an option.
+MOST_VALUES = 200_000_000
 #: Largest number of players whom tickets block, each counted for each ticket.
 MOST_BLOCKS = 2_000_000
 #: Largest latency, milliseconds.
@@ -441,6 +443,12 @@ def _bits(rows: Sequence[Ticket], names: Sequence[str]) -> list[Any]:
     columns = []
     for name in names:
         number: dict[Any, int] = {}
+        keys = (key for one in rows for key in values_of(one.attributes, name))
+        different = len(set(keys))
+        if different * len(rows) > MOST_VALUES:
+            rule = f"must have at most {MOST_VALUES} pairs of a ticket and one of all values"
+            got = f"{len(rows)} tickets and {different} values"
+            refuse([Fault(f"attributes.{name}", rule, got)], "the tickets")
         column = []
         for one in rows:
             bits = 0
