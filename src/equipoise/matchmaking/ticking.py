@@ -66,6 +66,8 @@ from equipoise.wording import counted
 
 #: Nodes of the search around a pivot.
 NODE_LIMIT = 20_000
+#: Further comparisons as which one counts whose option has more values than a machine word.
+WIDE = 8
 
 
 @checks_arguments("ratings", "default_attributes", "now")
@@ -384,7 +386,8 @@ class _Evaluation:
         distant = len(value) > 0 and not np.isnan(value).any()
         parts = [one.near(value[0], limit[0]) if distant else one.rows for one in groups]
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-        self.budget.spend(len(rows) // COMPARED)
+        wide = sum(column.dtype == object for column in (*pool.any_bits, *pool.unique_bits))
+        self.budget.spend(len(rows) * (1 + WIDE * wide) // COMPARED)
         good = self.queued[rows] & (rows != row) & (pool.size[rows] <= around.room)
         if distant:
             both = np.minimum(limit, pool.limit[rows])
