@@ -205,7 +205,8 @@ def _walkovers(given: str, option: str) -> str:
 Columns: TypeAlias = Annotated[
     Mapping[str, str],
     Typed(
-        "Rename a column: read OLD as NEW. Repeatable.",
+        "Rename a column: read OLD as NEW; several are joined, as in context=surface,best_of. "
+        "Repeatable.",
         "NEW=OLD",
         name="--column",
         many=True,

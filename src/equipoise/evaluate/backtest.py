@@ -73,6 +73,7 @@ from equipoise.evaluate.scoring.tally import (
 from equipoise.numeric.workers import Workers
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.base_system import System
+from equipoise.rating.contexts import OFFSET, OFFSET_VARIANCE
 from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces, starting_pool, with_known_rows
@@ -175,6 +176,9 @@ class SystemPredictor:
         # What playing at home is worth changes from match to match where it is learned.
         self._learns = isinstance(system, System) and system.learns_advantage
         names = (*_KNOWN_BEFORE, HEAD_START) if self._learns else _KNOWN_BEFORE
+        self._contexts = isinstance(system, System) and system.counts_contexts
+        if self._contexts:
+            names = (*names, OFFSET, OFFSET_VARIANCE)
         self._trace = _PassingTrace(names, history.participations)
 
     def predict(self, start: int, stop: int) -> Outlook:
@@ -184,12 +188,13 @@ class SystemPredictor:
         self._trace.clear(rows)
         self._system.run(self._state, history, start, stop, self._trace.columns, self._workers)
         trace = self._trace.take(rows)
+        rating, deviation = trace["rating_before"], trace["deviation_before"]
+        if self._contexts:
+            rating = rating + trace[OFFSET]
+            deviation = np.sqrt(deviation**2 + trace[OFFSET_VARIANCE])
         if self._learns:
-            rating = trace["rating_before"] + trace[HEAD_START]
-            return self._system.outlook(rating, trace["deviation_before"])
-        return self._system.outlook(
-            trace["rating_before"], trace["deviation_before"], history.slice(start, stop)
-        )
+            return self._system.outlook(rating + trace[HEAD_START], deviation)
+        return self._system.outlook(rating, deviation, history.slice(start, stop))
 
 
 class ConstantRate:

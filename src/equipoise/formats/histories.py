@@ -57,6 +57,7 @@ from equipoise.formats.tables.meanings import (
     join_clock_times,
     read_header,
     recognise,
+    with_joined_columns,
 )
 from equipoise.formats.times import check_bound, check_time_format
 from equipoise.formats.trf import read_trf
@@ -299,7 +300,8 @@ def _read_matches(
     if format is not None and format not in known:
         raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
     # Every one of several files has the columns that the options name.
-    needed = [*options.columns.values(), *options.statistics]
+    parts = [part for name in options.columns.values() for part in (name, *name.split(","))]
+    needed = [*parts, *options.statistics]
     opened = open_games(source, format, sheet, needed)
     if not isinstance(opened, Table):
         name = opened[0].name if len(opened) == 1 else ""
@@ -312,7 +314,7 @@ def _read_matches(
         return history_of_games(games, TRF, name, options)
     table = join_clock_times(opened, options)
     kind = KINDS.get(format or "")
-    flat = table.flat()
+    flat = with_joined_columns(table.flat(), options.columns)
     header = read_header(flat.frame.columns, options.columns)
     if format == "crosstable" or (
         kind is None and not header.is_complete and may_be_cross_table(table)

@@ -335,6 +335,8 @@ def open_large(source: object, options: Options, uses: frozenset[str]) -> LargeT
         head = scan.head(_HEAD).collect()
     except _FAILURES as error:
         raise UnsuitedError(f"{path} is no readable Parquet file") from error
+    if any("," in name and name not in schema for name in options.columns.values()):
+        raise UnsuitedError("a column of a history that joins several of the table cannot")
     table = Table(frame=head, name=str(path), format="parquet").flat()
     header = read_header(table.frame.columns, options.columns)
     if not rows or (header.history.missing and header.is_complete):

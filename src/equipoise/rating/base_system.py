@@ -28,6 +28,14 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, InvalidParameterError, require
 from equipoise.numeric.functions import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
+from equipoise.rating.contexts import (
+    CONTEXT,
+    CONTEXT_DEVIATION,
+    FIELDS,
+    Contexts,
+    contexts_of,
+)
+from equipoise.rating.contexts import NOTE as _CONTEXT_NOTE
 from equipoise.rating.head_start import (
     ADVANTAGE,
     HEAD_START,
@@ -50,7 +58,7 @@ from equipoise.rating.newcomers import (
 )
 from equipoise.rating.one_call.methods import OneCall
 from equipoise.rating.single_match import single_match
-from equipoise.rating.state import State
+from equipoise.rating.state import Runs, State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, models_draws, param
 
 if TYPE_CHECKING:
@@ -252,8 +260,24 @@ class System(OneCall, EntryParameters, ABC):
         """Whether the pool learns what playing at home is worth; see `HomeSystem`."""
         return False
 
+    @property
+    def counts_contexts(self) -> bool:
+        """Whether players have an offset in each context; see `HomeSystem`."""
+        return False
+
     def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
         """Return the home advantage for kernels, None where there is none; see `HomeSystem`."""
+        return None
+
+    def contexts_of(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+    ) -> Contexts | None:
+        """Return the contexts of matches for kernels, None where none count; see `HomeSystem`."""
         return None
 
     def search_space(self) -> Mapping[str, Any]:
@@ -364,7 +388,7 @@ class System(OneCall, EntryParameters, ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HomeSystem(System):
-    """The base class of systems in which playing at home, or white, is worth rating points.
+    """The base class of systems with a home advantage and with contexts.
 
     home_advantage : rating points by which a team at home plays stronger: its players' `at_home` is
         true, or their `side` is "home" or "white"
@@ -374,6 +398,8 @@ class HomeSystem(System):
         quarter of a newcomer's deviation
     home_advantage_drift : standard deviation that a match with a side at home adds to what is known
         of the advantage, rating points
+    context_deviation : standard deviation of a player's offset in a context before it is learned
+        (`rating.contexts`), rating points; 0 counts no contexts
 
     Examples
     --------
@@ -388,12 +414,19 @@ class HomeSystem(System):
     #: Whether the kernel of the system itself adds the head starts.
     adds_head_starts: ClassVar[bool] = False
 
+    #: What a match adds to a deviation before it is rated: a parameter, or the column "volatility".
+    added: ClassVar[str] = ""
+
+    #: Whether `rating.loop` rates its matches, and can learn offsets in contexts.
+    in_loop: ClassVar[bool] = False
+
     home_advantage: float = param(0.0, -1e9, 1e9, note=_FIXED_NOTE)
     learn_home_advantage: bool = param(False, note=_LEARN_NOTE)
     home_advantage_deviation: float | None = param(
         None, 1e-6, 1e9, rule="from 1e-6 to 1e9, or None"
     )
     home_advantage_drift: float = param(0.0, 0.0, 1e9)
+    context_deviation: float = param(0.0, 0.0, 1e9, later=True, note=_CONTEXT_NOTE)
 
     def check_entry(self) -> None:
         """Check the numbers of all parameters. Raises : InvalidParameterError."""
@@ -403,6 +436,19 @@ class HomeSystem(System):
             raise InvalidParameterError(
                 "learn_home_advantage cannot be combined with shares=play: set home_advantage to "
                 "a number of points, or shares=off"
+            )
+        if self.counts_contexts:
+            self._check_contexts()
+
+    def _check_contexts(self) -> None:
+        """Refuse contexts where offsets cannot be learned. Raises : InvalidParameterError."""
+        rule = f"0 for {self.name}, whose own loop knows no contexts"
+        require(self.in_loop, CONTEXT_DEVIATION, rule, self.context_deviation)
+        periods = next((one for one in fields(self) if one.name == "period_days"), None)
+        if periods is not None and periods.default is None and self.period_days is not None:  # type: ignore[attr-defined]
+            raise InvalidParameterError(
+                "context_deviation cannot be combined with period_days, because a rating period "
+                "sums matches of several contexts: leave out one of them"
             )
 
     @property
@@ -415,13 +461,22 @@ class HomeSystem(System):
         """Whether it matters who plays at home."""
         return self.learn_home_advantage or self.home_advantage != 0.0
 
+    @property
+    def counts_contexts(self) -> bool:
+        """Whether players have an offset in each context."""
+        return self.context_deviation > 0
+
     def with_home(self, able: Capabilities) -> Capabilities:
-        """Return capabilities with the columns and the idle parameters of the advantage."""
+        """Return capabilities with the columns of the advantage and of contexts."""
         columns, needed, uses = ("side", "at_home"), dict(able.needed), able.uses
         if self.counts_home:
             uses |= frozenset(columns)
         else:
             needed |= dict.fromkeys(columns, "home_advantage")
+        if self.counts_contexts:
+            uses |= {CONTEXT}
+        elif self.in_loop:
+            needed[CONTEXT] = CONTEXT_DEVIATION
         idle = able.idle
         if not self.learn_home_advantage:
             idle |= {"home_advantage_deviation", "home_advantage_drift"}
@@ -434,7 +489,37 @@ class HomeSystem(System):
             width = self.home_advantage_deviation
             width = _USUAL_DEVIATION * self.usual_deviation if width is None else float(width)
             state.shared[ADVANTAGE] = np.array([float(self.home_advantage), width * width])
+        if self.counts_contexts:
+            state.runs = Runs.empty(players, FIELDS)
         return state
+
+    def contexts_of(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+    ) -> Contexts | None:
+        """Return contexts and offsets in the form that kernels use, None where none count."""
+        if not self.counts_contexts:
+            return None
+        columns, one, fixed = list(state.initial), np.ones(1), 0.0
+        if "deviation" not in columns:
+            usual = self.usual_deviation
+            fixed = usual * usual * float(self.first_share(usual * one, usual * one, one)[0])
+        volatile = self.added == "volatility"
+        return contexts_of(
+            state,
+            history,
+            start,
+            stop,
+            trace,
+            deviation=float(self.context_deviation),
+            fixed=fixed,
+            added=0.0 if volatile or not self.added else float(getattr(self, self.added)) ** 2,
+            volatility_at=columns.index(self.added) if volatile else -1,
+        )
 
     def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
         """Return the advantage in the form that kernels use, None where home is worth nothing."""

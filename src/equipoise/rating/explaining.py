@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,7 @@ from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import System, explain_with_home
+from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE
 from equipoise.rating.newcomers import MU, TARGET, WEIGHT, Entry, level_adjustment
 from equipoise.rating.pool_state import PoolState, did_you_mean
 from equipoise.rating.registry import SYSTEMS, Explainer, system_class
@@ -31,6 +33,7 @@ from equipoise.rating.replay import check_fit, check_system, pieces, resume, sta
 from equipoise.rating.single_match import (
     NAMED_OPPONENTS,
     SingleMatch,
+    alone,
     explanation,
     opposing_teams,
     places,
@@ -38,7 +41,7 @@ from equipoise.rating.single_match import (
     single_match,
 )
 from equipoise.rating.state import State
-from equipoise.rating.system import ExplainsItself, RatingSystem
+from equipoise.rating.system import TRACE_COLUMNS, ExplainsItself, RatingSystem
 
 #: Number of a player's matches that an error names if the wanted one is not among them.
 _NAMED = 5
@@ -236,13 +239,56 @@ def explain_change(
     """
     explainer = explainer_of(system)
     if isinstance(system, System):
-        with_home = partial(explain_with_home, explainer)
-        found = explain_with_entry(with_home, system, before, history, match, row)
+        in_context = partial(_explain_in_context, partial(explain_with_home, explainer))
+        found = explain_with_entry(in_context, system, before, history, match, row)
         if found.belief is not None and found.belief.rating != found.rating:
             # The level adjustment moves the complete belief.
             found = replace(found, belief=found.belief.moved(found.rating - found.belief.rating))
         return found
     return explainer(system, before, history, match, row)
+
+
+def _explain_in_context(
+    explainer: Explainer, system: Any, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating; see `explain_change`.
+
+    The explainer sees the match as the system does, with the offsets in ratings and deviations
+    (`rating.contexts`). What the player's offset takes of that change is one more part.
+    """
+    if not system.counts_contexts:
+        return explainer(system, before, history, match, row)
+    isolated, players = alone(history, match)
+    names = (*TRACE_COLUMNS, OFFSET, OFFSET_VARIANCE)
+    trace = {name: np.full(isolated.participations, np.nan) for name in names}
+    system.run(before.take(players), isolated, 0, 1, trace)
+    moved = replace(before.copy(), runs=None)
+    moved.column("rating")[players] += trace[OFFSET]
+    if "deviation" in moved.initial:
+        own = moved.column("deviation")
+        own[players] = np.sqrt(own[players] ** 2 + trace[OFFSET_VARIANCE])
+    found = explainer(replace(system, context_deviation=0.0), moved, history, match, row)
+    i = row - int(history.offsets[match])
+    shown: dict[str, Any] = {name: float(trace[name][i]) for name in names}
+    offset, variance = shown.pop(OFFSET), shown.pop(OFFSET_VARIANCE)
+    found = replace(found, **shown)
+    if variance == 0.0:
+        return found
+    change = found.rating - found.rating_before
+    whole = math.fsum(part.change for part in found.contributions)
+    share, context = change / whole if whole else math.nan, isolated.attributes[CONTEXT][i]
+    reason = f"the offset in {context} takes it, because it is uncertain too"
+    part = Contribution(name="the context", change=change - whole, reason=reason)
+    meaning = "rating points by which the player was stronger there; its deviation was "
+    meaning += f"{math.sqrt(variance):.1f}"
+    number = Quantity(name=f"offset in {context}", value=offset, unit="points", meaning=meaning)
+    return replace(
+        found,
+        contributions=(*found.contributions, part),
+        quantities=(*found.quantities, number),
+        least_change=share * found.least_change,
+        largest_change=share * found.largest_change,
+    )
 
 
 def _participation(

@@ -84,24 +84,17 @@ def facts_of(
         if column is None:
             continue
         if name == EVENT:
-            values[:] = _codes(column[low:high])
+            values[:] = codes_of(column[low:high])
         else:
             values[:] = _numbers(name, column[low:high], history, low)
     return found
 
 
-def _codes(column: Ids) -> Floats:
-    """Return a number for every name of an event, NaN where there is none."""
-    known: dict[str, float] = {}
-    found = np.full(len(column), np.nan)
-    for row, value in enumerate(column.tolist()):
-        if _absent(value):
-            continue
-        text = _text(value)
-        if text not in known:
-            known[text] = _code(text)
-        found[row] = known[text]
-    return found
+def codes_of(column: Ids) -> Floats:
+    """Return a number for every name of an event or a context, NaN where there is none."""
+    values = column.tolist()
+    known = {one: math.nan if _absent(one) else _code(_text(one)) for one in dict.fromkeys(values)}
+    return np.array([known[one] for one in values], np.float64)
 
 
 def _code(text: str) -> float:
@@ -178,7 +171,7 @@ def players_with_several(history: History, name: str) -> int:
 
 def matches_of_two_events(history: History) -> int:
     """Return the number of matches in which not all players have the same event, or none."""
-    codes = np.nan_to_num(_codes(history.attributes[EVENT]), nan=0.0)
+    codes = np.nan_to_num(codes_of(history.attributes[EVENT]), nan=0.0)
     offsets = history.offsets[:-1]
     if not len(offsets):
         return 0

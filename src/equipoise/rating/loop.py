@@ -17,10 +17,11 @@ z is the lead of the first of two sides over its scale, by which draws are count
 nothing. A residual below 0 says that all equations were solved. `begin` is None without rating
 periods, `evidence` and `move` are None for systems that refuse a learned entry.
 
-The loop enters newcomers, begins periods, writes the trace, adds head starts, counts draws and
-matches, learns the advantage and the entry, and holds the level. Where a job has no entry or no
-home, Numba compiles none of that: it leaves out what stands below `if argument is not None`, for
-arguments of a function and never for fields such as `job.entry`.
+The loop enters newcomers, begins periods, writes the trace, adds offsets of contexts and head
+starts, counts draws and matches, learns the offsets, the advantage and the entry, and holds the
+level. Where a job has no entry, no home or no contexts, Numba compiles none of that: it leaves out
+what stands below `if argument is not None`, for arguments of a function and never for fields such
+as `job.entry`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import numpy as np
 
 from equipoise._jit import Option, inlined_kernel, inner_kernel, kernel, lent
 from equipoise.arrays import Floats, Ints
+from equipoise.rating.contexts import add_offsets, outlook_in_context, split_changes
 from equipoise.rating.head_start import (
     add_head_starts,
     learn_advantage,
@@ -81,7 +83,7 @@ class Job(NamedTuple):
     skips_ties : whether matches of three or more in which all tie change nothing
     matches_at, time_at : columns of the state that the loop itself writes
     own : other input or output of the system's kernels; None for most systems
-    entry, home : an `Entry` and a `Home`, None where they are turned off
+    entry, home, contexts : an `Entry`, a `Home` and `Contexts`, None where they are turned off
     """
 
     table: Floats
@@ -97,6 +99,7 @@ class Job(NamedTuple):
     own: Any = None
     entry: Any = None
     home: Any = None
+    contexts: Any = None
 
 
 @inner_kernel
@@ -169,6 +172,7 @@ def _rate_duels(
     job: Any,
     entry: Any,
     home: Any,
+    contexts: Any,
     first: int,
     last: int,
     duel: Any,
@@ -202,6 +206,10 @@ def _rate_duels(
             day = matches.time[m]
             _write(trace.before, start, read(one, day, job.settings))
             _write(trace.before, start + 1, read(other, day, job.settings))
+        if contexts is not None:
+            add_offsets(job, m, start, stop, read)
+            if home is not None and home.learns and lever != 0.0:
+                outlook = outlook_in_context(job, start, stop, outlook)
         if home is not None:
             add_head_starts(job, start, stop)
             lead = home.head_start[start] - home.head_start[start + 1]
@@ -215,6 +223,8 @@ def _rate_duels(
             take_head_starts(job, start, stop)
             if home.learns and lever != 0.0:
                 learn_advantage(job, m, lever, outlook, score)
+        if contexts is not None:
+            split_changes(job, start, stop)
         if residual >= 0.0:
             return m, residual
         _count(job, m, one)
@@ -237,7 +247,17 @@ def rate_duels(
     """
     given = lent(job)
     return _rate_duels(
-        given, given.entry, given.home, first, last, duel, begin, read, evidence, move
+        given,
+        given.entry,
+        given.home,
+        given.contexts,
+        first,
+        last,
+        duel,
+        begin,
+        read,
+        evidence,
+        move,
     )
 
 
@@ -278,6 +298,7 @@ def _rate_teams(
     job: Any,
     entry: Any,
     home: Any,
+    contexts: Any,
     first: int,
     last: int,
     match: Any,
@@ -300,6 +321,10 @@ def _rate_teams(
             if home.learns and lever != 0.0:
                 outlook = outlook_of(job, m, home.working.members, read)
         residual = open_match(job, m, start, stop, begin, read)
+        if contexts is not None:
+            add_offsets(job, m, start, stop, read)
+            if home is not None and home.learns and lever != 0.0:
+                outlook = outlook_in_context(job, start, stop, outlook)
         if home is not None:
             add_head_starts(job, start, stop)
         z, left = match(job, m, teams)
@@ -310,6 +335,8 @@ def _rate_teams(
             take_head_starts(job, start, stop)
             if home.learns and lever != 0.0:
                 learn_advantage(job, m, lever, outlook, _score_of_first(matches, start, stop))
+        if contexts is not None:
+            split_changes(job, start, stop)
         if residual >= 0.0:
             return m, residual
         close_match(job, entry, m, start, stop, evidence, move, read)
@@ -326,7 +353,17 @@ def rate_teams(
     """
     given = lent(job)
     return _rate_teams(
-        given, given.entry, given.home, first, last, match, begin, read, evidence, move
+        given,
+        given.entry,
+        given.home,
+        given.contexts,
+        first,
+        last,
+        match,
+        begin,
+        read,
+        evidence,
+        move,
     )
 
 

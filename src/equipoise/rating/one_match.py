@@ -51,6 +51,7 @@ class OneMatch(NamedTuple):
     performance_ceiling, beta, gamma : NaN for none
     performance, share, at_home, score, role : one value for each player, or none at all; NaN is an
         absent performance; a score is that of the player's team
+    context : of the match, such as its surface; None for none
 
     Other fields are those of a `History`.
     """
@@ -67,6 +68,7 @@ class OneMatch(NamedTuple):
     at_home: Sequence[bool] = ()
     score: Sequence[float] = ()
     role: Sequence[str] = ()
+    context: str | None = None
 
     @property
     def has_own_deviations(self) -> bool:
@@ -109,10 +111,15 @@ def history_of(
         parts = [part or [absent] * count for part, count in each]
         return np.array([value for part in parts for value in part], dtype=kind)
 
+    contexts = [
+        () if name is None else [name] * count
+        for name, count in zip(given.context, counts, strict=True)
+    ]
     kept = {
         "at_home": of_players(given.at_home, 0.0),
         "score": of_players(given.score, math.nan),
         "role": of_players(given.role, None, object),
+        "context": of_players(contexts, None, object),
     }
     return History(
         match_ids=ids_of(range(len(matches)) if match_ids is None else match_ids),

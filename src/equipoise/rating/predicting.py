@@ -61,7 +61,8 @@ from equipoise.data.outlook import Outlook, TeamModel, chance, team_mean_outlook
 from equipoise.data.prediction import ESTIMATE, GIVEN, TEAM_MEAN, Prediction
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.one_call.call import check_named_once
+from equipoise.rating.contexts import CONTEXT, in_context
+from equipoise.rating.one_call.call import check_named_once, require_context
 from equipoise.rating.pool_state import PoolState, check_ids
 from equipoise.rating.state import LEAST_MATCHES, State, check_draw_rate, counted_matches
 from equipoise.rating.state import draw_rate as draw_rate_of
@@ -137,6 +138,7 @@ class Lineup:
     home : number of the team that plays at home; None on neutral ground
     time : of the match, microseconds since 1970; None without times
     own : deviations of the match's own, `beta` and `gamma`
+    context : of the match; None for none
     """
 
     state: State
@@ -148,6 +150,7 @@ class Lineup:
     time: int | None
     time_kind: TimeKind
     own: Mapping[str, float] = field(default_factory=dict)
+    context: str | None = None
 
     @property
     def day(self) -> float | None:
@@ -176,7 +179,14 @@ class Lineup:
             time_kind=self.time_kind,
             beta=np.array([self.own["beta"]]) if "beta" in self.own else None,
             gamma=np.array([self.own["gamma"]]) if "gamma" in self.own else None,
-            attributes={"at_home": (self.team == self.home).astype(np.float64)},
+            attributes={
+                "at_home": (self.team == self.home).astype(np.float64),
+                **(
+                    {}
+                    if self.context is None
+                    else {CONTEXT: np.array([self.context] * count, object)}
+                ),
+            },
         )
 
 
@@ -190,6 +200,7 @@ def lineup(
     any_teams: bool = False,
     beta: float | None = None,
     gamma: float | None = None,
+    context: str | None = None,
 ) -> Lineup:
     """Return teams of player ids as a match of a pool; unknown players are newcomers.
 
@@ -197,8 +208,11 @@ def lineup(
     home : number of the team that plays at home, for systems with `home_advantage`
     any_teams : whether to accept teams that the system cannot rate
     beta, gamma : deviations of the match's own
+    context : of the match, for systems with `context_deviation`
     Raises : InvalidParameterError
     """
+    if context is not None:
+        require_context(system, system.capabilities, context)
     for team in teams:
         if isinstance(team, str | bytes):
             # Each of its letters would be a newcomer.
@@ -229,7 +243,25 @@ def lineup(
         time=pool.last_time if at is None else round(at * MICROSECONDS_PER_DAY),
         time_kind=pool.time_kind,
         own=own_deviations(system.name, system.capabilities, beta, gamma),
+        context=context,
     )
+
+
+def of_match(
+    system: RatingSystem,
+    state: State,
+    rating: Floats,
+    deviation: Floats,
+    context: str | None,
+) -> tuple[Floats, Floats]:
+    """Return ratings and deviations of the players of a state in the context of a match.
+
+    rating, deviation : of their general parts
+    """
+    if context is None:
+        return rating, deviation
+    rows = np.arange(state.players)
+    return in_context(state, rows, rating, deviation, system.context_deviation, context)  # type: ignore[attr-defined]
 
 
 @checks_arguments()

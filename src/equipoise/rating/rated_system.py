@@ -71,6 +71,7 @@ class RatedSystem(System):
     removed: ClassVar[Mapping[str, str]] = {}
     more_traced: ClassVar[Sequence[str]] = ()
     takes_entry: ClassVar[bool] = True
+    in_loop: ClassVar[bool] = True
     loop: ClassVar[Any]
     read_players: ClassVar[Any] = None
 
@@ -168,6 +169,7 @@ class RatedSystem(System):
             own=self.own(state, history, start, stop),
             entry=self.entry_of(state, handed_out(trace, low, high)),
             home=home,
+            contexts=self.contexts_of(state, history, start, stop, trace),
         )
 
     def _normal(self) -> Option:
@@ -228,7 +230,9 @@ class RatedSystem(System):
         # the update of a system also means single matches, and `loop` does not know of it.
         kind = type(self)
         by_loop = _place(kind, "loop") <= _place(kind, "update")
-        return by_loop and kind.run is System.run and kind.job is RatedSystem.job
+        plain = by_loop and kind.run is System.run and kind.job is RatedSystem.job
+        # The memory of a workspace has no room for new contexts.
+        return plain and not self.counts_contexts
 
     @property
     def shows_columns(self) -> bool:

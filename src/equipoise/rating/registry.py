@@ -276,9 +276,10 @@ def _type_of(system: str | type[Any], parameter: str) -> object:
 
 def fields_of(kind: type[Any]) -> list[dataclasses.Field[Any]]:
     """Return the parameters of a system's class: its own, then the advantage, then the entry."""
+    from equipoise.rating.contexts import CONTEXT_DEVIATION
     from equipoise.rating.head_start import ADVANTAGE_PARAMETERS
 
-    shared = (*ADVANTAGE_PARAMETERS, *ENTRY_PARAMETERS)
+    shared = (*ADVANTAGE_PARAMETERS, CONTEXT_DEVIATION, *ENTRY_PARAMETERS)
     fields = dataclasses.fields(kind)
     places = {name: place for place, name in enumerate(shared, 1)}
     return sorted(fields, key=lambda field: places.get(field.name, 0))

@@ -50,7 +50,7 @@ from equipoise.rating.federation_columns import stones_on_both_sides
 from equipoise.rating.match_digest import NOT_KNOWN, Digests, digests_of
 from equipoise.rating.newcomers import LEVEL_ADJUSTMENT
 from equipoise.rating.pool_state import PoolState, known_state, other_system
-from equipoise.rating.predicting import lineup, team_prediction
+from equipoise.rating.predicting import lineup, of_match, team_prediction
 from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 from equipoise.rating.state import start_counting
 from equipoise.rating.system import TRACE_COLUMNS as TRACE_COLUMNS
@@ -646,6 +646,7 @@ def predict(
     draw_rate: float | None = None,
     beta: float | None = None,
     gamma: float | None = None,
+    context: str | None = None,
 ) -> Prediction:
     """Return the prediction for a match between teams of player ids.
 
@@ -660,6 +661,7 @@ def predict(
         None: as often as in the pool, if that has at least 50 matches of two teams
     beta, gamma : deviations of a performance and of the change of skill in this match (elo-mmr,
         elo-mmx)
+    context : of the match, such as its surface or map, for systems with `context_deviation`
     Raises : InvalidParameterError, also if the system is not the one that made the state
 
     Examples
@@ -673,15 +675,24 @@ def predict(
     check_system(state, system)
     state = starting_pool(system, initial, state=state) or state
     field = lineup(
-        system, state, teams, at=days_of(at), home=home, any_teams=True, beta=beta, gamma=gamma
+        system,
+        state,
+        teams,
+        at=days_of(at),
+        home=home,
+        any_teams=True,
+        beta=beta,
+        gamma=gamma,
+        context=context,
     )
     now = system.at(field.state, np.arange(len(field.team)), field.day)
+    rating, deviation = of_match(system, field.state, now["rating"], now["deviation"], context)
     match = field.match(np.arange(field.teams))
     found = team_prediction(
         system,
         field.state,
-        now["rating"],
-        now["deviation"],
+        rating,
+        deviation,
         field.team,
         match=match,
         draw_rate=draw_rate,

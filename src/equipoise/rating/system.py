@@ -159,6 +159,7 @@ USABLE = (
     "role",
     "side",
     "at_home",
+    "context",
     "time",
     "score",
     *OF_ROUNDS,
@@ -223,8 +224,8 @@ class Capabilities:
     def unused(self, history: History) -> list[str]:
         """Return the columns of a history that the system does not use."""
         there = {name: getattr(history, name) is not None for name in USABLE[:4]}
-        there |= {name: name in history.attributes for name in USABLE[4:7]}
-        found = [name for name in USABLE[:7] if there[name] and name not in self.uses]
+        there |= {name: name in history.attributes for name in USABLE[4:8]}
+        found = [name for name in USABLE[:8] if there[name] and name not in self.uses]
         if there["side"] and there["at_home"] and "side" in self.uses:
             found.append("side")  # at_home is used instead
         return found

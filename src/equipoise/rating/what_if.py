@@ -99,6 +99,7 @@ def what_if(
     progress: Callable[[int, int], None] | None = None,
     beta: float | None = None,
     gamma: float | None = None,
+    context: str | None = None,
 ) -> WhatIf:
     """Return a player's rating after each place of the player's team, exactly.
 
@@ -110,7 +111,7 @@ def what_if(
     at : time of the match, a date or a date-time (UTC without a zone) or days since 1970; None:
         that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
-    beta, gamma : as for `predict`
+    beta, gamma, context : as for `predict`
     places : from 1; None takes all
     initial : known ratings with which players begin, before the first match of the pool
     progress : called with (places done, total)
@@ -128,7 +129,9 @@ def what_if(
     """
     check_system(state, system)
     state = starting_pool(system, initial, state=state) or state
-    field = lineup(system, state, teams, at=days_of(at), home=home, beta=beta, gamma=gamma)
+    field = lineup(
+        system, state, teams, at=days_of(at), home=home, beta=beta, gamma=gamma, context=context
+    )
     if state.last_time is not None and field.time is not None and field.time < state.last_time:
         raise InvalidParameterError("the match must not be before the last match of the state")
     who = _position(field, player)

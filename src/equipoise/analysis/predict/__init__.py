@@ -59,6 +59,11 @@ class PredictRequest:
     home: str | None = typed(
         None, "A player whose team plays at home (systems with home_advantage).", "PLAYER"
     )
+    context: str | None = typed(
+        None,
+        "The context of the match, such as its surface or map (systems with context_deviation).",
+        "NAME",
+    )
     draw_rate: float | None = typed(
         None,
         "How likely equal teams draw, from 0 to 1, for systems that do not model draws. [default: "

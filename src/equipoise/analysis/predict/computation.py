@@ -33,7 +33,7 @@ from equipoise.messages.questions import (
     WhatIfMessage,
 )
 from equipoise.rating.pool_state import PoolState, newcomers_note
-from equipoise.rating.predicting import Lineup, lineup
+from equipoise.rating.predicting import Lineup, lineup, of_match
 from equipoise.rating.replay import check_system, days, known_pool, predict
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
@@ -57,6 +57,7 @@ class ComingMatch:
     teams : ids, team by team
     at : days since 1970, None for the time of the last match; shown_at : the same for the answer
     home : number of the team that plays at home
+    context : of the match
     draw_rate : how likely equal teams draw; None: as often as in the pool
     beta, gamma : deviations of the match's own
     samples, seed : of the place distribution; no samples, no distribution
@@ -70,6 +71,7 @@ class ComingMatch:
     at: float | None = None
     shown_at: int | str | None = None
     home: int | None = None
+    context: str | None = None
     draw_rate: float | None = None
     beta: float | None = None
     gamma: float | None = None
@@ -107,7 +109,13 @@ def predicted(
     """
     system = match.pool.system
     field = lineup(
-        system, match.pool, match.teams, at=match.at, home=match.home, any_teams=not match.players
+        system,
+        match.pool,
+        match.teams,
+        at=match.at,
+        home=match.home,
+        any_teams=not match.players,
+        context=match.context,
     )
     expects = predict(
         system,
@@ -283,9 +291,12 @@ def _teams(
     found = []
     sizes = np.bincount(field.team).tolist()
     now = system.at(field.state, np.arange(len(field.team)), field.day)
+    ratings, deviations = of_match(
+        system, field.state, now["rating"], now["deviation"], field.context
+    )
     for number, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes, strict=True)):
         part = slice(end - size, end)
-        rating, deviation = now["rating"][part], now["deviation"][part]
+        rating, deviation = ratings[part], deviations[part]
         players = to_messages(
             PredictedPlayer,
             None,

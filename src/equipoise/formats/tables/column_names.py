@@ -30,6 +30,7 @@ KEPT = (
     "side",
     "at_home",
     "role",
+    "context",
     "event",
     "birth_year",
     "games_before",

@@ -115,6 +115,23 @@ def check_renamings(
         raise InvalidParameterError(unknown_column("columns (--column)", old, names, near))
 
 
+def with_joined_columns(table: Table, renamed: Mapping[str, str]) -> Table:
+    """Return a table with a column for each renaming of several, such as context=surface,best_of.
+
+    Its values are the texts of these columns, joined by ", ", and missing where one of them is.
+    """
+    names = set(table.frame.columns)
+    joined = [
+        pl.DataFrame([table.frame[part] for part in parts])
+        .select(pl.concat_str(pl.all().cast(pl.String), separator=", "))
+        .to_series()
+        .alias(name)
+        for name in dict.fromkeys(renamed.values())
+        if name not in names and len(parts := name.split(",")) > 1 and names.issuperset(parts)
+    ]
+    return replace(table, frame=table.frame.hstack(joined)) if joined else table
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The meaning of the columns of a table of games.

@@ -47,6 +47,7 @@ from equipoise.formats.times import instant
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest, Tier
 from equipoise.pools.pool.tiers import resolved, tier_faults, tier_of
+from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.federation_columns import FACTS, broken_rule, used_facts
 from equipoise.rating.newcomers import ENTRY_PARAMETERS
 from equipoise.rating.registry import SYSTEMS, absent, make_system, requirement_of, without_removed
@@ -118,11 +119,17 @@ class PoolRules:
             or cannot be used
         """
         try:
-            return make_system(self.settings.system, self.settings.parameters)
+            found = make_system(self.settings.system, self.settings.parameters)
         except NotFoundError:
             if not self.package:
                 raise
             raise absent("the pool", self.settings.system, self.package) from None
+        if CONTEXT in found.capabilities.uses:
+            raise InvalidParameterError(
+                "context_deviation must be 0 in a pool, whose matches have no contexts: rate a "
+                "history with equipoise rate, or use a Pool of the library"
+            )
+        return found
 
     @cached_property
     def fault(self) -> str:

@@ -354,6 +354,7 @@ def match_of(
     beta: float | None,
     gamma: float | None,
     home: int | None,
+    context: str | None,
     role: Sequence[str] = (),
 ) -> OneMatch:
     """Return a match as numbers, checked; see `System.rate`.
@@ -383,9 +384,19 @@ def match_of(
         more["at_home"] = at_home
     if scores is not None and "score" in able.uses:
         more["score"] = scores_of(scores, given)
+    if context is not None:
+        require_context(system, able, context)
+        more["context"] = context
     if role:
         more["role"] = role
     return OneMatch(given.sizes, dense, float(weight), at, **more)
+
+
+def require_context(system: Any, able: Capabilities, context: object) -> None:
+    """Refuse what is no context, or counts none. Raises : InvalidParameterError."""
+    check_used(system, able, "context", context)
+    fits = isinstance(context, str) and bool(context.strip())
+    require(fits, "context", "text, such as the name of a surface", context)
 
 
 def facts_of_ratings(system: System, players: Sequence[Any]) -> SystemFacts:

@@ -21,13 +21,14 @@ from equipoise.rating.one_call.call import (
     facts_of_ratings,
     flat_teams,
     match_of,
+    require_context,
     values_of,
     who_is_at_home,
     with_draw_probability,
 )
 from equipoise.rating.one_call.rating import Rating, SystemFacts, known_rating
 from equipoise.rating.one_match import OneMatch, history_of, rate_match, rate_once, state_of
-from equipoise.rating.predicting import team_prediction
+from equipoise.rating.predicting import of_match, team_prediction
 from equipoise.rating.state import State
 from equipoise.rating.system import own_deviations
 
@@ -45,6 +46,7 @@ def predict(
     share: Any,
     beta: float | None,
     gamma: float | None,
+    context: str | None,
 ) -> Prediction:
     """Return the prediction for teams of ratings; see `System.predict`."""
     facts = facts_of_ratings(system, given.players)
@@ -54,8 +56,8 @@ def predict(
     more: dict[str, Any] = {"share": () if share is None else _shares(system, share, given)}
     at = None if time is None else check_time(system, facts, numbers, time)
     more |= own_deviations(system.name, facts.able, beta, gamma)
-    match = coming_match(system, facts, given.sizes, at, home)._replace(**more)
-    if facts.plain_rating and facts.plain_deviation:
+    match = coming_match(system, facts, given.sizes, at, home, context)._replace(**more)
+    if facts.plain_rating and facts.plain_deviation and context is None:
         # Reading a state of these players would give the same two columns.
         rating, deviation = np.array([row[:2] for row, _ in numbers]).T
         now = {"rating": rating, "deviation": deviation}
@@ -64,16 +66,24 @@ def predict(
 
 
 def coming_match(
-    system: System, facts: SystemFacts, sizes: Sequence[int], at: int | None, home: int | None
+    system: System,
+    facts: SystemFacts,
+    sizes: Sequence[int],
+    at: int | None,
+    home: int | None,
+    context: str | None = None,
 ) -> OneMatch:
     """Return a match that has not been played, its teams in the order of their numbers.
 
     at : microseconds since 1970
     home : number of the team at home
+    context : of the match
     Raises : InvalidParameterError
     """
+    if context is not None:
+        require_context(system, facts.able, context)
     at_home = who_is_at_home(system, facts.able, sizes, home)
-    return OneMatch(sizes, range(len(sizes)), time=at, at_home=at_home)
+    return OneMatch(sizes, range(len(sizes)), time=at, at_home=at_home, context=context)
 
 
 def _with_draws(system: System, draw_probability: Any, given: Teams) -> System:
@@ -117,11 +127,12 @@ def predicted(
     if now is None:
         day = None if match.time is None else match.time / MICROSECONDS_PER_DAY
         now = system.at(state, np.arange(state.players), day)
+    rating, deviation = of_match(system, state, now["rating"], now["deviation"], match.context)
     return team_prediction(
         system,
         state,
-        now["rating"],
-        now["deviation"],
+        rating,
+        deviation,
         np.repeat(np.arange(len(match.sizes)), match.sizes),
         match=history_of([match]) if match.at_home or match.has_own_deviations else None,
         draw_rate=draw_rate,
@@ -169,6 +180,7 @@ class MatchArguments(TypedDict, total=False):
     beta: float | None
     gamma: float | None
     home: int | None
+    context: str | None
 
 
 class RatedMatch(MatchArguments, total=False):
@@ -267,6 +279,7 @@ class OneCall:
         beta: float | None = None,
         gamma: float | None = None,
         home: int | None = None,
+        context: str | None = None,
         draw_probability: DrawProbability | None = None,
     ) -> Any:
         """Return the ratings after a match, in the shape of the teams; nothing given is changed.
@@ -294,6 +307,7 @@ class OneCall:
         beta, gamma : deviations of a performance and of the change of skill in this match, rating
             points, instead of those of the system (elo-mmr, elo-mmx)
         home : number of the team at home, from 0, where home is worth something; None: neutral
+        context : of the match, such as its surface or map (systems with context_deviation)
         draw_probability : of this match instead of that of the system (trueskill): a number, or a
             function of the ratings of two teams, `function(first, second)`, that returns one
         Raises : InvalidParameterError; ConvergenceError
@@ -323,7 +337,7 @@ class OneCall:
         numbers = [one._numbers for one in given.players]
         at = check_time(system, facts, numbers, time)
         told = ranks, scores, weight, performance, share, performance_ceiling, beta, gamma, home
-        match = match_of(system, able, given, at, *told)
+        match = match_of(system, able, given, at, *told, context)
         if able.skips_all_tied and max(match.ranks) == 0 and len(match.ranks) > 2:
             return given.shaped(given.players)
         # The memory of a system is kept for its next match, which one made for a match has not.
@@ -341,6 +355,7 @@ class OneCall:
         share: PlayerValues | None = None,
         beta: float | None = None,
         gamma: float | None = None,
+        context: str | None = None,
     ) -> Prediction:
         """Return what the system expects of a match between ratings.
 
@@ -355,6 +370,7 @@ class OneCall:
         share : how much of the match each player takes part in, from 0 to 1, in the shape of the
             teams (trueskill, trueskill-spb)
         beta, gamma : of this match, as for `rate` (elo-mmr, elo-mmx)
+        context : of this match, as for `rate`
         Raises : InvalidParameterError
 
         Examples
@@ -367,5 +383,5 @@ class OneCall:
         <Prediction: expected 0.640, 0.360, win 0.502, 0.222, draw 0.276 (draw_rate), \
 quality 0.922 (estimate), by elo>
         """
-        told = time, home, draw_rate, draw_probability, share, beta, gamma
+        told = time, home, draw_rate, draw_probability, share, beta, gamma, context
         return predict(cast("System", self), flat_teams(teams), *told)

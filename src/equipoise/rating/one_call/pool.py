@@ -288,6 +288,7 @@ class Pool:
         beta: float | None = None,
         gamma: float | None = None,
         home: int | None = None,
+        context: str | None = None,
         draw_probability: object = None,
     ) -> Any:
         """Rate a match, keep the new ratings, and return those of its players by name.
@@ -297,8 +298,9 @@ class Pool:
         teams : names of single players, `["ada", "bo"]`, or of teams, `[["ada", "bo"], ["cy"]]`
         match : id of the match; None: the number of matches with it
         role : of each player, in the shape of the teams (team-glicko2 with roles)
-        ranks, scores, weight, time, performance, share, performance_ceiling, beta, gamma, home : as
-            for `System.rate`; times are given for all matches or for none, and never decrease
+        ranks, scores, weight, time, performance, share, performance_ceiling, beta, gamma, home,
+            context : as for `System.rate`; times are given for all matches or for none, and never
+            decrease
         draw_probability : refused, because a replay would not know it; a named rule of the system,
             `draw_rule`, serves pools
         Raises : InvalidParameterError; ConflictError for a match that has been rated or is older
@@ -316,7 +318,7 @@ class Pool:
         refuse_in_pool(draw_probability)
         able, at, roles = self._facts.able, self._time(time), self._roles(given, role)
         told = ranks, scores, weight, performance, share, performance_ceiling, beta, gamma, home
-        rated = match_of(self._system, able, given, at, *told, roles)
+        rated = match_of(self._system, able, given, at, *told, context, roles)
         number = self._match_id(match)
         if self._quick and not rated.has_own_deviations and "score" not in able.uses:
             return given.shaped(self._add_quickly(number, rated, given.players))
@@ -329,6 +331,7 @@ class Pool:
         time: date | float | None = None,
         home: int | None = None,
         draw_rate: float | None = None,
+        context: str | None = None,
     ) -> Prediction:
         """Return what the system expects of a match; unknown players are newcomers, and named.
 
@@ -338,6 +341,7 @@ class Pool:
         time : of the match; None: the time of the last match of the pool
         home : number of the team at home, where home is worth something
         draw_rate : how likely equal teams draw, instead of `Pool.draw_rate`
+        context : of the match, as for `rate`
         Raises : InvalidParameterError
 
         Examples
@@ -357,7 +361,7 @@ class Pool:
                     "time must not be before the last match of the pool, which was at "
                     f"{last.isoformat()}; got {asked.isoformat()}"
                 )
-        match = coming_match(self._system, self._facts, given.sizes, at, home)
+        match = coming_match(self._system, self._facts, given.sizes, at, home, context)
         known = [self._rows.get(name, -1) for name in given.players]
         state = self._system.initial(len(known))
         there = np.flatnonzero(np.array(known) >= 0)

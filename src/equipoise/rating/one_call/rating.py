@@ -233,7 +233,7 @@ class Rating:
 
         row, records = self._numbers
         state = dict(zip(self._facts.columns, nullable(np.array(row)), strict=True))
-        fields = self.system.record
+        fields = _record_of(self.system)
         found = {
             "system": self.system.name,
             "parameters": saved_parameters(self.system),
@@ -264,7 +264,7 @@ class Rating:
             row = tuple(math.nan if one is None else _number(one) for one in state.values())
             _check_state(facts, row)
             fields = [tuple(map(_number, one)) for one in saved.get("remembered", [])]
-            if len(fields) != system.record or len({len(one) for one in fields}) > 1:
+            if len(fields) != _record_of(system) or len({len(one) for one in fields}) > 1:
                 raise ValueError("remembered performances of another kind")
             if not all(math.isfinite(one) for field in fields for one in field):
                 raise ValueError("remembered performances that are not finite")
@@ -526,3 +526,9 @@ def too_early(last: float, day: float) -> InvalidParameterError:
         "time must not be before the last match of a player, which was at "
         f"{time_of(last).isoformat()}; got {time_of(day).isoformat()}"
     )
+
+
+def _record_of(system: System) -> int:
+    """Return the number of fields of what a system keeps of each performance or context."""
+    runs = system.initial(0).runs
+    return 0 if runs is None else runs.fields

@@ -263,6 +263,7 @@ class Glicko(RatedSystem, HomeSystem):
         "matches": 0.0,
         "last_time": math.nan,
     }
+    added: ClassVar[str] = "drift"
     loop = staticmethod(rate)
     read_players = staticmethod(read_players)
 

@@ -314,6 +314,7 @@ class Glicko2(RatedSystem, HomeSystem):
         "information": 0.0,
         "surprise": 0.0,
     }
+    added: ClassVar[str] = "volatility"
     loop = staticmethod(rate)
     read_players = staticmethod(read_players)
 

@@ -257,6 +257,7 @@ class Stephenson(RatedSystem, HomeSystem):
         "met": 0.0,
         "games": 0.0,
     }
+    added: ClassVar[str] = "game_drift"
     loop = staticmethod(rate)
     read_players = staticmethod(read_players)
 

@@ -417,6 +417,7 @@ class TeamGlicko2(RatedSystem, HomeSystem):
         "matches": 0.0,
         "last_time": math.nan,
     }
+    added: ClassVar[str] = "volatility"
     loop = staticmethod(rate)
     read_players = staticmethod(read_players)
 

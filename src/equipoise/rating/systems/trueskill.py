@@ -88,6 +88,7 @@ class TrueSkillSystem(RatedSystem, HomeSystem):
     iterations: ClassVar[int] = MAX_SWEEPS
     uses: ClassVar[Mapping[str, str]] = {"weight": "", "share": "shares"}
     allows_ties: ClassVar[str]
+    added: ClassVar[str] = "drift"
     loop = staticmethod(rate)
 
     def able(self, able: Capabilities) -> Capabilities:
@@ -245,6 +246,7 @@ class TrueSkillSPb(TrueSkillSystem):
     shares: Literal["off", "play"] = param("off", later=True, note=_SHARES_NOTE)
 
     name: ClassVar[str] = "trueskill-spb"
+    added: ClassVar[str] = "sigma_drift"
     tried: ClassVar[Mapping[str, Any]] = {
         "eps": Span(0.1, 100, 10, 0.1),
         "beta": Span(30, 600, 15, 5),

@@ -428,6 +428,7 @@ class WengLinParameters(RatedSystem, HomeSystem):
     }
     adds_players: ClassVar[bool] = True
     uses: ClassVar[Mapping[str, str]] = {"weight": "", "share": "shares", "score": "margin"}
+    added: ClassVar[str] = "drift"
     loop = staticmethod(rate)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
