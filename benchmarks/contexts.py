@@ -1,4 +1,4 @@
-"""What are contexts worth: surfaces of tennis, tournaments of football, and shuffled contexts?
+"""What are contexts worth: surfaces of tennis, and shuffled surfaces?
 
 Every system with its defaults, without contexts and with a context_deviation that is chosen on the
 first half of the matches: of 0, 20 .. 100 rating points the one with the least log loss on the
@@ -13,9 +13,9 @@ choose who has tried it.
 
 Tennis: matches of men since 1990 (ATP), without walkovers, in order of tournament and round, from
 https://github.com/JeffSackmann/tennis_atp (CC BY-NC-SA 4.0; not part of this project); TENNIS_ATP
-names a directory with its files. Football: national teams; a context is the tournament.
+names a directory with its files.
 
-Speed: processor time with contexts over that without, of a replay in memory (the median of nine
+Speed: processor time with contexts over that without, of a replay in memory (the median of five
 pairs) and of a backtest (of three), all compiled before.
 """
 
@@ -42,7 +42,7 @@ from report import DATA, Part, needs, report_parts
 
 #: Rating points that are tried on the first half.
 TRIED = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
-SYSTEMS = ("elo", "glicko", "glicko2", "stephenson", "trueskill", "plackett-luce")
+SYSTEMS = ("elo", "glicko", "glicko2", "trueskill")
 FEWEST, RESAMPLES = 5, 1000
 ROUNDS = ("ER", "RR", "R128", "R64", "R32", "R16", "QF", "SF", "BR", "F")
 
@@ -71,12 +71,6 @@ def tennis() -> History:
         )
     )
     return eq.read_history(pl.concat(sides, how="diagonal"), columns={"context": "surface"})
-
-
-def football() -> History:
-    """Return the football matches."""
-    source = str(needs(DATA / "football.parquet"))
-    return eq.read_history(source, columns={"context": "tournament"})
 
 
 def shuffled(history: History) -> History:
@@ -127,13 +121,12 @@ def interval(values: Floats, players: np.ndarray) -> str:
     return f"{values.mean():+.4f} ({both})"
 
 
-def with_contexts(name: str, deviation: float, home: bool) -> RatingSystem:
-    """Return a system with its defaults, this deviation and, if asked, a learned advantage."""
-    more = {"learn_home_advantage": True} if home else {}
-    return make_system(name, {"context_deviation": deviation, **more})
+def with_contexts(name: str, deviation: float) -> RatingSystem:
+    """Return a system with its defaults and this deviation."""
+    return make_system(name, {"context_deviation": deviation})
 
 
-def line(name: str, history: History, mixed: History, home: bool) -> tuple[str, ...]:
+def line(name: str, history: History, mixed: History) -> tuple[str, ...]:
     """Return a line of the table."""
     half, known = history.matches // 2, experienced(history)
     at = np.arange(history.matches)
@@ -141,7 +134,7 @@ def line(name: str, history: History, mixed: History, home: bool) -> tuple[str, 
     players = history.player.reshape(-1, 2)[late]
     found: dict[str, dict[float, Floats]] = {}
     for label, given in (("true", history), ("shuffled", mixed)):
-        found[label] = {one: losses(with_contexts(name, one, home), given) for one in TRIED}
+        found[label] = {one: losses(with_contexts(name, one), given) for one in TRIED}
     without = found["true"][0.0]
     best = {
         label: min(TRIED, key=lambda one, of=of: float(of[one][early].mean()))
@@ -162,14 +155,14 @@ def line(name: str, history: History, mixed: History, home: bool) -> tuple[str, 
     )
 
 
-def part(heading: str, history: History, home: bool = False) -> Part:
-    """Return the table of a game; home : whether the home advantage is learned in both."""
+def part(heading: str, history: History) -> Part:
+    """Return the table of a game."""
     columns = (
         *("system", "log loss without", "deviation", "less without (95 %, matches; players)"),
         *("shuffled: deviation", "less without", "with that of the true"),
     )
     mixed = shuffled(history)
-    rows = [line(name, history, mixed, home) for name in SYSTEMS]
+    rows = [line(name, history, mixed) for name in SYSTEMS]
     contexts = len({one for one in history.attributes["context"].tolist() if one is not None})
     late = history.matches - history.matches // 2
     note = f"{history.matches:,} matches in {contexts} contexts; the last {late:,} are scored."
@@ -192,7 +185,7 @@ def speed(history: History) -> Part:
     for name in SYSTEMS:
         both = [make_system(name, {"context_deviation": one}) for one in (0.0, 60.0)]
         cells = [name]
-        for scores, pairs in ((False, 9), (True, 3)):
+        for scores, pairs in ((False, 5), (True, 3)):
             found = [[seconds(one, history, scores) for one in both] for _ in range(pairs + 1)][1:]
             ratio = statistics.median(second / first for first, second in found)
             cells += [f"{1000 * min(first for first, _ in found):.0f}", f"{ratio:.2f}"]
@@ -213,7 +206,6 @@ def main() -> None:
     surfaces = tennis()
     parts = [
         part("Tennis, by surface", surfaces),
-        part("Football, by tournament, with a learned home advantage", football(), home=True),
         speed(surfaces),
     ]
     report_parts("contexts", (__doc__ or "").strip(), parts)
