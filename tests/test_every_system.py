@@ -694,6 +694,7 @@ def full_season(system: RatingSystem) -> History:
             "role": role,
             "side": np.where(history.team == 0, "home", "away").astype(object),
             "at_home": history.team == 0,
+            "context": np.array([f"map {m % 3}" for m in history.match_rows()], dtype=object),
             **(facts if set(facts) & system.capabilities.uses else {}),
         },
     )
@@ -722,6 +723,9 @@ def with_another(history: History, name: str, needs_time: bool = False) -> tuple
         scores = [{**attributes, "score": times * history.rank} for times in (-2, -7)]
         one, other = (dataclasses.replace(history, attributes=each) for each in scores)
         return one, other
+    if name == "context":
+        other = np.array([f"map {m % 2}" for m in history.match_rows()], dtype=object)
+        return history, dataclasses.replace(history, attributes={**attributes, name: other})
     if name in ("side", "at_home", "role"):
         if name == "side":
             del attributes["at_home"]  # which goes before it

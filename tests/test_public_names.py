@@ -28,6 +28,7 @@ OF_KERNELS = {
     "entry_of",
     "kernel",
     "home_of",
+    "contexts_of",
 }
 #: Types that an equilibrium makes, and nobody else.
 MADE_ELSEWHERE = {"Uncertainty"}
