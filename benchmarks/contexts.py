@@ -99,7 +99,8 @@ def experienced(history: History) -> np.ndarray:
     counts = np.bincount(history.player)
     earlier = np.empty(len(order), np.int64)
     earlier[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return (earlier.reshape(-1, 2) >= FEWEST).all(axis=1)
+    both: np.ndarray = np.minimum(earlier[::2], earlier[1::2]) >= FEWEST
+    return both
 
 
 def interval(values: Floats, players: np.ndarray) -> str:
@@ -137,7 +138,7 @@ def line(name: str, history: History, mixed: History) -> tuple[str, ...]:
         found[label] = {one: losses(with_contexts(name, one), given) for one in TRIED}
     without = found["true"][0.0]
     best = {
-        label: min(TRIED, key=lambda one, of=of: float(of[one][early].mean()))
+        label: min((float(of[one][early].mean()), one) for one in TRIED)[1]
         for label, of in found.items()
     }
     less = {label: (found[label][best[label]] - without)[late] for label in found}
