@@ -404,16 +404,20 @@ def test_a_match_of_which_all_is_used_says_nothing(store: Store) -> None:
                 "role",
                 "side",
                 "at_home",
+                "context",
                 "statistics",
             ],
         ),
         (
             {"system": "elo", "parameters": {"home_advantage": 50}, "statistics": {"kills": 1.0}},
-            ["performance_ceiling", "performance", "share", "role", "statistics"],
+            ["performance_ceiling", "performance", "share", "role", "context", "statistics"],
         ),
         (
             {"system": "elo-mmx", "parameters": {"rho": 0.5}},
-            ["performance", "share", "role", "side", "at_home", "statistics", "parameters.rho"],
+            [
+                *("performance", "share", "role", "side", "at_home"),
+                *("context", "statistics", "parameters.rho"),
+            ],
         ),
         (
             {
@@ -421,7 +425,7 @@ def test_a_match_of_which_all_is_used_says_nothing(store: Store) -> None:
                 "statistics": {"kills": 1.0},
                 "parameters": {"roles": True},
             },
-            ["performance_ceiling", "side", "at_home"],
+            ["performance_ceiling", "side", "at_home", "context"],
         ),
     ],
 )

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
+
 from equipoise.analysis.advice import advice_on
 from equipoise.analysis.requests import HistoryRequest as HistoryRequest
 from equipoise.analysis.requests import shared, suited
@@ -17,9 +19,12 @@ from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
 from equipoise.formats.sources import paths_of
+from equipoise.formats.table import spelling
+from equipoise.formats.tables.column_names import KEPT
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import HistoryMessage
+from equipoise.rating.federation_columns import codes_of
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
 
@@ -227,6 +232,42 @@ def check_outputs(
             check_target(path)
     if chart is not None:
         theme.check_file(chart)
+
+
+#: Names that contexts usually have, in the spelling of `spelling`.
+_CONTEXTS = ("surface", "map", "mode", "timecontrol", "format", "court", "bestof", "variant")
+#: Matches that are looked at, values that a context has at most, and matches of each on average.
+_LOOKED_AT, _MOST_VALUES, _FEWEST_MATCHES = 20_000, 20, 20
+#: Share of matches with the most frequent value, or without one, from which a column says little.
+_NEARLY_ALL = 0.95
+
+
+def candidate_contexts(history: History) -> dict[str, list[str]]:
+    """Return columns that may be contexts of matches, likely ones first, with their values.
+
+    Such a column has few values, and one for all players of a match.
+    """
+    some = history.slice(0, min(history.matches, _LOOKED_AT))
+    starts = some.offsets[:-1]
+    found: dict[str, list[str]] = {}
+    for name, column in some.attributes.items():
+        if name in KEPT or not len(starts):
+            continue
+        of_match = column[starts]
+        if not np.array_equal(
+            codes_of(of_match[some.match_rows()]), codes_of(column), equal_nan=True
+        ):
+            continue
+        codes, first, counts = np.unique(codes_of(of_match), return_index=True, return_counts=True)
+        present, rows = ~np.isnan(codes), len(starts)
+        values = int(present.sum())
+        if not 2 <= values <= min(_MOST_VALUES, rows / _FEWEST_MATCHES):
+            continue
+        if counts.max() <= _NEARLY_ALL * rows:
+            often = np.argsort(-counts[present], kind="stable")
+            found[name] = [str(of_match[row]) for row in first[present][often].tolist()]
+    usual = [name for name in found if spelling(name) in _CONTEXTS]
+    return {name: found[name] for name in dict.fromkeys([*usual, *found])}
 
 
 def history_message(history: History, reading: HistoryReading) -> HistoryMessage:

@@ -706,11 +706,13 @@ def leaderboard(
     inactive: bool | None = None,
     around: Id | None = None,
     disqualified: Literal["last", "ranked"] | None = None,
+    context: str | None = None,
 ) -> Call[LeaderboardMessage]:
     """Return a page of the leaderboard.
 
     provisional, inactive : include these players; around : return the page with this player
     disqualified : "last" lists them after all others, without a place; "ranked" by rating
+    context : show and sort ratings in this context, such as a surface or map
     """
     return json_call(
         "GET",
@@ -723,6 +725,7 @@ def leaderboard(
             "inactive": inactive,
             "around": around,
             "disqualified": disqualified,
+            "context": context,
         },
     )
 

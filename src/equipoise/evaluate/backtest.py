@@ -73,7 +73,7 @@ from equipoise.evaluate.scoring.tally import (
 from equipoise.numeric.workers import Workers
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.base_system import System
-from equipoise.rating.contexts import OFFSET, OFFSET_VARIANCE
+from equipoise.rating.contexts import OFFSET, OFFSET_VARIANCE, TRACED
 from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces, starting_pool, with_known_rows
@@ -178,7 +178,7 @@ class SystemPredictor:
         names = (*_KNOWN_BEFORE, HEAD_START) if self._learns else _KNOWN_BEFORE
         self._contexts = isinstance(system, System) and system.counts_contexts
         if self._contexts:
-            names = (*names, OFFSET, OFFSET_VARIANCE)
+            names = (*names, *TRACED)
         self._trace = _PassingTrace(names, history.participations)
 
     def predict(self, start: int, stop: int) -> Outlook:

@@ -70,6 +70,7 @@ class MatchRequest(
     title : name for readers, at most 200 characters
     link : address of the match elsewhere, https, at most 500 characters
     attributes : at most 20, kept with the match. Like title and link, they change no rating
+    context : of the match, such as its surface or map; a player's attribute `context` replaces it
     """
 
     match: Id
@@ -83,6 +84,7 @@ class MatchRequest(
     title: str | None = None
     link: str | None = None
     attributes: dict[str, str | int | float | bool | None] = {}
+    context: str | None = None
 
 
 def places_of(request: MatchRequest) -> list[int]:
@@ -157,6 +159,7 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     players_in_match, teams_in_match : numbers of all of them
     previous, next : cursors of the adjacent parts, absent if there is none
     title, link, attributes : as posted; absent where nothing was
+    context : as posted; absent if there was none
     """
 
     match: str
@@ -178,6 +181,7 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     title: str | None = None
     link: str | None = None
     attributes: dict[str, str | int | float | bool | None] = {}
+    context: str | None = None
 
 
 class SideMessage(msgspec.Struct, frozen=True, gc=False):
@@ -400,6 +404,14 @@ class LeaderboardMessage(msgspec.Struct, frozen=True):
     next: str | None
 
 
+class ContextMessage(msgspec.Struct, frozen=True, gc=False):
+    """How much stronger a player is in a context, rating points, and the deviation of that."""
+
+    context: str
+    offset: float
+    deviation: float
+
+
 class PlayerMessage(msgspec.Struct, frozen=True):
     """A player of a pool.
 
@@ -412,6 +424,8 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     tier : name of the tier of the rating shown, null without tiers
     known_rating, known_deviation : with which the player began, on the scale of the pool; null if
         the player began as a newcomer, or without a known deviation
+    contexts : those of the player's last 200 matches, largest offset first, where the pool counts
+        contexts
     """
 
     pool: str
@@ -432,6 +446,7 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     link: str | None = None
     attributes: dict[str, str | int | float | bool | None] = {}
     tier: str | None = None
+    contexts: list[ContextMessage] = []
 
 
 class OpponentLine(msgspec.Struct, frozen=True, gc=False):

@@ -21,6 +21,7 @@ class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         does not model draws; absent: as often as in the pool
     samples, seed : of the distribution of places; absent: none
     what_if : players to rate for every possible place; a selection if there are more than 100 teams
+    context : of the match, such as its surface or map, in pools with `context_deviation`
     """
 
     teams: list[list[Id]]
@@ -30,6 +31,7 @@ class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     samples: int | None = None
     seed: int = 0
     what_if: list[Id] = []
+    context: str | None = None
 
 
 class BalancePlayer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -24,6 +24,7 @@ from equipoise.pools.posting import posting
 from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay import replaying
 from equipoise.rating.base_system import System
+from equipoise.rating.contexts import CONTEXT
 from equipoise.store.connection import open_store
 
 log = logging.getLogger(__name__)
@@ -48,10 +49,10 @@ def precompile(request: PoolRequest) -> bool:
             if failed:
                 raise failed[0]
             system = PoolRules(request).system
-            at_home = "at_home" in system.capabilities.uses
-            if isinstance(system, System) and (system.changes_entry or at_home):
-                # Explanations also rate with a fixed entry and on neutral ground, which no other
-                # pool may need.
+            apart = {"at_home", CONTEXT} & system.capabilities.uses
+            if isinstance(system, System) and (system.changes_entry or apart):
+                # Explanations also rate with a fixed entry, on neutral ground and without contexts,
+                # which no other pool may need.
                 explain_player(store, _POOL, "a")
             amending.void_match(store, _POOL, "1", ReasonRequest(), key=None, now=_NOW)
             replaying.maintain_pool(store, _POOL, owner="precompile", stop=lambda: False)

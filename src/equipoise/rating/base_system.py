@@ -32,7 +32,11 @@ from equipoise.rating.contexts import (
     CONTEXT,
     CONTEXT_DEVIATION,
     FIELDS,
+    NEW_SHARE,
+    SHARE,
+    TRACED,
     Contexts,
+    Share,
     contexts_of,
 )
 from equipoise.rating.contexts import NOTE as _CONTEXT_NOTE
@@ -265,6 +269,11 @@ class System(OneCall, EntryParameters, ABC):
         """Whether players have an offset in each context; see `HomeSystem`."""
         return False
 
+    @property
+    def context_columns(self) -> Sequence[str]:
+        """The columns of a trace that say what the context was worth; see `rating.contexts`."""
+        return TRACED if self.counts_contexts else ()
+
     def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
         """Return the home advantage for kernels, None where there is none; see `HomeSystem`."""
         return None
@@ -491,6 +500,7 @@ class HomeSystem(System):
             state.shared[ADVANTAGE] = np.array([float(self.home_advantage), width * width])
         if self.counts_contexts:
             state.runs = Runs.empty(players, FIELDS)
+            state.shared[SHARE] = np.array(NEW_SHARE)
         return state
 
     def contexts_of(
@@ -509,6 +519,17 @@ class HomeSystem(System):
             usual = self.usual_deviation
             fixed = usual * usual * float(self.first_share(usual * one, usual * one, one)[0])
         volatile = self.added == "volatility"
+        outlook_fixed, own, slope, normal = self._scales()
+        share = Share(
+            belief=state.shared[SHARE],
+            least=float(self.context_deviation),
+            fixed=outlook_fixed,
+            own=own,
+            slope=slope,
+            normal=normal,
+            adds=self.capabilities.adds_players,
+            members=np.empty(2),
+        )
         return contexts_of(
             state,
             history,
@@ -519,6 +540,7 @@ class HomeSystem(System):
             fixed=fixed,
             added=0.0 if volatile or not self.added else float(getattr(self, self.added)) ** 2,
             volatility_at=columns.index(self.added) if volatile else -1,
+            share=share,
         )
 
     def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:

@@ -20,6 +20,12 @@ A player's first context teaches nothing about offsets: it is only noted, and ma
 rated by the general part alone, as matches without a context are. From the player's second context
 on, every context has an offset. So a history with one context has the bits of one without.
 
+Predictions count the share s of an offset that the pool has learned: a rating g + s o with the
+variance v_g + v_o. Where contexts mean little, offsets are noise, and s falls to 0. Its belief is
+that of a home advantage (`head_start.learned`) in a match of two teams, whose lever is the
+difference of their offsets, if that is at least C; it begins at 1/2 with the deviation 1/4, and is
+never below 0. The share changes no rating.
+
 The offsets are the ragged column `State.runs`: records of (code of the context, mean, variance), in
 the order in which the player met the contexts. A code follows from the name alone.
 """
@@ -36,24 +42,47 @@ from equipoise._jit import inlined_kernel, inner_kernel
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.rating.federation_columns import codes_of
-from equipoise.rating.state import BEGIN, COUNT, ROOM, Runs, State
+from equipoise.rating.head_start import learned
+from equipoise.rating.state import BEGIN, COUNT, PADDING, ROOM, Runs, State
 from equipoise.rating.system import TraceColumns
 
 #: Name of the column of a history, and of the parameter.
 CONTEXT, CONTEXT_DEVIATION = "context", "context_deviation"
+
+#: Name in `State.shared` of the belief about the share, and that of a new pool.
+SHARE, NEW_SHARE = "context_share", (0.5, 0.0625)
 
 #: Fields of a record.
 CODE, MEAN, VARIANCE = range(3)
 FIELDS = 3
 
 #: Names in a trace of mean and variance of the offset that counted in a match, 0 for none.
-OFFSET, OFFSET_VARIANCE = "context_offset", "context_variance"
+TRACED = OFFSET, OFFSET_VARIANCE = "context_offset", "context_variance"
 
 #: What `equipoise systems` says of the parameter.
 NOTE = (
     "the standard deviation, rating points, of what a player is stronger or weaker in a context "
     "(column context: surface, map, time control); 0 counts no contexts"
 )
+
+
+class Share(NamedTuple):
+    """How much of the offsets predictions count, and what kernels need to learn it.
+
+    belief : shape (2,), mean and variance; kernels change it
+    least : levers below this teach too little to be worth the time, points
+    fixed, own, slope, normal, adds : as in `head_start.Home`
+    members : shape (2,), memory for one match
+    """
+
+    belief: Floats
+    least: float
+    fixed: float
+    own: float
+    slope: float
+    normal: bool
+    adds: bool
+    members: Floats
 
 
 class Contexts(NamedTuple):
@@ -68,8 +97,9 @@ class Contexts(NamedTuple):
     added : variance that a match adds before it is rated, points^2
     place : shape (n,), memory for one match: the index of an offset's mean in `values`, -1 for none
     work : shape (n, 4), memory for one match; see `GENERAL` and the names after it
-    offset, variance : shape (N,), filled with the offset that counted, 0 for none; shape (0,) where
-        that is not wanted
+    offset, variance : shape (N,), filled with the offset that a prediction counts, 0 for none;
+        shape (0,) where that is not wanted
+    share : of the offsets
     """
 
     code: Floats
@@ -84,6 +114,7 @@ class Contexts(NamedTuple):
     work: Floats
     offset: Floats
     variance: Floats
+    share: Share
 
 
 #: Columns of `Contexts.work`: the rating and the drifted variance before the match, the rating plus
@@ -133,7 +164,8 @@ def add_offsets(job: Any, m: int, start: int, stop: int, read: Any) -> None:
         player[0] += mean
         work[MOVED] = player[0]
         if len(contexts.offset):
-            contexts.offset[i], contexts.variance[i] = mean, variance
+            contexts.offset[i] = contexts.share.belief[0] * mean
+            contexts.variance[i] = variance
 
 
 @inlined_kernel
@@ -169,14 +201,66 @@ def outlook_in_context(
     """Return (difference, squared scale) of two teams with the offsets of their players."""
     difference, squared = outlook
     home, contexts, members = job.home, job.contexts, job.home.working.members
+    share = contexts.share.belief[0]
     for i in range(start, stop):
         if contexts.place[i - start] >= 0:
             t, work = job.matches.team[i], contexts.work[i - start]
             part = 1.0 if home.adds else 1.0 / members[t]
             signed = part if t == 0 else -part
-            difference += signed * (work[MOVED] - work[GENERAL])
+            difference += signed * share * (work[MOVED] - work[GENERAL])
             squared += part * part * home.slope * work[SPREAD]
     return difference, squared
+
+
+@inlined_kernel
+def _lever_of(job: Any, start: int, stop: int) -> float:
+    """Return how much larger the offsets of the first of two teams are; count their members."""
+    contexts, share, lever = job.contexts, job.contexts.share, 0.0
+    share.members[0] = share.members[1] = 0.0
+    for i in range(start, stop):
+        share.members[job.matches.team[i]] += 1.0
+    for i in range(start, stop):
+        if contexts.place[i - start] >= 0:
+            t, work = job.matches.team[i], contexts.work[i - start]
+            part = 1.0 if share.adds else 1.0 / share.members[t]
+            lever += (part if t == 0 else -part) * (work[MOVED] - work[GENERAL])
+    return lever
+
+
+@inlined_kernel
+def learn_share(
+    job: Any, home: Any, m: int, start: int, stop: int, score: float, read: Any
+) -> None:
+    """Learn the share from match m of two teams, after `add_offsets`; score : of the first."""
+    contexts, matches, share = job.contexts, job.matches, job.contexts.share
+    lever = _lever_of(job, start, stop)
+    if abs(lever) < share.least:
+        return
+    difference, squared = 0.0, 2.0 * share.fixed
+    for i in range(start, stop):
+        t = matches.team[i]
+        each = 1.0 / share.members[t]
+        part = 1.0 if share.adds else each
+        if contexts.place[i - start] >= 0:
+            rating = contexts.work[i - start][GENERAL]
+            variance = contexts.work[i - start][DRIFTED] + contexts.work[i - start][SPREAD]
+        else:
+            shown = read(job.table[matches.player[i]], matches.time[m], job.settings)
+            rating, variance = shown[0], shown[1] * shown[1]
+        points = part * rating
+        if home is not None:
+            points += each * home.pool[0] * home.at_home[i]
+        difference += points if t == 0 else -points
+        squared += part * part * (share.own + share.slope * variance)
+    mean, variance = learned(
+        share.belief[0],
+        share.belief[1],
+        lever,
+        matches.weight[m],
+        (difference, squared, score),
+        share.normal,
+    )
+    share.belief[0], share.belief[1] = max(mean, 0.0), variance
 
 
 def contexts_of(
@@ -190,6 +274,7 @@ def contexts_of(
     fixed: float,
     added: float,
     volatility_at: int,
+    share: Share,
 ) -> Contexts:
     """Return the contexts of matches start:stop for kernels, with room for their new records.
 
@@ -215,6 +300,7 @@ def contexts_of(
         work=np.empty((largest, 4)),
         offset=_wanted(trace, OFFSET, low, high),
         variance=_wanted(trace, OFFSET_VARIANCE, low, high),
+        share=share,
     )
 
 
@@ -252,9 +338,10 @@ def _coded(history: History) -> tuple[Floats, Ints, Floats]:
     return found
 
 
-def codes_of_contexts(history: History) -> Floats:
-    """Return the code of the context of every participation, NaN for none, shape (N,)."""
-    return _coded(history)[0]
+def numbered_contexts(history: History) -> tuple[Floats, Ints]:
+    """Return the codes of contexts, NaN as the last, and the number of every participation's."""
+    _, numbers, names = _coded(history)
+    return np.append(names, np.nan), numbers
 
 
 def _reserve(
@@ -265,6 +352,10 @@ def _reserve(
     If memory is missing, it is reserved for the rest of the history at once.
     """
     if runs.used:
+        # Room for every context that is known is room enough.
+        room = runs.spans[history.player[low:high], ROOM].min(initial=PADDING + len(names))
+        if room - PADDING >= len(np.union1d(np.unique(runs.records(CODE)), names)):
+            return
         rows, counts = _met(runs, history.player[low:high], numbers[low:high], names)
         if not len(rows) or not runs.lacks_room(rows, counts):
             return
@@ -295,15 +386,22 @@ def _met(runs: Runs, player: Ints, number: Ints, names: Floats) -> tuple[Ints, I
 def in_context(
     state: State, rows: Ints, rating: Floats, deviation: Floats, fresh: float, context: object
 ) -> tuple[Floats, Floats]:
-    """Return ratings and deviations of players in a context.
+    """Return ratings and deviations of players in a context, as predictions count them.
 
     rows : of the state; rating, deviation : of their general parts, shape (n,)
     fresh : `context_deviation`, which counts where a player has not met the context yet
     context : its name
     """
+    mean, variance = offsets_in(state, rows, fresh, context)
+    share = state.shared.get(SHARE, NEW_SHARE)[0]
+    return rating + share * mean, np.hypot(deviation, np.sqrt(variance))
+
+
+def offsets_in(state: State, rows: Ints, fresh: float, context: object) -> tuple[Floats, Floats]:
+    """Return mean and variance of the offsets of players in a context; see `in_context`."""
     code, runs = float(codes_of(np.array([context], dtype=object))[0]), state.runs
     if runs is None or math.isnan(code):
-        return rating, deviation
+        return np.zeros(len(rows)), np.zeros(len(rows))
     counts = runs.spans[:, COUNT]
     mean, variance = np.zeros(len(counts)), np.where(counts > 0, fresh * fresh, 0.0)
     owner = np.repeat(np.arange(len(counts)), counts)
@@ -312,4 +410,4 @@ def in_context(
     mean[owner[here]], variance[owner[here]] = means[here], variances[here]
     # The only context of a player is what the general part was learned in.
     variance[owner[here & (counts[owner] == 1)]] = 0.0
-    return rating + mean[rows], np.hypot(deviation, np.sqrt(variance[rows]))
+    return mean[rows], variance[rows]

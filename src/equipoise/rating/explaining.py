@@ -25,7 +25,7 @@ from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import System, explain_with_home
-from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE
+from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE, TRACED, offsets_in
 from equipoise.rating.newcomers import MU, TARGET, WEIGHT, Entry, level_adjustment
 from equipoise.rating.pool_state import PoolState, did_you_mean
 from equipoise.rating.registry import SYSTEMS, Explainer, system_class
@@ -259,18 +259,24 @@ def _explain_in_context(
     if not system.counts_contexts:
         return explainer(system, before, history, match, row)
     isolated, players = alone(history, match)
-    names = (*TRACE_COLUMNS, OFFSET, OFFSET_VARIANCE)
+    names = (*TRACE_COLUMNS, *TRACED)
     trace = {name: np.full(isolated.participations, np.nan) for name in names}
-    system.run(before.take(players), isolated, 0, 1, trace)
+    alone_before, contexts = before.take(players), isolated.attributes.get(CONTEXT)
+    offsets = np.zeros(len(players))
+    for name in () if contexts is None else dict.fromkeys(contexts.tolist()):
+        here = np.flatnonzero(contexts == name)
+        offsets[here], _ = offsets_in(alone_before, here, system.context_deviation, name)
+    system.run(alone_before, isolated, 0, 1, trace)
     moved = replace(before.copy(), runs=None)
-    moved.column("rating")[players] += trace[OFFSET]
+    moved.column("rating")[players] += offsets
     if "deviation" in moved.initial:
         own = moved.column("deviation")
         own[players] = np.sqrt(own[players] ** 2 + trace[OFFSET_VARIANCE])
     found = explainer(replace(system, context_deviation=0.0), moved, history, match, row)
     i = row - int(history.offsets[match])
     shown: dict[str, Any] = {name: float(trace[name][i]) for name in names}
-    offset, variance = shown.pop(OFFSET), shown.pop(OFFSET_VARIANCE)
+    offset, variance = float(offsets[i]), shown.pop(OFFSET_VARIANCE)
+    del shown[OFFSET]
     found = replace(found, **shown)
     if variance == 0.0:
         return found

@@ -33,7 +33,12 @@ import numpy as np
 
 from equipoise._jit import Option, inlined_kernel, inner_kernel, kernel, lent
 from equipoise.arrays import Floats, Ints
-from equipoise.rating.contexts import add_offsets, outlook_in_context, split_changes
+from equipoise.rating.contexts import (
+    add_offsets,
+    learn_share,
+    outlook_in_context,
+    split_changes,
+)
 from equipoise.rating.head_start import (
     add_head_starts,
     learn_advantage,
@@ -210,6 +215,7 @@ def _rate_duels(
             add_offsets(job, m, start, stop, read)
             if home is not None and home.learns and lever != 0.0:
                 outlook = outlook_in_context(job, start, stop, outlook)
+            learn_share(job, home, m, start, stop, score, read)
         if home is not None:
             add_head_starts(job, start, stop)
             lead = home.head_start[start] - home.head_start[start + 1]
@@ -325,6 +331,8 @@ def _rate_teams(
             add_offsets(job, m, start, stop, read)
             if home is not None and home.learns and lever != 0.0:
                 outlook = outlook_in_context(job, start, stop, outlook)
+            if teams == 2:
+                learn_share(job, home, m, start, stop, _score_of_first(matches, start, stop), read)
         if home is not None:
             add_head_starts(job, start, stop)
         z, left = match(job, m, teams)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
-from equipoise.rating.contexts import CONTEXT, codes_of_contexts
+from equipoise.rating.contexts import CONTEXT, numbered_contexts
 from equipoise.rating.federation_columns import facts_of, used_facts
 from equipoise.rating.system import OF_ROUNDS
 
@@ -183,7 +183,8 @@ def _extra_of_rows(history: History, uses: frozenset[str]) -> Digests | None:
     if "role" in uses and "role" in history.attributes:
         found.append(_role_hashes(history.attributes["role"]))
     if CONTEXT in uses and CONTEXT in history.attributes:
-        found.append(_salted(_float_bits(codes_of_contexts(history)), CONTEXT))
+        codes, number = numbered_contexts(history)
+        found.append(_salted(_float_bits(codes), CONTEXT)[number])
     if used := used_facts(uses):
         facts = facts_of(history, uses)._asdict()
         found += [_salted(_float_bits(facts[name]), name) for name in used]

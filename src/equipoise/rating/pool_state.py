@@ -51,6 +51,7 @@ from equipoise.errors import (
     require,
 )
 from equipoise.rating import match_digest
+from equipoise.rating.contexts import SHARE
 from equipoise.rating.federation_columns import KNOWN
 from equipoise.rating.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS, is_saved
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
@@ -237,12 +238,13 @@ def carry_entry(
     Entry, level and target move as ratings do in a soft reset; what is known of newcomers is kept.
     What the pool before did not learn or hold stays as `seeded_state` made it.
 
-    What a pool has learned of its home advantage is kept as well.
+    What a pool has learned of its home advantage, and of contexts, is kept as well.
 
     was : parameters of the pool before; centre, keep : as in `soft_reset`
     """
-    if ADVANTAGE in seeded.shared and ADVANTAGE in before.shared:
-        seeded.shared[ADVANTAGE][:] = before.shared[ADVANTAGE]
+    for name in (ADVANTAGE, SHARE):
+        if name in seeded.shared and name in before.shared:
+            seeded.shared[name][:] = before.shared[name]
     if ENTRY not in seeded.shared or ENTRY not in before.shared:
         return
     old, new = before.shared[ENTRY], seeded.shared[ENTRY]
@@ -497,7 +499,11 @@ class PoolState(Displayed):
     def _from_parts(cls, header: Mapping[str, Any], parts: Mapping[str, Ids]) -> PoolState:
         system = make_system(header["system"], header["parameters"])
         state = system.initial(0)
-        learns = ADVANTAGE in state.shared
+        learned = {
+            name: what
+            for name, what in ((ADVANTAGE, "home advantage"), (SHARE, "share of contexts"))
+            if name in state.shared
+        }
         if header["columns"] != list(state.initial):
             raise ValueError(f"columns {header['columns']}")
         players = _ids_in(parts["players"])
@@ -509,8 +515,9 @@ class PoolState(Displayed):
             for name, values in header.get("shared", {}).items()
         }
         # Kernels read both numbers without looking for them.
-        if learns and state.shared.get(ADVANTAGE, np.zeros(0)).shape != (2,):
-            raise ValueError("a home advantage that is not its mean and variance")
+        for name, what in learned.items():
+            if state.shared.get(name, np.zeros(0)).shape != (2,):
+                raise ValueError(f"a {what} that is not its mean and variance")
         if state.runs is not None:
             values = np.ascontiguousarray(parts["run_values"], dtype=np.float64)
             spans = np.ascontiguousarray(parts["run_spans"], dtype=np.int64)

@@ -122,7 +122,7 @@ class RatedSystem(System):
     def trace_columns(self) -> Sequence[str]:
         """The further columns that the system adds to a trace."""
         more = (name for one in self.shown[2:] for name in (f"{one}_before", one))
-        return (*more, *self.more_traced)
+        return (*more, *self.more_traced, *self.context_columns)
 
     def newcomer(self) -> Mapping[str, float]:
         """Return the columns of the state with their values for players who have not played."""

@@ -49,6 +49,7 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.federation_columns import stones_on_both_sides
 from equipoise.rating.match_digest import NOT_KNOWN, Digests, digests_of
 from equipoise.rating.newcomers import LEVEL_ADJUSTMENT
+from equipoise.rating.one_call.call import require_context
 from equipoise.rating.pool_state import PoolState, known_state, other_system
 from equipoise.rating.predicting import lineup, of_match, team_prediction
 from equipoise.rating.registry import SYSTEMS, make_system, unsuited
@@ -617,15 +618,24 @@ def check_fit(system: RatingSystem, history: History) -> None:
     raise InvalidDataError([], sentence)
 
 
-def ratings_of(pool: PoolState, at: float | None = None) -> Ratings:
-    """Return the ratings of all players of a pool, as of a time in days or of their last match."""
+def ratings_of(pool: PoolState, at: float | None = None, *, context: str | None = None) -> Ratings:
+    """Return the ratings of all players of a pool, as of a time in days or of their last match.
+
+    context : the ratings in it, for systems with `context_deviation`; None: without offsets
+    Raises : InvalidParameterError
+    """
     rows = np.arange(len(pool.player_ids))
     columns = pool.system.at(pool.state, rows, at)
+    if context is not None:
+        require_context(pool.system, pool.system.capabilities, context)
+    rating, deviation = of_match(
+        pool.system, pool.state, columns["rating"], columns["deviation"], context
+    )
     fixed = ("rating", "deviation", "matches", "last_time")
     return Ratings(
         player_ids=pool.player_ids,
-        rating=columns["rating"],
-        deviation=columns["deviation"],
+        rating=rating,
+        deviation=deviation,
         matches=columns["matches"].astype(np.int64),
         last_time=columns["last_time"],
         extra={name: column for name, column in columns.items() if name not in fixed},

@@ -34,7 +34,7 @@ from equipoise.analysis.inspect.oddities import (
     columns_with_values,
     find_oddities,
 )
-from equipoise.analysis.reading import scanned_history, suited_history
+from equipoise.analysis.reading import candidate_contexts, scanned_history, suited_history
 from equipoise.analysis.requests import HistoryRequest, repeatable
 from equipoise.arrays import Floats
 from equipoise.data.games import Games
@@ -46,6 +46,7 @@ from equipoise.formats.names import describe_spellings
 from equipoise.formats.sources import open_source
 from equipoise.formats.table import SkipBad
 from equipoise.messages.conversion import ProblemMessage, json_value, to_message
+from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted, options_named
 
@@ -308,6 +309,14 @@ def _inspect_history(
     # Names that differ in form are among the oddities.
     said = set(describe_spellings(history.player_ids))
     notes = [note for note in reading.notes if note not in said]
+    notes += [
+        f"{name} may be a context of matches ({counted(len(values), 'value')}: "
+        f"{', '.join(_cut(value) for value in values[:_MEMBERS])}"
+        f"{', ...' if len(values) > _MEMBERS else ''}); tune tells what --column context={name} "
+        "is worth"
+        for name, values in list(candidate_contexts(history).items())[:_MEMBERS]
+        if CONTEXT not in history.attributes
+    ]
     return _message(
         request,
         replace(reading, notes=(*notes, *misfits)),

@@ -52,6 +52,12 @@ class RateRequest:
     initial: Initial = None
     initial_mapping: InitialMapping = None
     at: str | None = typed(None, "Compute the ratings as of this time, including decay.", "TIME")
+    context: str | None = typed(
+        None,
+        "Show the ratings in this context, such as a surface or map, and order by them (systems "
+        "with context_deviation).",
+        "NAME",
+    )
     conservative: bool = typed(
         False,
         "Add the conservative rating, which is the rating minus three deviations, and order the "

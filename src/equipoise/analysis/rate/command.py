@@ -273,7 +273,7 @@ _MEASURABLE = 0.01
 
 def rate(
     *,
-    context: typer.Context,
+    invocation: typer.Context,
     system: options.System,
     request: RateRequest,
     by: str | None = option(
@@ -302,7 +302,7 @@ def rate(
             raise InvalidParameterError("--dry-run cannot be combined with --by")
         chosen = system.chosen(settings)
         systems = [] if chosen is None else [chosen]
-        return inspected(context, request.history, as_json, systems=systems)
+        return inspected(invocation, request.history, as_json, systems=systems)
     if by is not None:
         if request.memory_limit is not None:
             raise InvalidParameterError(

@@ -45,6 +45,7 @@ from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import RateSummary
 from equipoise.rating.base_system import advantage_notes
 from equipoise.rating.match_digest import digests_of
+from equipoise.rating.one_call.call import require_context
 from equipoise.rating.pool_state import PoolState, scale_difference
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import Replay, days, ratings_of, replay
@@ -116,12 +117,17 @@ def rate(
     system, known = system_and_ratings(system, before, request.initial, request.initial_mapping)
     if request.conservative:
         check_conservative(system)
+    if request.context is not None:
+        require_context(system, system.capabilities, request.context)
     # Read before anything is written, because --output may replace it.
     earlier = None if request.diff is None else _earlier(request.diff, request.history)
     rated = None if given is not None else _in_blocks(system, request, progress, announce)
     if rated is None:
         rated = _at_once(system, before, known, request, progress, given)
     answer = rated.replay
+    if request.context is not None:
+        shown = ratings_of(answer.state, _at(request), context=request.context)
+        answer = replace(answer, ratings=shown)
     clock = working_time()
     table = answer.ratings.file_table(conservative=request.conservative)
     diff = None if earlier is None else _diff(earlier, answer, request.history)

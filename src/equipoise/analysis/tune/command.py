@@ -142,7 +142,7 @@ def tune_lines(answer: TuneAnswer) -> list[str]:
         lines.append(
             f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
         )
-    return [*lines, *_held_out(answer), *_calibration(answer)]
+    return [*lines, *_held_out(answer), *_calibration(answer), *_context(answer)]
 
 
 def _improved(answer: TuneAnswer) -> bool:
@@ -211,20 +211,47 @@ def _held_out(answer: TuneAnswer) -> list[str]:
 
 def _calibration(answer: TuneAnswer) -> list[str]:
     """Return what calibrated chances are worth on the held-out matches."""
-    from equipoise.data.backtest import judge
-
     metric, difference = answer.calibration_metric, answer.uncalibrated
     lower, upper = difference.intervals[metric]
     change = -difference.metrics[metric]
+    how = "calibrating the tuned chances (backtest --calibrate)"
+    return _worth(answer, how, metric, change, (-upper, -lower))
+
+
+def _context(answer: TuneAnswer) -> list[str]:
+    """Return what a context is worth on the held-out matches."""
+    from equipoise.rating.contexts import CONTEXT, CONTEXT_DEVIATION
+
+    found, metric = answer.context, answer.found.metric
+    if found is None:
+        return []
+    how = "" if found.column == CONTEXT else f"--column {CONTEXT}={found.column} "
+    if found.difference is None:
+        return [
+            f"{found.column} as a context ({how}--set {CONTEXT_DEVIATION}=...) is worth nothing"
+        ]
+    how = f"{found.column} as a context ({how}--set {CONTEXT_DEVIATION}={found.deviation:g})"
+    difference = found.difference
+    change, interval = difference.metrics[metric], difference.intervals[metric]
+    return _worth(answer, how, metric, change, interval)
+
+
+def _worth(
+    answer: TuneAnswer, how: str, metric: str, change: float, interval: tuple[float, float]
+) -> list[str]:
+    """Return the line that judges a change of a metric; none if that is not known.
+
+    how : what makes the change
+    """
+    from equipoise.data.backtest import HIGHER_IS_BETTER, judge
+
     if math.isnan(change):
         return []
-    least = answer.held_out.found.least_differences[metric]
-    judged: str = judge(change, (-upper, -lower), least)
+    judged: str = judge(change, interval, answer.held_out.found.least_differences[metric])
     if judged == "beyond noise":
-        judged = "better" if change < 0 else "worse"
+        judged = "better" if (change > 0) == (metric in HIGHER_IS_BETTER) else "worse"
     said = _SHORT.get("open" if judged == "within noise" else judged, judged)
-    text = _interval(answer, metric, change, (-upper, -lower))
-    how = "calibrating the tuned chances (backtest --calibrate)"
+    text = _interval(answer, metric, change, interval)
     return [f"{how} changes {metric} by {text}: {said}"]
 
 

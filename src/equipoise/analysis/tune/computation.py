@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,12 @@ from equipoise.analysis.backtest.computation import (
     split_for_search,
 )
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.reading import check_outputs, history_message, read
+from equipoise.analysis.reading import (
+    candidate_contexts,
+    check_outputs,
+    history_message,
+    read,
+)
 from equipoise.analysis.requests import assignments, shared
 from equipoise.analysis.systems import (
     check_parameter_file,
@@ -69,6 +74,7 @@ from equipoise.evaluate.tuning import (
 )
 from equipoise.formats import write_table
 from equipoise.messages.conversion import plain
+from equipoise.rating.contexts import CONTEXT, CONTEXT_DEVIATION
 from equipoise.rating.registry import kind_of, make_system, parameters_of, setting_of
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
@@ -258,6 +264,18 @@ def fingerprint(history: History) -> str:
 TUNED, GIVEN = "tuned", "given"
 
 
+class ContextWorth(NamedTuple):
+    """What a context is worth beside the tuned parameters.
+
+    column : of the history; deviation : best on the first matches, rating points
+    difference : on the other matches, with contexts less without; None if the deviation is 0
+    """
+
+    column: str
+    deviation: float
+    difference: Difference | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneAnswer:
     """Result of a search.
@@ -266,6 +284,7 @@ class TuneAnswer:
     under_way : sampled trials that were under way at the same time
     held_out : the backtest of both sets of parameters on the other matches
     uncalibrated : the tuned parameters there, less the same with calibrated chances
+    context : what a context is worth beside them; None without a column for it
     """
 
     request: TuneRequest
@@ -280,6 +299,7 @@ class TuneAnswer:
     seconds: float
     held_out: BacktestAnswer
     uncalibrated: Difference
+    context: ContextWorth | None
 
     @property
     def calibration_metric(self) -> str:
@@ -351,9 +371,51 @@ def search(
         uncalibrated=scored(
             {TUNED: tuned}, request, history, reading, first, least=least, calibrate=True
         ).found.differences[0],
+        context=_with_contexts(tuned, request, history, reading, first, least),
     )
     _write(answer)
     return answer
+
+
+#: Values of `context_deviation` that are tried, rating points.
+_CONTEXT_DEVIATIONS = (20.0, 40.0, 60.0, 80.0, 100.0)
+
+
+def _with_contexts(
+    tuned: RatingSystem,
+    request: TuneRequest,
+    history: History,
+    reading: HistoryReading,
+    first: int,
+    least: Mapping[str, float],
+) -> ContextWorth | None:
+    """Return what the column `context`, or else the likeliest one, is worth; None without one.
+
+    The deviation is chosen on the first `first` matches, and compared on the others.
+    """
+    if tuned.capabilities.needed.get(CONTEXT) != CONTEXT_DEVIATION:
+        return None
+    column = CONTEXT
+    if CONTEXT not in history.attributes:
+        column = next(iter(candidate_contexts(history)), "")
+        if not column:
+            return None
+        attributes = {**history.attributes, CONTEXT: history.attributes[column]}
+        history = replace(history, attributes=attributes)
+    try:
+        make_system(tuned.name, {**parameters_of(tuned), CONTEXT_DEVIATION: 1.0})
+    except InvalidParameterError:
+        return None  # Rating periods know no contexts.
+    more = {"workers": request.workers or 1, "trials": None, "under_way": UNDER_WAY}
+    choices = {CONTEXT_DEVIATION: _CONTEXT_DEVIATIONS}
+    found = tune(tuned, history.slice(0, first), choices, **{**shared(request, tune), **more})
+    if found.chosen is found.given:
+        return ContextWorth(column, 0.0, None)
+    with_them = make_system(tuned.name, {**parameters_of(tuned), **found.chosen.parameters})
+    deviation = float(parameters_of(with_them)[CONTEXT_DEVIATION])
+    systems = {"with contexts": with_them, TUNED: tuned}
+    answer = scored(systems, request, history, reading, first, least=least)
+    return ContextWorth(column, deviation, answer.found.differences[0])
 
 
 def _choices(
@@ -410,9 +472,13 @@ def _split(request: TuneRequest, history: History) -> SearchPart:
 def _study(
     system: RatingSystem, choices: Mapping[str, Choice], request: TuneRequest, head: History
 ) -> Study:
+    parameters = plain_parameters(system)
+    if not parameters.get(CONTEXT_DEVIATION):
+        # As studies have it from before there were contexts.
+        parameters.pop(CONTEXT_DEVIATION, None)
     question = question_of(
         system=system.name,
-        parameters=plain_parameters(system),
+        parameters=parameters,
         choices=choices,
         trials=request.trials,
         seed=request.seed,
@@ -504,6 +570,7 @@ def tune_json(answer: TuneAnswer) -> dict[str, Any]:
             "difference": held_out["differences"][0],
             "verdict": verdict(answer),
             "uncalibrated": plain(answer.uncalibrated),
+            "context": None if answer.context is None else plain(answer.context._asdict()),
             "verdicts": [
                 verdict(answer, group) if found.metric in GROUP_METRICS else None
                 for group in answer.held_out.found.groups

@@ -41,6 +41,7 @@ from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.rating import (
     LoggedMatch,
+    context_of,
     object_array,
     players_of,
     pool_stamps,
@@ -48,6 +49,7 @@ from equipoise.pools.posting.rating import (
     unpack_extra,
 )
 from equipoise.pools.records import amendments_of, counted_piece, disqualify_content
+from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.pool_state import PoolState, unpack_players
 from equipoise.rating.replay import TRACE_COLUMNS, ratings_of
 from equipoise.rating.system import OF_ROUNDS
@@ -78,6 +80,7 @@ class _Seen:
     teams: bool = False
     weight: bool = False
     ceiling: bool = False
+    context: bool = False
     rounds: set[str] = field(default_factory=set)
     fractions: bool = False
     earliest: int | None = None
@@ -96,6 +99,7 @@ class _Seen:
         self.latest = max(self.latest, match.time)
         self.weight |= request.weight != 1.0
         self.ceiling |= request.performance_ceiling is not None
+        self.context |= request.context is not None
         self.rounds.update(name for name in OF_ROUNDS if getattr(request, name) is not None)
         for name, value in _match_texts(request).items():
             self.of_match.setdefault(name, set()).add(_kind_of(value))
@@ -133,7 +137,9 @@ class LogTable:
         if self._scored:
             taken.add("score")
         self._attributes = {
-            name: _free(name, "attributes", taken) for name in sorted(seen.attributes)
+            name: _free(name, "attributes", taken)
+            for name in sorted(seen.attributes)
+            if not (name == CONTEXT and seen.context)
         }
         self._of_match = sorted(seen.of_match)
         self.schema = self._schema()
@@ -163,6 +169,8 @@ class LogTable:
         if seen.ceiling:
             columns["performance_ceiling"] = pl.Float64
         columns |= {name: pl.Float64 for name in OF_ROUNDS if name in seen.rounds}
+        if seen.context:
+            columns[CONTEXT] = pl.String
         columns |= {name: kind for name, kind in _PLAYERS_OWN.items() if name in seen.own}
         columns |= dict.fromkeys(self._statistics.values(), pl.Float64)
         for name, column in self._attributes.items():
@@ -196,7 +204,17 @@ class LogTable:
                 detail = one if isinstance(one, ParticipationRequest) else None
                 player = str(one if detail is None else detail.player)
                 points = [score_of(team, detail)] if self._scored else []
-                yield (*head, player, *middle, *points, *tail, *self._details(detail), *last)
+                where = [context_of(request, detail)] if seen.context else []
+                yield (
+                    *head,
+                    player,
+                    *middle,
+                    *points,
+                    *tail,
+                    *where,
+                    *self._details(detail),
+                    *last,
+                )
 
     def _details(self, one: ParticipationRequest | None) -> Iterator[Any]:
         """Give the further values of a player in a match, column by column."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from equipoise.arrays import Ids
+from equipoise.arrays import Ids, Ints
 from equipoise.data.history import AT_HOME, HOME_SIDES, SIDES, History, TimeKind
 from equipoise.data.times import iso
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
+from equipoise.rating.contexts import CONTEXT
 
 #: Columns of a history with a field of their own in what is posted.
 _OWN = ("role", "side", "at_home")
@@ -34,7 +36,7 @@ class _Columns:
     share: list[float] | None
     statistics: Mapping[str, list[float]]
     own: Mapping[str, list[Any]]
-    attributes: Mapping[str, list[Any]]
+    attributes: dict[str, list[Any]]
     of_match: Mapping[str, list[Any]]
 
     @property
@@ -47,6 +49,7 @@ class _Columns:
 def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
     """Return matches start:stop of a history as posts, with ids as text."""
     columns = _columns(history, int(history.offsets[start]), int(history.offsets[stop]))
+    contexts = _contexts(columns, history.offsets[start : stop + 1] - history.offsets[start])
     weights = history.weights(start, stop).tolist()
     ceilings, betas, gammas = history.performance_ceiling, history.beta, history.gamma
     bounds = (history.offsets[start : stop + 1] - history.offsets[start]).tolist()
@@ -61,9 +64,27 @@ def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
             beta=None if betas is None else json_value(betas[start + i]),
             gamma=None if gammas is None else json_value(gammas[start + i]),
             **_texts(columns.of_match, bounds[i]),
+            context=contexts[i] if contexts else None,
         )
         for i, match in enumerate(ids)
     ]
+
+
+def _contexts(columns: _Columns, offsets: Ints) -> list[str | None]:
+    """Return the context of each match; only where its players differ, theirs stay in columns."""
+    values = columns.attributes.pop(CONTEXT, None)
+    if values is None:
+        return []
+    texts = [None if _absent(one) else str(_plain(one)) for one in values]
+    found: list[str | None] = []
+    for low, high in pairwise(offsets.tolist()):
+        same = len(set(texts[low:high])) == 1
+        found.append(texts[low] if same else None)
+        if same:
+            texts[low:high] = [None] * (high - low)
+    if any(one is not None for one in texts):
+        columns.attributes[CONTEXT] = texts
+    return found
 
 
 def posted_time(time: int, kind: TimeKind) -> Moment:

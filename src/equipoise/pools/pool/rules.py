@@ -119,17 +119,11 @@ class PoolRules:
             or cannot be used
         """
         try:
-            found = make_system(self.settings.system, self.settings.parameters)
+            return make_system(self.settings.system, self.settings.parameters)
         except NotFoundError:
             if not self.package:
                 raise
             raise absent("the pool", self.settings.system, self.package) from None
-        if CONTEXT in found.capabilities.uses:
-            raise InvalidParameterError(
-                "context_deviation must be 0 in a pool, whose matches have no contexts: rate a "
-                "history with equipoise rate, or use a Pool of the library"
-            )
-        return found
 
     @cached_property
     def fault(self) -> str:
@@ -525,6 +519,7 @@ def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
         or request.title is not None
         or request.link is not None
         or request.attributes
+        or request.context is not None
         or not request.teams
         or (able.max_teams is not None and len(request.teams) > able.max_teams)
         or not able.draws
@@ -581,6 +576,8 @@ def unused_fields(requests: Iterable[MatchRequest], rules: PoolRules) -> list[st
             given.add("weight")
         if request.performance_ceiling is not None:
             given.add("performance_ceiling")
+        if request.context is not None:
+            given.add(CONTEXT)
         for team in request.teams:
             for one in team.players:
                 if type(one) is ParticipationRequest:  # mostly the bare id
@@ -630,6 +627,9 @@ def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str
         value = getattr(request, own)
         if value is not None and not least <= value <= most:
             yield own, rule, value
+    context = request.context
+    if context is not None and (not context.strip() or id_fault(context) is not None):
+        yield CONTEXT, _ID_RULE, context
     if not request.teams:
         yield "teams", "must not be empty", "no team"
     yield from text_faults(request.title, request.link, request.attributes, _MOST_ATTRIBUTES)
@@ -778,6 +778,7 @@ def _canonical(request: MatchRequest) -> MatchRequest:
         title=request.title,
         link=request.link,
         attributes=request.attributes,
+        context=request.context,
     )
 
 

@@ -24,6 +24,7 @@ from equipoise.formats.tables.long_table import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.rating.base_system import System
+from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.federation_columns import used_facts
 from equipoise.rating.newcomers import SEEDED
 from equipoise.rating.pool_state import pack_players
@@ -130,6 +131,7 @@ def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
         rated=request.rated,
         beta=request.beta,
         gamma=request.gamma,
+        context=request.context,
     )
 
 
@@ -232,6 +234,8 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
     attributes: dict[str, Ids] = {}
     if needs_home:
         attributes["at_home"] = np.array([_at_home(one) for one in details], np.float64)
+    if CONTEXT in rules.able.uses:
+        attributes[CONTEXT] = _contexts(participants, details)
     if needs_role:
         attributes["role"] = object_array([None if one is None else one.role for one in details])
     for name in used_facts(rules.able.uses):
@@ -255,6 +259,23 @@ def _scores(participants: Participants, details: Sequence[ParticipationRequest |
     of_player = chain.from_iterable([team] * size for team, size in sizes)
     pairs = zip(of_player, details, strict=True)
     return or_nan([score_of(team, one) for team, one in pairs])
+
+
+def _contexts(participants: Participants, details: Sequence[ParticipationRequest | None]) -> Ids:
+    """Return the context of every player, None for none."""
+    sizes = iter(participants.team_sizes)
+    players = [sum(next(sizes) for _ in range(teams)) for teams in participants.team_counts]
+    requests = chain.from_iterable(
+        [one] * count for one, count in zip(participants.requests, players, strict=True)
+    )
+    pairs = zip(requests, details, strict=True)
+    return object_array([context_of(request, one) for request, one in pairs])
+
+
+def context_of(request: MatchRequest, one: ParticipationRequest | None) -> str | None:
+    """Return the context of a player: the attribute, else that of the match; None without."""
+    own = None if one is None else one.attributes.get(CONTEXT)
+    return request.context if own is None else str(own)
 
 
 def score_of(team: TeamRequest, one: ParticipationRequest | None) -> float | None:

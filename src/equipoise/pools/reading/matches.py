@@ -343,6 +343,7 @@ def match_message(
         title=request.title,
         link=request.link,
         attributes=request.attributes,
+        context=request.context,
     )
 
 

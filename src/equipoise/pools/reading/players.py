@@ -10,7 +10,9 @@ large pool the changes of some players, evenly drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -22,6 +24,7 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import (
     ActivityBin,
+    ContextMessage,
     LeaderboardMessage,
     LeaderboardRow,
     MeanPoint,
@@ -34,16 +37,19 @@ from equipoise.messages.matches import (
 )
 from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, days, iso, moment, rules_of, written
-from equipoise.pools.posting.rating import day_of, days_idle, display
+from equipoise.pools.posting.rating import day_of, days_idle, display, numbers_of
 from equipoise.pools.profiles import folded
-from equipoise.pools.reading.results import player_lines
+from equipoise.pools.reading.results import MatchContents, player_lines
 from equipoise.pools.records import (
     Eligibility,
     EligibilityRecord,
     amendments_of_matches,
     cached_known,
 )
+from equipoise.rating.contexts import CONTEXT, in_context
+from equipoise.rating.one_call.call import require_context
 from equipoise.rating.pool_state import unpack_players
+from equipoise.rating.predicting import of_match
 from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, profiles, ratings
 from equipoise.store.changes import MeanRow, RatingTotals, Reach
@@ -61,6 +67,9 @@ LeaderboardOrder: TypeAlias = Literal["last", "ranked"]
 #: What puts players in order: whether disqualified, minus the rating shown, player.
 _Key: TypeAlias = tuple[bool, float, str]
 
+#: Players up to which a pool has leaderboards of contexts.
+_MOST_IN_CONTEXT = 50_000
+
 #: A cursor: whether it leads backwards, minus the rating shown and the player next to it, the
 #: place of the next player, and whether that player is disqualified.
 _Cursor: TypeAlias = tuple[bool, float, str, int | None, bool]
@@ -76,6 +85,7 @@ def leaderboard(
     inactive: bool = True,
     around: str | None = None,
     disqualified: LeaderboardOrder = "last",
+    context: str | None = None,
 ) -> LeaderboardMessage:
     """Return a page of the leaderboard: ratings as of each player's last match, best first.
 
@@ -85,6 +95,7 @@ def leaderboard(
     disqualified : list them "last", after all others and without a place, or "ranked" among the
         others
     around : put this player in the middle of the page; cannot be combined with cursor
+    context : show and order ratings in this context, where the pool counts contexts
     Raises : NotFoundError, InvalidParameterError
     """
     check_limit(limit)
@@ -95,9 +106,10 @@ def leaderboard(
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         since = _active_since(record, rules, inactive)
-        view = LeaderboardView(
-            connection, record, provisional, since, ranked=disqualified == "ranked"
-        )
+        kind: Callable[..., LeaderboardView] = LeaderboardView
+        if context is not None:
+            kind = partial(ContextLeaderboardView, rules, context)
+        view = kind(connection, record, provisional, since, ranked=disqualified == "ranked")
         if around is not None:
             rows, first = view.around(around, limit)
             more = bool(view.after(rows[-1], 1))
@@ -189,7 +201,7 @@ class LeaderboardView:
 
     def around(self, player: str, limit: int) -> tuple[list[RatingRow], int | None]:
         """Return the rows around a player, and the first one's place. Raises : NotFoundError."""
-        row = ratings.get_rating(self._connection, self._pool, player)
+        row = self._row(player)
         above = self._rows(_key(row), limit // 2, backwards=True)[::-1]
         below = self._rows(_key(row), limit - len(above) - 1)
         return [*above, row, *below], self.place(row) - sum(self.lists(one) for one in above)
@@ -238,6 +250,10 @@ class LeaderboardView:
         active = self._since is None or (row.last_time is not None and row.last_time >= self._since)
         return active and (self._provisional or not row.provisional)
 
+    def _row(self, player: str) -> RatingRow:
+        """Return the row of a player. Raises : NotFoundError."""
+        return ratings.get_rating(self._connection, self._pool, player)
+
     def _rows(self, key: _Key | None, limit: int, backwards: bool = False) -> list[RatingRow]:
         """Return the rows after a key, or before it, nearest first; None starts at the top."""
         sections: list[bool | None] = [None]
@@ -264,6 +280,88 @@ class LeaderboardView:
                     backwards=backwards,
                 )
         return found
+
+
+class ContextLeaderboardView(LeaderboardView):
+    """The leaderboard of a pool in a context, which is computed from the states of all players.
+
+    rules : of the pool; context : its name
+    Raises : InvalidParameterError if the pool counts no contexts, or has too many players
+    """
+
+    def __init__(
+        self,
+        rules: PoolRules,
+        context: str,
+        connection: Connection,
+        pool: PoolRecord,
+        provisional: bool,
+        since: int | None,
+        *,
+        ranked: bool = False,
+    ) -> None:
+        super().__init__(connection, pool, provisional, since, ranked=ranked)
+        require_context(rules.system, rules.able, context)
+        most = f"left out in a pool of more than {_MOST_IN_CONTEXT:,} players"
+        require(pool.players <= _MOST_IN_CONTEXT, "context", most, f"{pool.players:,} players")
+        rows = self._moved(rules, context)
+        self._of_player = {row.player: row for row in rows}
+        keys = sorted((_key(row) if not ranked else (False, *_key(row)[1:])) for row in rows)
+        self._keys = [one for one in keys if self._listed(self._of_player[one[2]])]
+
+    def _moved(self, rules: PoolRules, context: str) -> list[RatingRow]:
+        """Return the rows of all players with their ratings in the context."""
+        connection, pool = self._connection, self._pool
+        found: list[RatingRow] = []
+        for players in ratings.players_by_rating(connection, pool.id, pool.generation):
+            stored = ratings.states_of(connection, pool.id, pool.generation, players)
+            shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
+            state = unpack_players(rules.system, [stored[player].state for player in players])
+            state.shared = pool.shared
+            every = np.arange(len(players))
+            now = numbers_of(rules.system, state, every)
+            rating, deviation = of_match(
+                rules.system, state, now["rating"], now["deviation"], context
+            )
+            idle = days_idle(now["last_time"], pool.board_day)
+            display_of = display(rules, rating, deviation, idle)
+            found += [
+                shown[player]._replace(
+                    ordering=-float(display_of[i]),
+                    rating=float(rating[i]),
+                    deviation=json_value(deviation[i]),
+                )
+                for i, player in enumerate(players)
+            ]
+        return found
+
+    def _listed(self, row: RatingRow) -> bool:
+        """Return whether a row is shown, with a place or without one."""
+        active = self._since is None or (row.last_time is not None and row.last_time >= self._since)
+        return active and (self._provisional or not row.provisional)
+
+    def _row(self, player: str) -> RatingRow:
+        if player not in self._of_player:
+            return super()._row(player)
+        return self._of_player[player]
+
+    def place(self, row: RatingRow) -> int:
+        """Return the place that a player has, or would have, among the players listed."""
+        placed = [one for one in self._keys if self.lists(self._of_player[one[2]])]
+        if row.disqualified and not self._ranked:
+            return len(placed) + 1
+        return bisect_left(placed, (False, *_key(row)[1:])) + 1
+
+    def _rows(self, key: _Key | None, limit: int, backwards: bool = False) -> list[RatingRow]:
+        if key is not None and self._ranked:
+            key = (False, *key[1:])
+        if key is None:
+            keys = self._keys[::-1] if backwards else self._keys
+        elif backwards:
+            keys = self._keys[: bisect_left(self._keys, key)][::-1]
+        else:
+            keys = self._keys[bisect_right(self._keys, key) :]
+        return [self._of_player[one[2]] for one in keys[:limit]]
 
 
 def ranked_players(store: Store, pool: str, player_id: str | None = None) -> tuple[int | None, int]:
@@ -367,6 +465,9 @@ def _read_cursor(cursor: str | None) -> _Cursor | None:
 #: Matches of one timeline at most.
 MOST_MATCHES = 20_000
 
+#: Matches of a player that name the contexts of the player's page.
+_MOST_OF_CONTEXTS = 200
+
 #: Columns of a system that are fields of PlayerMessage; the others are in its `extra`.
 _FIXED = ("rating", "deviation", "matches", "last_time")
 
@@ -386,6 +487,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         eligibility = Eligibility.of_players(connection, record, [player_id])
         known_ratings = cached_known(connection, record)
         profile = profiles.profiles_of(connection, record.id, [player_id]).get(player_id)
+        offsets = _offsets(connection, record, rules, player_id, known[player_id].state)
     disqualification = eligibility.disqualification_of(player_id)
     begun = None if known_ratings is None else known_ratings.of(player_id)
     when = None if at is None else moment(at, "at")
@@ -419,7 +521,27 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         link=None if profile is None else profile.link,
         attributes={} if profile is None else msgspec.json.decode(profile.attributes),
         tier=rules.tier(shown),
+        contexts=offsets,
     )
+
+
+def _offsets(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, player: str, packed: bytes
+) -> list[ContextMessage]:
+    """Return the offsets of a player in the contexts of the last matches, largest first."""
+    if rules.fault or CONTEXT not in rules.able.uses:
+        return []
+    state, zero, row = unpack_players(rules.system, [packed]), np.zeros(1), np.zeros(1, np.int64)
+    state.shared = pool.shared
+    rows = changes.changes_of_player(connection, pool, player, None, _MOST_OF_CONTEXTS)
+    contents = MatchContents(connection, pool, rows)
+    found = {}
+    for name in dict.fromkeys(contents.context(one, player) for one in rows):
+        if name is not None:
+            fresh = rules.system.context_deviation  # type: ignore[attr-defined]
+            (offset,), (deviation,) = in_context(state, row, zero, zero, fresh, name)
+            found[name] = ContextMessage(name, float(offset), float(deviation))
+    return sorted(found.values(), key=lambda one: (-one.offset, one.context))
 
 
 def _numbers_at(

@@ -55,6 +55,7 @@ from equipoise.pools.posting.rating import (
 from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.records import Amendments, amendments_of
 from equipoise.pools.replay.states import players_before, state_before
+from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.pool_state import PoolState, newcomers_note, unpack_players
 from equipoise.rating.predicting import lobby_prediction, team_model, team_prediction
@@ -105,6 +106,7 @@ def predict_in_pool(
             at=None if at is None else days(at),
             shown_at=written(at, rules),
             home=request.home,
+            context=request.context,
             draw_rate=request.draw_rate,
             samples=request.samples,
             seed=request.seed,
@@ -475,14 +477,19 @@ def _rated(logged: LogRecord, amendments: Amendments, player: str) -> LoggedMatc
 
 
 def _earlier(
-    connection: Connection, pool: PoolRecord, before: PoolState, player: str, match: LoggedMatch
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    before: PoolState,
+    player: str,
+    match: LoggedMatch,
 ) -> list[LoggedMatch]:
     """Return the matches whose performances the state of a player holds, oldest first.
 
     Only their ids and times are needed: each has one opponent as a placeholder.
     """
     runs, known = before.state.runs, before.player_ids.tolist()
-    if runs is None or player not in known:
+    if runs is None or player not in known or CONTEXT in rules.able.uses:
         return []
     count = int(runs.spans[known.index(player), COUNT])
     rows = changes.changes_of_player(connection, pool, player, match.position, count)
@@ -504,7 +511,7 @@ def _explained_from(
     player: str,
 ) -> Explanation:
     """Return the explanation that the system gives. Raises : InvalidDataError."""
-    earlier = _earlier(connection, pool, before, player, match)
+    earlier = _earlier(connection, pool, rules, before, player, match)
     names = players_of(match.request)
     ids = list(dict.fromkeys([*before.player_ids.tolist(), *names]))
     before.state.grow(len(ids))

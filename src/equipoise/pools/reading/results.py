@@ -28,12 +28,14 @@ from equipoise.messages.matches import (
 from equipoise.pools.pool.rules import PoolRules, written
 from equipoise.pools.posting.rating import (
     LoggedMatch,
+    context_of,
     history_of,
     object_array,
     players_of,
     unpack_extra,
 )
 from equipoise.pools.records import Amendments, amendments_of_matches, title_of
+from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE
 from equipoise.rating.predicting import team_prediction
 from equipoise.store import changes, log, replays
 from equipoise.store.changes import ChangeRow
@@ -67,12 +69,18 @@ def chances_of(
         history = history_of([match], numbers, object_array(names), rules)
     state = rules.system.initial(0)
     state.shared = pool.shared
+    rating = or_nan([row.rating_before for row in before])
+    deviation = or_nan([row.deviation_before for row in before])
+    if CONTEXT in rules.able.uses:
+        traced = [unpack_extra(rules, row.extra) for row in before]
+        rating = rating + or_nan([one[OFFSET] for one in traced])
+        deviation = np.sqrt(deviation**2 + or_nan([one[OFFSET_VARIANCE] for one in traced]))
     try:
         found = team_prediction(
             rules.system,
             state,
-            or_nan([row.rating_before for row in before]),
-            or_nan([row.deviation_before for row in before]),
+            rating,
+            deviation,
             np.repeat(np.arange(count), [len(team.players) for team in match.request.teams]),
             match=history,
             able=rules.able,
@@ -153,6 +161,15 @@ class MatchContents:
         """Return a match as it was rated; None if it has very many teams."""
         record = self._records.get(row.seq)
         return None if record is None else self._counted.match(record)
+
+    def context(self, row: ChangeRow, player: str) -> str | None:
+        """Return the context of a match for the player; None without, or if it is not known."""
+        match = self.match(row)
+        listed = [one for team in match.request.teams for one in team.players] if match else []
+        me = next((one for one in listed if _name(one) == player), None)
+        if match is None or me is None:
+            return None
+        return context_of(match.request, me if isinstance(me, ParticipationRequest) else None)
 
     def name(self, row: ChangeRow) -> str:
         """Return the id of a match."""

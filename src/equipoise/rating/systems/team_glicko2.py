@@ -429,7 +429,8 @@ class TeamGlicko2(RatedSystem, HomeSystem):
     @property
     def trace_columns(self) -> Sequence[str]:
         """The further columns that the system adds to a trace."""
-        return (*self.more_traced, "volatility_before", *self.shown[2:])
+        more = (*self.more_traced, "volatility_before", *self.shown[2:])
+        return (*more, *self.context_columns)
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player, without matches."""

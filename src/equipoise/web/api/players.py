@@ -68,6 +68,16 @@ class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             "place (last), or among the others by their ratings (ranked)."
         ),
     ] = "last"
+    context: (
+        Annotated[
+            IdText,
+            Meta(
+                description="Show and sort ratings in this context, such as a surface or map, in "
+                "pools with `context_deviation`."
+            ),
+        ]
+        | None
+    ) = None
 
 
 class PlayerQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -95,7 +105,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     if query.cursor is not None and query.around is not None:
         raise InvalidParameterError("around cannot be combined with cursor")
     # Counting places and leaving out players take longer than reading an index.
-    listed = query.inactive or request.lists_all
+    listed = (query.inactive or request.lists_all) and query.context is None
     short = listed and query.around is None and query.limit <= _SHORT
     read = request.service.read_inline if short else request.read
     return await read(
@@ -107,6 +117,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
         inactive=query.inactive,
         around=query.around,
         disqualified=query.disqualified,
+        context=query.context,
     )
 
 

@@ -224,6 +224,7 @@ async def leaderboard_page(context: PageContext) -> Response:
     provisional = context.query("provisional") == "1"
     inactive = context.query("inactive") == "1"
     cursor = context.query("cursor") or None
+    circumstance = context.query("context")[:200] or None
 
     def read(
         store: Store, pool: PoolMessage
@@ -239,7 +240,11 @@ async def leaderboard_page(context: PageContext) -> Response:
             provisional=provisional,
             inactive=inactive,
             around=around,
+            context=circumstance,
         )
+        if circumstance is not None:
+            # Past ratings are those of the general part.
+            return found.players, found, {}
         return found.players, found, lately(store, pool.pool, found.players)
 
     def lately(store: Store, pool: str, rows: Sequence[LeaderboardRow]) -> dict[str, list[float]]:
@@ -247,8 +252,13 @@ async def leaderboard_page(context: PageContext) -> Response:
 
     rows, board, year = await context.snapshot(read)
     pool = await context.pool()
-    filters = {"provisional": 1 if provisional else None, "inactive": 1 if inactive else None}
+    filters: dict[str, int | str | None] = {
+        "provisional": 1 if provisional else None,
+        "inactive": 1 if inactive else None,
+    }
     here = ("pools", pool.pool, "leaderboard")
+    everybody = path(*here, **filters)
+    filters["context"] = circumstance
     return context.render(
         "leaderboard.html",
         rows=with_pictures(rows, year),
@@ -258,6 +268,8 @@ async def leaderboard_page(context: PageContext) -> Response:
         most=MOST_FOUND,
         search=search,
         around=around,
+        circumstance=circumstance,
+        everybody=everybody,
         provisional=provisional,
         inactive=inactive,
         filters=filters,
@@ -268,7 +280,9 @@ async def leaderboard_page(context: PageContext) -> Response:
     )
 
 
-def _page_at(here: Sequence[str], cursor: str | None, filters: dict[str, int | None]) -> str | None:
+def _page_at(
+    here: Sequence[str], cursor: str | None, filters: Mapping[str, int | str | None]
+) -> str | None:
     return None if cursor is None else path(*here, cursor=cursor, **filters)
 
 

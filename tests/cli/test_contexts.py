@@ -1,0 +1,83 @@
+"""Contexts on the command line: who finds them, what they are worth, and ratings in them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from equipoise.cli import run
+
+
+@pytest.fixture(scope="module")
+def surfaces(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write duels of players who are strong on one surface each; the referee means nothing."""
+    rng = np.random.default_rng(7)
+    names = ("Clay", "Grass", "Hard")
+    lines = ["date,surface,referee,player_1,player_2,winner"]
+    for number in range(2400):
+        one, other = rng.choice(12, 2, replace=False).tolist()
+        surface = int(rng.integers(3))
+        lead = 250.0 * ((one % 3 == surface) - int(other % 3 == surface))
+        won = rng.random() < 1.0 / (1.0 + 10.0 ** (-lead / 400.0))
+        day = np.datetime64("2020-01-01") + number // 3
+        referee = f"r{int(rng.integers(200))}"
+        winner = f"p{one}" if won else f"p{other}"
+        lines.append(f"{day},{names[surface]},{referee},p{one},p{other},{winner}")
+    path = tmp_path_factory.mktemp("surfaces") / "duels.csv"
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def test_inspect_names_a_column_with_few_values(
+    surfaces: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["inspect", surfaces, "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    named = [note for note in notes if "may be a context" in note]
+    assert len(named) == 1
+    assert named[0].startswith("surface may be a context of matches (3 values: ")
+    assert named[0].endswith("tune tells what --column context=surface is worth")
+    assert run(["inspect", surfaces, "--column", "context=surface", "--json"]) == 0
+    assert "may be a context" not in capsys.readouterr().out
+
+
+def test_tune_tells_what_a_context_is_worth(
+    surfaces: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same figures as those of a backtest, under either name of the column."""
+    words = ["--system", "elo", "--metric", "log_loss", "--grid", "k=20,40", "--first", "50%"]
+    assert run(["tune", surfaces, *words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    worth = found["held_out"]["context"]
+    assert worth["column"] == "surface"
+    assert worth["deviation"] == 100.0
+    best = f"k={found['parameters']['k']}"
+    pair = ["--system", "with=elo", "--system", "without=elo"]
+    for setting in (f"with.{best}", f"without.{best}", "with.context_deviation=100"):
+        pair += ["--set", setting]
+    history = ["--column", "context=surface", "--from", "50%"]
+    assert run(["backtest", surfaces, *history, *pair, "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)["differences"][0]
+    assert worth["difference"]["metrics"] == alone["metrics"]
+    assert alone["metrics"]["log_loss"] < -0.01
+    assert run(["tune", surfaces, "--column", "context=surface", *words]) == 0
+    change = f"{alone['metrics']['log_loss']:+.5f}"
+    said = f"context as a context (--set context_deviation=100) changes log_loss by {change} "
+    err = capsys.readouterr().err
+    assert said in err
+    assert next(line for line in err.splitlines() if said in line).endswith(": better")
+
+
+def test_rate_shows_ratings_in_a_context(surfaces: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [surfaces, "--system", "elo", "--column", "context=surface"]
+    deviation = ["--set", "context_deviation=100"]
+    for number, surface in enumerate(("Clay", "Grass", "Hard")):
+        assert run(["rate", *words, *deviation, "--context", surface]) == 0
+        rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+        assert {int(row[0].removeprefix("p")) % 3 for row in rows[:3]} == {number}
+        ratings = [float(row[1]) for row in rows]
+        assert ratings == sorted(ratings, reverse=True)
+    assert run(["rate", *words, "--context", "Clay"]) == 2
+    assert "unless context_deviation is set" in capsys.readouterr().err
