@@ -118,7 +118,9 @@ def test_whether_a_pool_exists_is_told_before_what_is_wrong_with_the_body(served
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda one: one.name)
 def test_every_endpoint_is_guarded_as_it_is_declared(served: Served, endpoint: Endpoint) -> None:
     """No endpoint answers whom its declaration does not let in."""
-    path = endpoint.path.format(pool="nothing", match="m", player="p", seq=1, key=1, webhook=1)
+    path = endpoint.path.format(
+        pool="nothing", match="m", player="p", other="q", seq=1, key=1, webhook=1
+    )
     answer = served.ask(endpoint.method, path, None)
     if endpoint.right is None:
         assert answer.status_code == 200

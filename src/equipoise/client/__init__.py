@@ -24,6 +24,7 @@ from equipoise.messages.pools import (
     ProfileRequest,
     SeasonRequest,
     SeasonSettings,
+    Tier,
 )
 from equipoise.messages.questions import BalancePlayer, BalanceRequest, PredictRequest
 
@@ -45,4 +46,5 @@ __all__ = [
     "SeasonRequest",
     "SeasonSettings",
     "TeamRequest",
+    "Tier",
 ]
