@@ -60,3 +60,18 @@ def test_a_file_of_synonyms_is_not_overwritten(
     assert run(["rate", str(history), *files]) == 2
     assert "name the same file" in capsys.readouterr().err
     assert synonyms.read_text() == "name,same_as\nb,c\n"
+
+
+@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
+def test_new_names_are_compared_with_a_saved_state(
+    dry_run: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    may, june, state = (tmp_path / name for name in ("may.csv", "june.csv", "club.npz"))
+    may.write_text("match,player,rank\n1,Eva Fischer,0\n1,Ben Cole,1\n")
+    june.write_text("match,player,rank\n2,Eva Fisher,0\n2,ben cole,1\n3,Eva Fisher,0\n3,Al,1\n")
+    assert run(["rate", str(may), "--system", "elo", "--save", str(state)]) == 0
+    capsys.readouterr()
+    assert run(["rate", str(june), "--state", str(state), *dry_run]) == 0
+    told = capsys.readouterr().err
+    assert "'Eva Fisher' is new, and may be 'Eva Fischer' of the saved state\n" in told
+    assert "'ben cole' is new, and may be 'Ben Cole' of the saved state: they differ only" in told

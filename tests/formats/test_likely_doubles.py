@@ -18,6 +18,7 @@ from equipoise.formats.names import (
     MERGING,
     MOST,
     describe_doubles,
+    describe_newcomers,
     describe_spellings,
     likely_doubles,
     same_but_for_form,
@@ -194,21 +195,56 @@ def test_players_of_a_history_who_differ_only_in_form_are_pointed_out(
     assert reading.history is not None
     assert reading.history.players == 2
     # Players of a history are in the order of their ids.
-    assert reading.notes == describe_spellings(ids(sorted([one, other])))
-    assert describe_spellings(ids([one, other])) == (note, MERGING)
+    assert reading.notes == spellings(sorted([one, other]))
+    assert spellings([one, other]) == (note, MERGING)
 
 
-@pytest.mark.parametrize("names", [["a b", "ab"], ["ann", "anne"], ["é", "e"], ["a1", "a2"]])
+@pytest.mark.parametrize("names", [["ann", "anne"], ["a1", "a2"], ["Eva Lee", "Ava Lee"]])
 def test_names_that_differ_in_more_are_different_players(names: list[str]) -> None:
-    assert describe_spellings(ids(names)) == ()
+    assert spellings(names) == ()
+    assert spellings(names, 1, 9) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a b", "ab"), ("é", "e"), ("Díaz, Carla", "Carla Diaz")]
+)
+def test_histories_have_the_rule_of_games(one: str, other: str) -> None:
+    assert spellings([one, other]) == (f"{one!r} and {other!r} may be one player", MERGING)
+
+
+def test_a_player_of_one_match_may_be_a_misspelt_regular() -> None:
+    pair = ["Eva Fischer", "Eva Fisher"]
+    note = "'Eva Fischer' and 'Eva Fisher' may be one player"
+    assert spellings(pair, 9, 1) == (note, MERGING)
+    assert spellings(pair[::-1], 1, 9) == (note, MERGING)
+    assert spellings(pair, 9, 2) == spellings(pair, 2, 1) == ()
+    assert spellings(["Eva Fischer", "Eva Visher"], 9, 1) == ()
+
+
+def test_newcomers_are_compared_with_the_players_of_a_state() -> None:
+    known = ids(["Ben Cole", "Carla Díaz", "Eva Fischer", "eva fischer"])
+    new = ["Ben Cole", "Carla Diaz", "Eva Fisher", "ben  cole", "Dan Moss"]
+    notes = describe_newcomers(known, ids(new), np.full(5, 2))
+    assert notes == (
+        "'Carla Diaz' is new, and may be 'Carla Díaz' of the saved state",
+        "'Eva Fisher' is new, and may be 'Eva Fischer' of the saved state",
+        MERGING,
+    )
+    assert describe_newcomers(known, ids(new[3:]), np.full(2, 2)) == (
+        "'ben  cole' is new, and may be 'Ben Cole' of the saved state: they differ only in case "
+        "and white space",
+        MERGING,
+    )
+    assert describe_newcomers(known, known, np.full(4, 2)) == ()
+    assert describe_newcomers(np.arange(3), ids(new), np.full(5, 2)) == ()
 
 
 def test_of_many_doubles_in_a_history_ten_are_shown() -> None:
     names = [spelled for at in range(40) for spelled in (f"p{at}", f"P{at}", f"P{at} ")]
-    notes = describe_spellings(ids(names))
+    notes = spellings(names)
     assert len(notes) == LISTED + 2
     assert notes[-2] == "70 more names may be other spellings of a player"
-    assert describe_spellings(np.arange(5)) == ()
+    assert describe_spellings(np.arange(5), np.full(5, 1)) == ()
 
 
 @given(st.lists(st.text(max_size=6), unique=True, max_size=8))
@@ -232,3 +268,8 @@ def ids(names: list[str]) -> np.ndarray:
     found = np.empty(len(names), dtype=object)
     found[:] = names
     return found
+
+
+def spellings(names: list[str], *played: int) -> tuple[str, ...]:
+    """Return the notes on players of a history, who all played often if nothing else is said."""
+    return describe_spellings(ids(names), np.array(played or (9,) * len(names)))

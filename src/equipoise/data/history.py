@@ -475,6 +475,11 @@ def _words(values: Ids) -> Ids:
     return np.char.lower(np.char.strip(values.astype(str)))
 
 
+def matches_played(history: History) -> Ints:
+    """Return the number of matches of every player, shape (P,)."""
+    return np.bincount(history.player, minlength=history.players)
+
+
 def with_performance(history: History, weights: Mapping[str, float]) -> History:
     """Return the history with performance = sum of weight x statistic [TG2] (5).
 

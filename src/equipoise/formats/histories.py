@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import get_args
 
 from equipoise.arguments import checks_arguments
-from equipoise.data.history import History
+from equipoise.data.history import History, matches_played
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
@@ -108,8 +108,7 @@ def scan_history(
     unplaced : "last" gives players without a place (a rank such as DNF, NC or DSQ) the place after
       the last of their match, which they share; None refuses them
     synonyms : file (.csv with name and same_as, or .json) or mapping from a name to the name of the
-      same player. Without it names are never merged; notes list names that differ only in white
-      space, case or Unicode form
+      same player. Without it names are never merged; notes list names that may be one player
     walkovers : "keep" counts matches that nobody played as won; "drop" leaves them out, where a
       table that lists the winner and the loser says so in its score. Retirements always count
     Returns : HistoryReading         its `history` is None if problems prevent it
@@ -144,7 +143,7 @@ def scan_history(
         return HistoryReading(history=None, problems=error.problems)
     if reading.history is None:
         return reading
-    doubles = describe_spellings(reading.history.player_ids)
+    doubles = describe_spellings(reading.history.player_ids, matches_played(reading.history))
     return replace(reading, notes=(*reading.notes, *doubles)) if doubles else reading
 
 

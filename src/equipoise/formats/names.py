@@ -14,8 +14,9 @@ of spelling are removed:
 - given names that are shortened or left out ("Carlsen, M", "Carlsen, Magnus").
 
 Other numbers are never removed, because different versions of engines and models are different
-players. In histories, which have many players, only names that differ in nothing but white space,
-case and Unicode form are alike.
+players. In histories, a player of one match also is alike to a regular from whose name one letter
+differs ("Eva Fisher", "Eva Fischer"). Among more than 20,000 names, only those that differ in
+nothing but white space, case and Unicode form are alike.
 
 Keys are computed for all names at once and compared by sorting, so the time grows with the number
 of names, not of pairs.
@@ -34,7 +35,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Ids
+from equipoise.arrays import Ids, Ints
 from equipoise.data.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.sources import contents_of, table_of
@@ -219,6 +220,9 @@ _ASCII_SPACES = " \t\n\r\v\f"
 #: Everything except visible ASCII letters, digits and signs.
 _ODD = r"[^!-~]"
 _HIDDEN = re.compile(HIDDEN_CHARACTERS)
+#: Letters and digits from which on a name may have a letter more or less; letters of a history's
+#: name, and of the word that differs in it; matches of a regular.
+_SHORTEST, _NAME, _WORD, _REGULAR = 4, 7, 4, 3
 _ROWS = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
 
 
@@ -253,16 +257,114 @@ def describe_doubles(names: Sequence[str]) -> tuple[str, ...]:
     return _describe(likely_doubles(names))
 
 
-def describe_spellings(ids: Ids) -> tuple[str, ...]:
-    """Return notes on players of a history whose ids differ only in form.
+def doubles_of_history(ids: Ids, played: Ints) -> list[tuple[str, str]]:
+    """Return pairs of players of a history who may be one.
 
+    played : matches of each player, shape (P,). One with a single match may be a misspelt regular.
     Whole numbers are never two spellings of one id.
     """
     if ids.dtype != object:
-        return ()
+        return []
     names = ids.tolist()
-    notes = _describe(same_but_for_form(names), tell=True)
+    pairs = _doubles(names)
+    if len(names) <= MOST and (played == 1).any():
+        once, often = ids[played == 1].tolist(), ids[played >= _REGULAR].tolist()
+        pairs += _misspelt(once, often, pairs)
+    return pairs
+
+
+def describe_spellings(ids: Ids, played: Ints) -> tuple[str, ...]:
+    """Return notes on players of a history who may be one; see `doubles_of_history`."""
+    notes = _describe(doubles_of_history(ids, played), tell=True)
     return (*notes, MERGING) if notes else ()
+
+
+def describe_newcomers(known: Ids, ids: Ids, played: Ints) -> tuple[str, ...]:
+    """Return notes on players who are new beside a saved state, and may be players of it.
+
+    known : ids of the players of the state
+    ids, played : players of the history that continues it, and their matches. Pairs of which
+        `describe_spellings` tells are left out
+    """
+    if known.dtype != object or ids.dtype != object:
+        return ()
+    before = set(known.tolist())
+    new = [name for name in ids.tolist() if name not in before]
+    if not new:
+        return ()
+    names = [*known.tolist(), *new]
+    pairs = [pair for pair in _doubles(names) if pair[0] in before and pair[1] not in before]
+    if len(names) <= MOST:
+        pairs += _misspelt(new, known.tolist(), pairs)
+    said = {frozenset(pair) for pair in doubles_of_history(ids, played)}
+    pairs = [pair for pair in pairs if frozenset(pair) not in said]
+    notes = _describe(pairs, tell=True, each="{1} is new, and may be {0} of the saved state")
+    return (*notes, MERGING) if notes else ()
+
+
+def _doubles(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of names that may be one player; of very many names, those of equal form."""
+    return likely_doubles(names) if len(names) <= MOST else same_but_for_form(names)
+
+
+def _misspelt(
+    rare: Sequence[str], players: Sequence[str], found: Iterable[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return pairs of a player and a rare name in which a letter of one word differs.
+
+    The word begins with the same letter, because Eva and Ava are two names.
+    found : other pairs; a name that is the second of one has no further pair
+    """
+    taken = {other for _, other in found}
+    pairs: dict[str, str] = {}
+    for name, player in close_pairs(rare, players):
+        words = [_small_words(one) for one in (name, player)]
+        differing = [two for two in zip(*words, strict=False) if two[0] != two[1]]
+        if len(words[0]) != len(words[1]) or len(differing) != 1 or name in taken:
+            continue
+        long = max(differing[0], key=len)
+        enough = len(long) >= _WORD and max(map(len, map("".join, words))) >= _NAME
+        if enough and differing[0][0][0] == differing[0][1][0]:
+            pairs.setdefault(name, player)
+    return [(player, name) for name, player in pairs.items()]
+
+
+def close_pairs(names: Iterable[str], players: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield a name and a player whose letters are the same, or differ in one: some pairs twice.
+
+    The letter is left out, added or another one; case, accents, spaces and punctuation count for
+    nothing. Digits are never removed, because "player 7" and "player 8" are two players.
+    """
+    of_key: dict[str, list[str]] = {}
+    for name in names:
+        for key in _keys(name):
+            of_key.setdefault(key, []).append(name)
+    for player in players:
+        for key in _keys(player):
+            for name in of_key.get(key, ()):
+                if name != player:
+                    yield name, player
+
+
+def _keys(name: str) -> Iterator[str]:
+    """Give the letters and digits of a name, also with each of its letters left out."""
+    plain = _small(name)
+    letters = "".join(one for one in plain if one.isalnum())
+    yield letters or plain
+    if len(letters) >= _SHORTEST:
+        for at, letter in enumerate(letters):
+            if letter.isalpha():
+                yield f"{letters[:at]}\0{letters[at + 1 :]}"
+                yield letters[:at] + letters[at + 1 :]
+
+
+def _small(name: str) -> str:
+    return unicodedata.normalize("NFKD", name).casefold()
+
+
+def _small_words(name: str) -> list[str]:
+    letters = [one for one in _small(name) if not unicodedata.combining(one)]
+    return "".join(one if one.isalnum() else " " for one in letters).split()
 
 
 def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -319,18 +421,24 @@ def _formless(names: pl.Series) -> pl.Series:
     return names.str.to_lowercase()
 
 
-def _describe(pairs: Sequence[tuple[str, str]], *, tell: bool = False) -> tuple[str, ...]:
+def _describe(
+    pairs: Sequence[tuple[str, str]],
+    *,
+    tell: bool = False,
+    each: str = "{0} and {1} may be one player",
+) -> tuple[str, ...]:
     """Return a note on each of the first pairs, and one on the number of others.
 
-    tell : whether to say how the names differ
+    tell : whether to say how names differ that do so only in form
+    each : the sentence on a pair
     """
     notes = []
     for one, other in pairs[:LISTED]:
         # Names that look the same are shown by code points.
         alike = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
         names = [ascii(name) if alike else repr(name) for name in (one, other)]
-        only = f": they differ only in {_difference(one, other)}" if tell else ""
-        notes.append(f"{names[0]} and {names[1]} may be one player{only}")
+        form = _difference(one, other) if tell else ""
+        notes.append(each.format(*names) + (f": they differ only in {form}" if form else ""))
     if len(pairs) > LISTED:
         more = counted(len(pairs) - LISTED, "more name", "more names")
         notes.append(f"{more} may be other spellings of a player")
@@ -338,7 +446,7 @@ def _describe(pairs: Sequence[tuple[str, str]], *, tell: bool = False) -> tuple[
 
 
 def _difference(one: str, other: str) -> str:
-    """Return in which forms two names differ, as few as possible."""
+    """Return in which forms two names differ, as few as possible; "" if they differ in more."""
     forms: dict[str, Callable[[str], str]] = {
         "Unicode form": lambda text: unicodedata.normalize("NFKC", text),
         "case": lambda text: text.upper().lower(),
@@ -353,7 +461,8 @@ def _difference(one: str, other: str) -> str:
 
     # One form may be enough: capitals of a ligature are its letters, as in its Unicode form.
     some = (names for size in range(1, len(forms)) for names in combinations(forms, size))
-    return " and ".join(next((names for names in some if not differ(names)), tuple(forms)))
+    alike = tuple(forms) if same_but_for_form([one, other]) else ()
+    return " and ".join(next((names for names in some if not differ(names)), alike))
 
 
 def _plain(names: pl.Series) -> pl.Series:

@@ -14,8 +14,8 @@ import numpy as np
 from equipoise.analysis.explain import ExplainRequest
 from equipoise.analysis.rate.computation import (
     NOT_COMPARED,
+    continued,
     initial_notes,
-    numbered_after,
     state_to_resume,
     system_and_ratings,
 )
@@ -133,7 +133,7 @@ def explain_match(
         )
     history, reading = read(request.history, {system.name: system})
     if before is not None and not request.restart:
-        history, reading = numbered_after(before, history, reading)
+        history, reading = continued(before, history, reading)
     found = explain(
         system,
         history,

@@ -27,6 +27,7 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.inspect.answers import ContentsMessage, ConvertMessage, InspectMessage
+    from equipoise.arrays import Ids
     from equipoise.rating.system import RatingSystem
 
 
@@ -84,11 +85,13 @@ def inspected(
     *,
     systems: Sequence[RatingSystem] = (),
     reads: Collection[str] = ("history",),
+    known: Ids | None = None,
 ) -> int:
     """Print what a command would read, for its option `--dry-run`; return the exit status.
 
     systems : those that must be able to rate the history
     reads : what the command reads: "history", "games", "log"
+    known : ids of the players of the saved state that the history continues
     """
     from equipoise.analysis.inspect.inspection import InspectRequest, inspect_source
 
@@ -99,6 +102,7 @@ def inspected(
                 reads=frozenset(reads),
                 given=command_line(context, (), leave_out=("dry_run",)),
                 systems=tuple(systems),
+                known=known,
             )
         )
     return _answered(answer, as_json)

@@ -36,13 +36,13 @@ from equipoise.analysis.inspect.oddities import (
 )
 from equipoise.analysis.reading import candidate_contexts, scanned_history, suited_history
 from equipoise.analysis.requests import HistoryRequest, repeatable
-from equipoise.arrays import Floats
+from equipoise.arrays import Floats, Ids
 from equipoise.data.games import Games
-from equipoise.data.history import History
+from equipoise.data.history import History, matches_played
 from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.histories import summarise
-from equipoise.formats.names import describe_spellings
+from equipoise.formats.names import describe_newcomers, describe_spellings
 from equipoise.formats.sources import open_source
 from equipoise.formats.table import SkipBad
 from equipoise.messages.conversion import ProblemMessage, json_value, to_message
@@ -228,6 +228,7 @@ class InspectRequest:
     reads : what the command that will run can read: "history", "games", "log"; empty for all
     given : the command that was tried with `--dry-run`, without this option; "" for none
     systems : those that must be able to rate the history
+    known : ids of the players of the saved state that the history continues
     """
 
     history: HistoryRequest
@@ -235,6 +236,7 @@ class InspectRequest:
     reads: frozenset[str] = frozenset()
     given: str = ""
     systems: tuple[RatingSystem, ...] = ()
+    known: Ids | None = None
 
     def after(self, ready: bool, instead: NextMessage | None) -> NextMessage | None:
         """Return the command to type next: the one that was tried, if it would run."""
@@ -306,9 +308,11 @@ def _inspect_history(
     if (reading.format == "trf" or reading.kind == "crosstable") and _reads_games(read_as, source):
         next_command = reading_command("performance", read_as, f"rates the performances{cost}")
     ready = read_as == request.history and system_for(history) is not None and not misfits
-    # Names that differ in form are among the oddities.
-    said = set(describe_spellings(history.player_ids))
+    # Names that may be one player are among the oddities.
+    said = set(describe_spellings(history.player_ids, matches_played(history)))
     notes = [note for note in reading.notes if note not in said]
+    if request.known is not None:
+        notes += describe_newcomers(request.known, history.player_ids, matches_played(history))
     notes += [
         f"{name} may be a context of matches ({counted(len(values), 'value')}: "
         f"{', '.join(_cut(value) for value in values[:_MEMBERS])}"

@@ -11,10 +11,10 @@ import polars as pl
 
 from equipoise.analysis.inspect.answers import ColumnMessage, OddityMessage
 from equipoise.arrays import Ids, Ints
-from equipoise.data.history import History
+from equipoise.data.history import History, matches_played
 from equipoise.data.reading import HistoryReading
 from equipoise.data.times import MICROSECONDS_PER_DAY
-from equipoise.formats.names import MERGING, MOST, likely_doubles, same_but_for_form
+from equipoise.formats.names import MERGING, doubles_of_history
 from equipoise.formats.table import Table, shown
 from equipoise.formats.tables.meanings import option_for
 from equipoise.numeric.graph import components
@@ -392,7 +392,8 @@ def _names(history: History) -> Iterator[OddityMessage]:
     if history.player_ids.dtype != object:
         return
     names: list[str] = history.player_ids.tolist()
-    pairs = likely_doubles(names) if len(names) <= MOST else same_but_for_form(names)
+    played = matches_played(history)
+    pairs = doubles_of_history(history.player_ids, played)
     if pairs:
         shown = [f"{one!r} and {other!r}" for one, other in pairs[:_MOST_NAMED]]
         yield OddityMessage(
@@ -404,7 +405,6 @@ def _names(history: History) -> Iterator[OddityMessage]:
         )
     nobody = [row for row, one in enumerate(names) if _NOBODY.fullmatch(one.strip().lower())]
     if nobody:
-        played = np.bincount(history.player, minlength=history.players)
         shown = [
             f"{names[row]!r} in {counted(int(played[row]), 'match', 'matches')}"
             for row in nobody[:_MOST_NAMED]

@@ -302,7 +302,9 @@ def rate(
             raise InvalidParameterError("--dry-run cannot be combined with --by")
         chosen = system.chosen(settings)
         systems = [] if chosen is None else [chosen]
-        return inspected(invocation, request.history, as_json, systems=systems)
+        before = work.state_to_resume(request.state, request.restart)
+        known = None if before is None or request.restart else before.player_ids
+        return inspected(invocation, request.history, as_json, systems=systems, known=known)
     if by is not None:
         if request.memory_limit is not None:
             raise InvalidParameterError(

@@ -29,7 +29,7 @@ from equipoise.analysis.requests import HistoryRequest, suited
 from equipoise.analysis.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.comparison import RatingComparison
 from equipoise.data.files import check_place
-from equipoise.data.history import History
+from equipoise.data.history import History, matches_played
 from equipoise.data.ratings import MAPPING_FORM, InitialRatings, Ratings, ScaleMapping
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
@@ -37,7 +37,7 @@ from equipoise.evaluate.rated_players import RatedPlayers, rated_players
 from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
 from equipoise.formats.large_files import UnsuitedError, in_words
-from equipoise.formats.names import read_synonyms
+from equipoise.formats.names import describe_newcomers, read_synonyms
 from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_initial_table
 from equipoise.formats.times import moment
@@ -255,7 +255,7 @@ def _at_once(
     started = working_time()
     history, reading = read(request.history) if given is None else given
     if before is not None and not request.restart:
-        history, reading = numbered_after(before, history, reading)
+        history, reading = continued(before, history, reading)
     unused = unused_of(system, history, request.history)
     if request.at is not None:
         unused += unused_at(system)
@@ -326,6 +326,16 @@ def state_to_resume(path: str | None, restart: bool) -> PoolState | None:
     if restart:
         raise InvalidParameterError("--restart needs --state: without --state every match is rated")
     return None
+
+
+def continued(
+    before: PoolState, history: History, reading: HistoryReading
+) -> tuple[History, HistoryReading]:
+    """Return the history that continues a state, as `numbered_after`, and notes on new names."""
+    history, reading = numbered_after(before, history, reading)
+    names = describe_newcomers(before.player_ids, history.player_ids, matches_played(history))
+    # The advice on names may be there.
+    return history, replace(reading, notes=tuple(dict.fromkeys((*reading.notes, *names))))
 
 
 def numbered_after(

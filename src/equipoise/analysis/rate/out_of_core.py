@@ -118,7 +118,7 @@ def rate_in_blocks(
     clock = working_time()
     replayed = rating.done(at)
     rating_time += working_time() - clock
-    doubles = describe_spellings(replayed.state.player_ids)
+    doubles = describe_spellings(replayed.ratings.player_ids, replayed.ratings.matches)
     block = f"rated in blocks of about {counted(rows, 'participation')}"
     said = dict.fromkeys(note for one in readings for note in one.notes)
     reading = HistoryReading(

@@ -7,18 +7,15 @@ letter more makes them so: left out, added or another one. Digits are never remo
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
+from equipoise.formats.names import close_pairs
 from equipoise.pools.pool.rules import id_fault
 from equipoise.store import ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
-
-#: Letters and digits from which on a name may have a letter more or less.
-_SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +52,8 @@ def similar(names: Iterable[str], players: Iterable[str]) -> dict[str, str]:
 
     Of two names that are similar to each other, the later one is returned.
     """
-    of_key: dict[str, list[str]] = {}
-    for name in names:
-        for key in _keys(name):
-            of_key.setdefault(key, []).append(name)
     found: dict[str, str] = {}
-    for player in players:
-        for key in _keys(player):
-            for name in of_key.get(key, ()):
-                if name != player and found.get(player) != name:
-                    found.setdefault(name, player)
+    for name, player in close_pairs(names, players):
+        if found.get(player) != name:
+            found.setdefault(name, player)
     return found
-
-
-def _keys(name: str) -> Iterator[str]:
-    """Give the letters and digits of a name, also with each of its letters left out."""
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    letters = "".join(one for one in plain if one.isalnum())
-    yield letters or plain
-    if len(letters) >= _SHORTEST:
-        for at, letter in enumerate(letters):
-            if letter.isalpha():
-                yield f"{letters[:at]}\0{letters[at + 1 :]}"
-                yield letters[:at] + letters[at + 1 :]
