@@ -177,7 +177,9 @@ def test_a_command_that_reads_nothing_ignores_it(capsys: pytest.CaptureFixture[s
 def test_other_settings_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     settings(text)
     assert run(["rate", "games.csv", "--column", "score=goals"]) == 2
-    assert "equipoise.toml may have the section [reading] alone; got" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "equipoise.toml may have the section [reading] alone; got" in told
+    assert "A system is kept in a parameter file (--parameters FILE.toml), or in a saved" in told
 
 
 def test_a_table_of_names_is_looked_for_beside_the_file(

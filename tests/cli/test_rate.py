@@ -44,6 +44,20 @@ def test_the_table_is_printed_plain_when_piped(capsys: pytest.CaptureFixture[str
     assert re.search(r"rated \d+\.\d\d s( \([\d,]+ participations/s\))?, wrote \d", err)
 
 
+def test_the_default_system_is_told_if_nothing_chooses_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "rated by elo-mmr, the default system; --system chooses another system"
+    state = str(tmp_path / "state.npz")
+    assert rate(SAMPLE, "--save", state) == 0
+    assert note in capsys.readouterr().err
+    assert rate(SAMPLE, "--json") == 0
+    assert note in json.loads(capsys.readouterr().out)["summary"]["notes"]
+    for chosen in (["--system", "elo-mmr"], ["--state", state], ["--initial", state]):
+        assert rate(SAMPLE, *chosen) == 0
+        assert "the default system" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("participations", "seconds", "said"),
     [

@@ -44,7 +44,10 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
         raise InvalidParameterError(f"{path} must be TOML: {error}") from None
     given = content.pop("reading", {})
     for other in content:
-        raise InvalidParameterError(f"{path} may have the section [reading] alone; got {other}")
+        raise InvalidParameterError(
+            f"{path} may have the section [reading] alone; got {other}. A system is kept in a "
+            "parameter file (--parameters FILE.toml), or in a saved state (--save, --state)"
+        )
     if not isinstance(given, dict):
         raise InvalidParameterError(f"{path}: reading must be a table; got {given!r}")
     known = reading_options()

@@ -15,6 +15,7 @@ from equipoise.analysis.explain import ExplainRequest
 from equipoise.analysis.rate.computation import (
     NOT_COMPARED,
     continued,
+    default_notes,
     initial_notes,
     state_to_resume,
     system_and_ratings,
@@ -125,7 +126,7 @@ def explain_match(
         require(request.posterior, "--chart", "given with --posterior", request.chart)
         check_outputs(request.history, chart=request.chart)
     before = state_to_resume(request.state, request.restart)
-    given = system
+    default = default_notes(system, before, request.initial)
     system, known = system_and_ratings(system, before, request.initial, request.initial_mapping)
     if request.posterior and system.name not in WITH_POSTERIOR:
         raise InvalidParameterError(
@@ -155,9 +156,7 @@ def explain_match(
         )
         if request.chart is not None:
             theme.write(posterior_figure(found.belief), request.chart)
-    notes = missing_notes(system, history, resumed=before is not None)
-    if given is None and before is None and request.initial is None:
-        notes.append(f"rated by {system.name}, the default system; --system chooses another system")
+    notes = [*missing_notes(system, history, resumed=before is not None), *default]
     notes += initial_notes(known, history, {system.name: system}, strict=request.history.strict)
     read_from = history_message(history, replace(reading, notes=(*reading.notes, *notes)))
     if before is not None and not before.comparable and not request.restart:

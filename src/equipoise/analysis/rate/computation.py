@@ -114,6 +114,7 @@ def rate(
         except UnsuitedError as error:
             raise _not_in_blocks(error) from error
     before = state_to_resume(request.state, request.restart)
+    default = default_notes(system, before, request.initial)
     system, known = system_and_ratings(system, before, request.initial, request.initial_mapping)
     if request.conservative:
         check_conservative(system)
@@ -143,6 +144,7 @@ def rate(
         replay=answer,
         seconds=seconds,
         notes=[
+            *default,
             *notes_on_resuming(before, answer),
             *advantage_notes(system, answer.state.state.shared),
             *(conservative_notes(system) if request.conservative else ()),
@@ -440,6 +442,15 @@ def _check_usage(system: RatingSystem, history: History, request: RateRequest) -
             f"{system.name} with these parameters needs times, and this history {lacks}: leave out "
             "drift_per_day or period_days"
         )
+
+
+def default_notes(
+    given: RatingSystem | None, before: PoolState | None, initial: str | None
+) -> list[str]:
+    """Return a note on the default system if neither the user nor a file chooses the system."""
+    if given is not None or before is not None or initial is not None:
+        return []
+    return [f"rated by {DEFAULT_SYSTEM}, the default system; --system chooses another system"]
 
 
 class KnownRatings(NamedTuple):

@@ -19,6 +19,7 @@ from equipoise.analysis.clock import working_time
 from equipoise.analysis.rate import RateRequest
 from equipoise.analysis.rate.computation import (
     check_conservative,
+    default_notes,
     rate,
     summary_of,
     system_and_ratings,
@@ -309,6 +310,7 @@ def rate_by(
     Raises : EquipoiseError   nothing can be rated. What fails in one pool only is in the message
     """
     begin = working_time()
+    default = default_notes(system, None, request.initial)
     system, _ = system_and_ratings(system, None, request.initial, request.initial_mapping)
     _check(system, request, by, workers)
     outputs = {"--output": request.output, "--trace": request.trace, "--save": request.save}
@@ -357,8 +359,11 @@ def rate_by(
         dropped_rows=sum(one.dropped_rows for one in done),
         problems=[message for one in done for message in _messages(one.problems)],
         notes=[
-            note if count == 1 else f"{note} ({count:,} pools)"
-            for note, count in notes.most_common()
+            *default,
+            *(
+                note if count == 1 else f"{note} ({count:,} pools)"
+                for note, count in notes.most_common()
+            ),
         ],
         seconds=working_time() - begin,
     )
