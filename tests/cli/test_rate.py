@@ -310,7 +310,9 @@ def test_resuming_takes_the_system_of_the_state(
         rate(SAMPLE, "--system", "elo", "--set", "k=20", "--save", state, "--output", target) == 0
     )
     assert rate(SAMPLE, "--state", state, "--output", target) == 0
-    assert "elo: 0 matches" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "elo: 0 matches" in told
+    assert "not updated" not in told
     assert rate(SAMPLE, "--state", state, "--system", "elo", "--set", "k=21") == 2
     assert "k was 20.0, not 21.0" in capsys.readouterr().err
     assert rate(SAMPLE, "--state", state, "--system", "elo-mmr") == 2
@@ -372,11 +374,14 @@ def test_new_games_without_ids_continue_a_state_that_is_older(
     capsys.readouterr()
     assert rate("--state", state, june, "--save", state) == 0
     continued = capsys.readouterr()
+    assert "not updated" not in continued.err
     assert "newer than those of the saved state: they are numbered from 3" in continued.err
     assert rate(may, june, "--system", "elo") == 0
     assert continued.out == capsys.readouterr().out
     assert rate(may, june, july, "--state", state) == 0
-    assert "4 matches were rated before and skipped" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "4 matches were rated before and skipped" in told
+    assert "the saved state is not updated: --save FILE.npz writes the new one" in told
     assert run(["explain", july, "--state", state, "--player", "ben"]) == 0
     assert "in match 5" in capsys.readouterr().out
 

@@ -145,7 +145,7 @@ def rate(
         seconds=seconds,
         notes=[
             *default,
-            *notes_on_resuming(before, answer),
+            *notes_on_resuming(before, answer, request.save),
             *advantage_notes(system, answer.state.state.shared),
             *(conservative_notes(system) if request.conservative else ()),
         ],
@@ -371,8 +371,8 @@ def numbered_after(
     )
 
 
-def notes_on_resuming(before: PoolState | None, done: Replay) -> list[str]:
-    """Return notes on how a history continued a state."""
+def notes_on_resuming(before: PoolState | None, done: Replay, save: str | None) -> list[str]:
+    """Return notes on how a history continued a state; save : path of the new one."""
     notes = []
     if before is not None and not before.comparable and done.unchecked_matches:
         notes.append(NOT_COMPARED)
@@ -382,6 +382,8 @@ def notes_on_resuming(before: PoolState | None, done: Replay) -> list[str]:
             f"the ratings include {done.later_matches:,} {matches} of the saved state after the "
             "end of this history"
         )
+    if before is not None and save is None and done.rated_matches:
+        notes.append("the saved state is not updated: --save FILE.npz writes the new one")
     return notes
 
 
