@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,24 @@ def test_the_same_match_twice() -> None:
 def test_rematches_on_one_day_are_usual() -> None:
     duels: list[Duel] = [("ann", "ben", 1)] * 30
     assert "repeated-match" not in kinds(history_of(duels, time=["2024-05-04"] * 30))
+    season = read_history(Path(__file__).parents[2] / "examples" / "league.csv")
+    assert "repeated-match" not in kinds(season)
+    # Both games of two pairs, and both of four pairs in another order.
+    pairs: list[Duel] = [(f"a{at}", f"b{at}", 1) for at in range(4)]
+    for again in ([*pairs[:2], *pairs[:2]] * 6, [*pairs, *pairs[::-1]]):
+        assert "repeated-match" not in kinds(history_of(again, time=["2024-05-04"] * len(again)))
+
+
+def test_rows_pasted_twice() -> None:
+    """Rows of dates in the order of the first ones are a copy, and so are one or two games."""
+    games: list[Duel] = [(f"a{at}", f"b{at}", 1) for at in range(10)]
+    days = [f"2024-05-{1 + at // 4:02d}" for at in range(10)]
+    for start, end in ((0, 10), (2, 5), (6, 8), (9, 10)):
+        pasted = history_of(
+            [*games, *games[start:end]],
+            time=[*days, *days[start:end]],
+        )
+        assert kinds(pasted)["repeated-match"] == end - start
 
 
 def test_groups_that_never_met() -> None:

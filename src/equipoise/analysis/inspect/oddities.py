@@ -146,6 +146,8 @@ _ENOUGH, _FEW = 20, 5
 _ALWAYS, _MOSTLY_TIED = 0.98, 0.8
 #: Share of matches that are repeated on the same day, or in the same round, where that is usual.
 _USUAL = 0.02
+#: Repeated matches that are never usual; rows from which a repeated part of a file is a copy.
+_A_PAIR, _COPIED = 2, 3
 #: Correlation of rank and score from which ranks look reversed.
 _REVERSED = 0.5
 #: Names of columns that may be times: played_at, tourney_date, createdAt; and values that are one.
@@ -291,7 +293,8 @@ def _repeated(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
     found = keys[rows].with_columns(row=rows)
     groups = found.group_by("time", "rows", "content", maintain_order=True).agg("row")["row"]
     extra = len(rows) - len(groups)
-    if extra > _USUAL * history.matches and not np.any(times % MICROSECONDS_PER_DAY):
+    usual = extra > max(_USUAL * history.matches, _A_PAIR)
+    if usual and not np.any(times % MICROSECONDS_PER_DAY) and not _copied(history, keys):
         return  # on one day the same players often meet again, with the same result
     shown = [
         " and ".join(str(history.match_ids[row]) for row in group[:2])
@@ -304,6 +307,20 @@ def _repeated(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
         f"another one: {_listed(shown, len(groups))}",
         "if they are the same match twice, remove the copies: each of them is rated",
     )
+
+
+def _copied(history: History, keys: pl.DataFrame) -> bool:
+    """Return whether most repeated matches are so in their order, as rows pasted twice are.
+
+    keys : what is equal of repeated matches, a row for each match
+    """
+    # Matches without ids are numbered as in the file; the history has them in the order of time.
+    ordered = keys.select(pl.struct(keys.columns).alias("key"))[np.argsort(history.match_ids)]
+    ordered = ordered.with_columns(at=pl.int_range(pl.len()))
+    far = ordered.with_columns(far=pl.col("at").diff().over("key"))["far"].fill_null(0)
+    runs = far.rle().struct.unnest()
+    copies = runs.filter((pl.col("value") >= _COPIED) & (pl.col("len") >= _COPIED))["len"].sum()
+    return bool(2 * copies > (far > 0).sum())
 
 
 def _digests(history: History) -> Ids:
