@@ -12,7 +12,7 @@ line runs (`options_named`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 #: Control and invisible characters: C0 and C1 controls, DEL, soft hyphen, direction marks and
@@ -50,6 +50,21 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     one, many : the noun, or noun and verb, in both numbers; many is `one` with an s by default
     """
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
+    """Return the end of a sentence that suggests the ids most similar to the first unknown one.
+
+    It is about the first that has similar ids, and empty if none has.
+    """
+    import difflib
+
+    by_lower = {str(one).casefold(): str(one) for one in known}
+    for wanted in unknown:
+        if near := difflib.get_close_matches(str(wanted).casefold(), by_lower, n=3):
+            *others, last = (by_lower[one] for one in near)
+            return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+    return ""
 
 
 #: What to do instead of one service that has several processes, or reads from a standby.

@@ -508,3 +508,26 @@ def test_an_addition_that_cannot_be_is_named_with_its_option(
 ) -> None:
     assert balance(EXAMPLE, *added) == status
     assert message in capsys.readouterr().err
+
+
+def test_a_misspelt_name_is_told_before_the_teams(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of ratings refuses it, with the same question."""
+    history, state, ratings = (tmp_path / name for name in ("h.csv", "s.npz", "r.csv"))
+    history.write_text("match,player,rank\n1,Eva Fischer,0\n1,Ben Cole,1\n")
+    outputs = ["--save", str(state), "--output", str(ratings)]
+    assert run(["rate", str(history), "--system", "elo", *outputs]) == 0
+    players = ["--players", "Eva Fisher,Ben Cole"]
+    capfd.readouterr()
+    assert balance("--ratings", str(ratings), *players) == 1
+    hint = "Eva Fisher; did you mean Eva Fischer?"
+    assert f"{hint} A table of ratings does not say" in capfd.readouterr().err
+    monkeypatch.setattr(sys, "stdout", sys.stderr)
+    assert balance("--state", str(state), *players) == 0
+    assert capfd.readouterr().err.startswith(
+        f"not among the 2 rated players, so a newcomer: {hint}\nTeam 1"
+    )
+    monkeypatch.undo()
+    assert balance("--state", str(state), *players, "--json") == 0
+    assert hint in json.loads(capfd.readouterr().out)["notes"][0]

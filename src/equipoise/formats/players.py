@@ -52,7 +52,7 @@ from equipoise.formats.tables.values import (
     required_ids,
     without_marks,
 )
-from equipoise.wording import addressed, counted
+from equipoise.wording import addressed, counted, did_you_mean
 
 #: Which rows may lack a number.
 Lack: TypeAlias = Literal["none", "all", "any"]
@@ -287,9 +287,11 @@ def read_lobby_of(
     missing = [one for one in players if one not in row_of]
     if missing:
         where = f" of {table.name}" if table.name else ""
+        hint = did_you_mean(missing, row_of) or "."
         raise NotFoundError(
-            f"not among the {counted(len(row_of), 'rated player')}{where}: {', '.join(missing)}. "
-            "A table of ratings does not say how newcomers start; a saved state does (--state)"
+            f"not among the {counted(len(row_of), 'rated player')}{where}: {', '.join(missing)}"
+            f"{hint} A table of ratings does not say how newcomers start; a saved state does "
+            "(--state)"
         )
     twice = [one for one, count in Counter(players).items() if count > 1]
     if twice:

@@ -27,7 +27,7 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import System, explain_with_home
 from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE, TRACED, offsets_in
 from equipoise.rating.newcomers import MU, TARGET, WEIGHT, Entry, level_adjustment
-from equipoise.rating.pool_state import PoolState, did_you_mean
+from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, Explainer, system_class
 from equipoise.rating.replay import check_fit, check_system, pieces, resume, starting_pool
 from equipoise.rating.single_match import (
@@ -42,6 +42,7 @@ from equipoise.rating.single_match import (
 )
 from equipoise.rating.state import State
 from equipoise.rating.system import TRACE_COLUMNS, ExplainsItself, RatingSystem
+from equipoise.wording import did_you_mean
 
 #: Number of a player's matches that an error names if the wanted one is not among them.
 _NAMED = 5
@@ -303,7 +304,7 @@ def _participation(
     """Return (the match to explain, the participation of the player in it)."""
     found = np.flatnonzero(history.player_ids.astype(str) == str(player))
     if not len(found):
-        hint = did_you_mean(str(player), history.player_ids)
+        hint = did_you_mean([player], history.player_ids)
         raise NotFoundError(f"no player {player} among the {history.players} of the history{hint}")
     rows = np.flatnonzero(history.player == found[0])
     matches = np.searchsorted(history.offsets, rows, side="right") - 1
@@ -323,7 +324,7 @@ def _match(history: History, player: object, match: object, matches: Ints) -> in
     """Return the row of this match, which must be one of the player's. Raises : NotFoundError."""
     found = np.flatnonzero(history.match_ids.astype(str) == str(match))
     if not len(found):
-        hint = did_you_mean(str(match), history.match_ids)
+        hint = did_you_mean([match], history.match_ids)
         raise NotFoundError(f"no match {match} among the {history.matches} of the history{hint}")
     if found[0] not in matches:
         last = ", ".join(str(one) for one in history.match_ids[matches[-_NAMED:]])

@@ -20,7 +20,6 @@ parameters of `rating.newcomers`; versions 1 and 2 are still read. Additions nee
 
 from __future__ import annotations
 
-import difflib
 import io
 import json
 import math
@@ -78,7 +77,7 @@ from equipoise.rating.registry import (
 from equipoise.rating.state import Runs, State
 from equipoise.rating.state import draw_rate as draw_rate_of
 from equipoise.rating.system import OF_ROUNDS, RatingSystem
-from equipoise.wording import counted
+from equipoise.wording import counted, did_you_mean
 
 #: Version of the layout; a reader refuses unknown versions.
 VERSION = 1
@@ -595,14 +594,6 @@ def check_ids(name: str, players: Iterable[object]) -> None:
         require(fits, name, "ids of players, which are strings or whole numbers", one)
 
 
-def did_you_mean(wanted: str, known: Iterable[object]) -> str:
-    """Return the end of a sentence that suggests the most similar ids; empty without any."""
-    by_lower = {str(one).casefold(): str(one) for one in known}
-    near = difflib.get_close_matches(wanted.casefold(), by_lower, n=3)
-    *others, last = [by_lower[one] for one in near] or [""]
-    return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
-
-
 def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: str) -> list[str]:
     """Return a note on players who count as newcomers, in a list; empty without newcomers.
 
@@ -614,22 +605,15 @@ def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: 
     named = ", ".join(str(one) for one in newcomers[:_NAMED])
     more = f" and {len(newcomers) - _NAMED:,} more" if len(newcomers) > _NAMED else ""
     count = "a newcomer" if len(newcomers) == 1 else "newcomers"
-    hint = _similar(newcomers, known)
+    hint = did_you_mean(newcomers[:_NAMED], known)
     return [f"not {where}, so {count}: {named}{more}{hint}"]
-
-
-def _similar(unknown: Sequence[object], known: Iterable[object]) -> str:
-    """Return a hint on the first of some unknown ids that is like a known one; "" if none is."""
-    known = list(known)
-    hints = (did_you_mean(str(one), known) for one in unknown[:_NAMED])
-    return next(filter(None, hints), "")
 
 
 def _unknown(missing: list[str], known: list[str]) -> str:
     """Return a sentence on unknown players, with a hint where one is like a known one."""
     named = ", ".join(missing[:_NAMED])
     more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
-    hint = _similar(missing, known)
+    hint = did_you_mean(missing[:_NAMED], known)
     return f"not among the {counted(len(known), 'rated player')}: {named}{more}{hint}"
 
 

@@ -20,12 +20,12 @@ from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.data.times import days_of
 from equipoise.display import Tabular, name_in_words, number_in_words
 from equipoise.errors import InvalidParameterError, NotFoundError, require
-from equipoise.rating.pool_state import PoolState, did_you_mean
+from equipoise.rating.pool_state import PoolState
 from equipoise.rating.predicting import Lineup, lineup
 from equipoise.rating.replay import check_system, starting_pool
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
-from equipoise.wording import counted
+from equipoise.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,7 +199,7 @@ def _position(field: Lineup, player: object) -> int:
         return 0
     found = np.flatnonzero(field.player_ids.astype(str) == str(player))
     if not len(found):
-        hint = did_you_mean(str(player), field.player_ids)
+        hint = did_you_mean([player], field.player_ids)
         raise NotFoundError(
             f"{player} is not among the {counted(len(field.team), 'player')} named{hint}"
         )

@@ -59,6 +59,8 @@ _NAME = 60
 
 def _print_balance(answer: BalanceAnswer, *, uncertainty_weight: float) -> None:
     """Print the teams, how fair they are, what constraints cost, and the next best splits."""
+    # First, because a misspelt name would make all that follows worthless.
+    say(*answer.newcomers)
     for number in range(len(answer.balance.teams)):
         _print_team(answer, number)
     lines = [

@@ -61,6 +61,7 @@ class BalanceAnswer:
     """The lobby, its teams, and the prediction of their match.
 
     at : time for which ratings were read; None if the lobby has them
+    newcomers : a note on players of whom nothing is known, who may be misspelt
     notes : further notes
     """
 
@@ -68,6 +69,7 @@ class BalanceAnswer:
     balance: Balance
     prediction: Prediction
     at: int | str | None = None
+    newcomers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -137,7 +139,7 @@ def message_of(answer: BalanceAnswer) -> BalanceMessage:
         by=expects.by,
         newcomers=expects.newcomers,
         at=answer.at,
-        notes=[*result.notes, *answer.notes],
+        notes=[*answer.newcomers, *result.notes, *answer.notes],
     )
 
 
@@ -208,7 +210,8 @@ def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) 
     newcomers = newcomers_note(unnamed, known, f"among the {counted(len(known), 'rated player')}")
     unused = unused_at(state.system) if request.at is not None else []
     notes = unused_notes({state.system.name: unused}, strict=False)
-    return replace(answer, at=_shown_at(state, request.at), notes=(*notes, *newcomers))
+    at = _shown_at(state, request.at)
+    return replace(answer, at=at, newcomers=tuple(newcomers), notes=tuple(notes))
 
 
 def _day(state: PoolState, request: BalanceRequest) -> float | None:

@@ -27,11 +27,10 @@ from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.messages.conversion import plain
 from equipoise.messages.histories import HistoryMessage
-from equipoise.rating.pool_state import did_you_mean
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, replay
 from equipoise.rating.system import RatingSystem
-from equipoise.wording import counted, printable
+from equipoise.wording import counted, did_you_mean, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,7 +134,7 @@ def player_rows(history: History, players: tuple[str, ...]) -> list[int]:
         if player not in known:
             raise NotFoundError(
                 f"no player {player!r} among the {len(known):,} of this history"
-                f"{did_you_mean(player, known)}"
+                f"{did_you_mean([player], known)}"
             )
     return list(dict.fromkeys(known[player] for player in players))
 

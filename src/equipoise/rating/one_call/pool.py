@@ -52,14 +52,13 @@ from equipoise.rating.one_match import OneMatch, Workspaces, history_of, ids_of,
 from equipoise.rating.pool_state import (
     PoolState,
     check_ids,
-    did_you_mean,
     other_system,
     seeded_state,
 )
 from equipoise.rating.replay import Replay, ratings_of
 from equipoise.rating.state import draw_rate as draw_rate_of
 from equipoise.rating.state import start_counting
-from equipoise.wording import counted
+from equipoise.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -228,7 +227,7 @@ class Pool:
         """Return a player's rating. Raises : NotFoundError."""
         row = self._rows.get(player)
         if row is None:
-            hint = did_you_mean(str(player), self._names)
+            hint = did_you_mean([player], self._names)
             count = counted(len(self._names), "player")
             raise NotFoundError(f"no rated player {player!r} in this pool ({count}){hint}")
         return self._rating_of(np.array([row]))[0]
