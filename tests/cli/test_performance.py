@@ -92,7 +92,21 @@ def test_a_regularised_answer_is_labelled(capsys: pytest.CaptureFixture[str]) ->
     assert found["regularised"]
     assert all(one["ppr"] is not None for one in found["players"])
     run(["performance", WORLD_CUP, "--prior", "1"])
-    assert "Regularised: every player was given 1 drawn game against" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Regularised: every player was given 1 drawn game against" in out
+    assert "no --anchor is given, so the average player is at 0." in out
+
+
+def test_a_prior_follows_a_held_player(capsys: pytest.CaptureFixture[str]) -> None:
+    """The level comes from the held player, so nothing is relative."""
+    free = answer(capsys, WORLD_CUP, "--prior", "1")["players"]
+    held = answer(capsys, WORLD_CUP, "--prior", "1", "--anchor", "Qatar=1500")
+    (shift,) = (1500.0 - one["ppr"] for one in free if one["player"] == "Qatar")
+    moved = {one["player"]: one["ppr"] + shift for one in free}
+    for one in held["players"]:
+        assert one["ppr"] == pytest.approx(moved[one["player"]], abs=1e-6)
+    run(["performance", WORLD_CUP, "--prior", "1", "--anchor", "Qatar=1500"])
+    assert "Relative" not in capsys.readouterr().out
 
 
 def test_superiority_of_named_players(capsys: pytest.CaptureFixture[str]) -> None:

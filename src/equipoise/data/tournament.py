@@ -164,7 +164,8 @@ class TournamentPerformance(Tabular):
     components : number of components: sets of players connected by games
     sweeps : the sweeps, and the difference that each implies
     reasons : the same as sentences
-    relative : whether the mean is 0, because no rating before the tournament and no anchor is known
+    relative : whether players have no known level, because no rating before the tournament and no
+        anchor is known in their component: their mean, or the average player of a prior, is 0
     confidence : of error, lower, upper and the differences of sweeps
     colour_advantage : rating points added to white, 0 for none
     draw_parameter : nu of the Davidson model, NaN if draws are not modelled

@@ -70,7 +70,8 @@ class Equilibrium(Tabular):
     rating : shape (N,), PPR, rating points; NaN for players without games
     expected, scored, played : shape (N,), points expected at these ratings, points made, and games
     component : shape (N,), from 0: players connected by games; -1 without games
-    relative : whether means are 0, because no rating and no anchor is known
+    relative : whether a component has no known level, so its mean or the average player of a prior
+        is 0
     iterations, inner_iterations : of Newton's method, and of conjugate gradients within it
     residual : largest difference of scored and expected points of a player who is not held; drawn
         games of a prior are included
@@ -156,7 +157,8 @@ def performance_equilibrium(
     select : the additive constant, see `Select`
     anchor : average rating, instead of the mean of the initial ratings
     anchors : id -> rating at which that player is held
-    prior : drawn games of every player against a player held at the average, from 0
+    prior : drawn games of every player against an average player, from 0; this player is held at
+        the average or, with held players and no anchor, is rated like the others
     colour_advantage : rating points of white, or "estimate"
     draws : "davidson" models draws separately, with an estimated parameter
     threads : number of threads; it never changes a result
@@ -210,9 +212,12 @@ def solve_equilibrium(games: Games, options: EquilibriumOptions) -> Equilibrium:
     initial = np.concatenate([games.initial, np.full(tournament.virtual, np.nan)])
     fixed = np.concatenate([_held(games, options.anchors), np.full(tournament.virtual, np.nan)])
     if tournament.virtual:
-        plays = np.where(tournament.pairs.played(len(fixed)) > 0, 0, -1)
-        average, relative = average_rating(initial, plays, anchor)
-        fixed[-1] = average[-1]
+        plays = tournament.pairs.played(len(fixed)) > 0
+        average, relative = average_rating(initial, np.where(plays, 0, -1), anchor)
+        # The average player has half the points of all. Held players give the level, so the games
+        # place it among them; without any, it is held at the average.
+        if anchor is not None or not np.any(plays & ~np.isnan(fixed)):
+            fixed[-1] = average[-1]
     component = _component(tournament, games, fixed)
     if not tournament.virtual:
         average, relative = average_rating(initial, component, anchor)
@@ -229,8 +234,8 @@ def solve_equilibrium(games: Games, options: EquilibriumOptions) -> Equilibrium:
     found = fit(question, advantage=options.colour_advantage, draws=options.draws)
     # Without any rating the mean is 0, exactly (READINGS C2).
     ratings = _placed(question, found, "mean" if relative else options.select, average, initial)
-    loose = tournament.virtual > 0 or bool(np.any(_loose(question)))
-    return _result(games, question, found, ratings, relative and loose)
+    free = not np.isnan(fixed[-1]) if tournament.virtual else bool(np.any(_loose(question)))
+    return _result(games, question, found, ratings, relative and free)
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,11 +215,7 @@ def _labels(found: TournamentPerformance) -> list[str]:
                 "columns `at least` and `at most`."
             )
     if found.relative:
-        whose = "ratings within every class" if by_class else "PPRs"
-        lines.append(
-            f"Relative: no rating is known and no --anchor is given, so the {whose} have mean 0. "
-            "Only their differences are meaningful."
-        )
+        lines.append(f"Relative: {_level(found, by_class)}. Only their differences are meaningful.")
     if found.colour_advantage:
         lines.append(f"White is worth {found.colour_advantage:.1f} points more.")
     if not math.isnan(found.draw_parameter):
@@ -242,6 +238,18 @@ def _labels(found: TournamentPerformance) -> list[str]:
             "games differ very much, an error may be impossible to compute."
         )
     return lines
+
+
+def _level(found: TournamentPerformance, by_class: bool) -> str:
+    """Return which ratings have no known level, and where they are instead."""
+    names = ", ".join(str(name) for name in found.held)
+    if found.prior:
+        why = f"{names} played no games" if names else "no rating is known and no --anchor is given"
+        return f"{why}, so the average player is at 0"
+    if names:
+        return f"groups that never met {names} have ratings with mean 0"
+    whose = "ratings within every class" if by_class else "PPRs"
+    return f"no rating is known and no --anchor is given, so the {whose} have mean 0"
 
 
 def _known(column: Floats) -> set[int]:
