@@ -212,6 +212,31 @@ def test_a_player_held_at_a_rating(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["players"][0]["ppr"] == pytest.approx(2800.0, abs=1e-9)
 
 
+def test_a_held_player_gives_the_level_of_one_class(capsys: pytest.CaptureFixture[str]) -> None:
+    """France is in the upper half; nothing but bounds places the other half beside it."""
+    found = answer(capsys, WORLD_CUP, "--anchor", "France=2000")
+    assert not found["relative"]
+    by_name = {one["player"]: one for one in found["players"]}
+    assert by_name["France"]["class_ppr"] == 2000.0
+    assert by_name["France"]["lower"] is None
+    assert by_name["Japan"]["class_ppr"] is None
+    assert by_name["Japan"]["upper"] < 2500.0
+    assert found["reasons"][-1].startswith("Only the class of France has a known level.")
+    run(["performance", WORLD_CUP, "--anchor", "France=2000"])
+    assert "Relative" not in capsys.readouterr().out
+
+
+def test_an_average_is_that_of_each_class(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["performance", WORLD_CUP, "--anchor", "1500"])
+    out = capsys.readouterr().out
+    assert "Each class by itself is given the average rating" in out
+    assert "the columns `at least` and `at most`, on the scale of that class." in out
+    run(["performance", WORLD_CUP])
+    out = capsys.readouterr().out
+    assert "so the ratings within every class have mean 0." in out
+    assert "Each class by itself" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [

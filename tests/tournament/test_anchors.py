@@ -124,3 +124,130 @@ def test_a_held_player_without_games_gives_no_level() -> None:
     free = performance(CLUB, prior=1.0)
     np.testing.assert_allclose(found.standing.ppr[:8], free.standing.ppr, rtol=0, atol=1e-6)
     assert found.relative
+
+
+def sweeping(top: str, bottom: str) -> Games:
+    """Return a round robin in which each player of `top` beat each player of `bottom`.
+
+    Within a group, everybody beat the next player of a circle and drew the others.
+    """
+    names = top + bottom
+    pairs = [(a, b) for at, a in enumerate(names) for b in names[at + 1 :]]
+    points = [
+        1.0 if (a in top) != (b in top) or _is_next(top, bottom, a, b) else 0.5 for a, b in pairs
+    ]
+    return Games.from_arrays([a for a, _ in pairs], [b for _, b in pairs], points)
+
+
+def _is_next(top: str, bottom: str, a: str, b: str) -> bool:
+    group = top if a in top else bottom
+    return len(group) > 2 and group.index(b) == group.index(a) + 1
+
+
+SWISS = sweeping("ab", "cdef")
+
+
+@pytest.mark.parametrize("prior", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("anchors", "anchor"),
+    [({}, 1500.0), ({"a": 1707.0}, None), ({"f": 1707.0}, None), ({"a": 1707.0}, 1500.0)],
+    ids=["average", "top", "bottom", "both"],
+)
+def test_classes_and_bounds_shift_with_the_anchors(
+    prior: float, anchors: dict[Any, float], anchor: float | None
+) -> None:
+    check_shift(SWISS, anchors, anchor, prior=prior)
+
+
+@pytest.mark.parametrize(("held", "others"), [("ab", "cdef"), ("cdef", "ab")])
+def test_only_the_class_of_a_held_player_has_a_level(held: str, others: str) -> None:
+    """The others have bounds on its scale, which are those of an average, moved."""
+    player = held[0]
+    found = performance(SWISS, anchors={player: 1707.0})
+    average = performance(SWISS, anchor=1500.0)
+    ids = SWISS.player_ids.tolist()
+    known, unknown = [[ids.index(one) for one in names] for names in (held, others)]
+    one = found.standing
+    shift = 1707.0 - average.standing.class_ppr[ids.index(player)]
+    expected = average.standing.class_ppr[known] + shift
+    np.testing.assert_allclose(one.class_ppr[known], expected, rtol=0, atol=1e-6)
+    assert np.isnan(one.class_ppr[unknown]).all()
+    assert np.isnan(one.error[unknown]).all()
+    assert np.isnan(one.lower[known]).all()
+    assert np.isnan(one.upper[known]).all()
+    side, empty = ("upper", "lower") if held == "ab" else ("lower", "upper")
+    bounds = getattr(average.standing, side)[unknown] + shift
+    np.testing.assert_allclose(getattr(one, side)[unknown], bounds, rtol=0, atol=1e-6)
+    assert np.isnan(getattr(one, empty)).all()
+    assert not found.relative
+    assert found.reasons[-1].startswith(f"Only the class of {player} has a known level.")
+    # Bounds keep the order within a class.
+    assert found.order.tolist() == average.order.tolist()
+
+
+def test_a_held_player_who_won_all_games_has_a_level() -> None:
+    """A class of one player: the other players are bounded, and nothing else is known."""
+    games = sweeping("a", "cdef")
+    found, average = performance(games, anchors={"a": 1707.0}), performance(games, anchor=1707.0)
+    one = found.standing
+    assert one.class_ppr[0] == 1707.0
+    assert one.error[0] == 0.0
+    assert np.isnan(one.class_ppr[1:]).all()
+    difference = found.sweeps[0].difference
+    position = average.standing.class_ppr[1:] - 1707.0
+    np.testing.assert_allclose(one.upper[1:], 1707.0 - difference + position, rtol=0, atol=1e-9)
+    assert not found.relative
+
+
+def test_groups_that_never_met_a_held_player_stay_relative() -> None:
+    """Another component is rated by itself, with mean 0, and its sweeps are on that scale."""
+    apart = sweeping("uv", "wxyz")
+    white, black = (
+        np.concatenate(
+            [games.player_ids[rows] for games, rows in zip((SWISS, apart), both, strict=True)]
+        )
+        for both in ((SWISS.white, apart.white), (SWISS.black, apart.black))
+    )
+    games = Games.from_arrays(white, black, np.concatenate([SWISS.points, apart.points]))
+    found = performance(games, anchors={"a": 1707.0})
+    alone, beside = performance(apart), performance(SWISS, anchors={"a": 1707.0})
+    assert found.relative
+    for name in ("class_ppr", "lower", "upper", "error"):
+        parts = [getattr(one.standing, name) for one in (beside, alone)]
+        column = getattr(found.standing, name)
+        np.testing.assert_allclose(column, np.concatenate(parts), rtol=0, atol=1e-9)
+
+
+def test_recursive_performances_follow_held_players() -> None:
+    """Their mean is that of the held ratings; differences do not change."""
+    free = performance(CLUB, also=["recursive"]).extra["recursive"]
+    held = {0: 1707.0, 3: 1600.0}
+    found = performance(CLUB, also=["recursive"], anchors=held).extra["recursive"]
+    np.testing.assert_allclose(np.diff(found), np.diff(free), rtol=0, atol=1e-9)
+    assert found[[0, 3]].mean() == pytest.approx(1653.5, abs=1e-9)
+    average = performance(CLUB, also=["recursive"], anchors=held, anchor=1500.0)
+    np.testing.assert_allclose(average.extra["recursive"], free + 1500.0, rtol=0, atol=1e-9)
+
+
+def test_a_shift_of_ratings_before_the_tournament_shifts_the_ratings_that_use_them() -> None:
+    """TPR, CPR, FIDE's and the linear one compare with these ratings, and anchors do not count."""
+    rating = np.array([1500.0, 1620.0, np.nan, 1480.0, 1700.0, 1390.0, 1555.0, 1600.0])
+
+    def table(shift: float, **more: Any) -> TournamentPerformance:
+        games = Games(
+            player_ids=np.arange(8),
+            white=CLUB.white,
+            black=CLUB.black,
+            points=CLUB.points,
+            rating=rating + shift,
+        )
+        return performance(games, also=["linear", "recursive"], **more)
+
+    low, high, held = table(0.0), table(100.0), table(0.0, anchors={0: 1707.0})
+    for name in ("tpr", "cpr", "fide", "ppr", "average_opponent"):
+        column = getattr(low.standing, name)
+        np.testing.assert_allclose(getattr(high.standing, name), column + 100.0, atol=1e-6)
+    for name in ("linear", "recursive"):
+        np.testing.assert_allclose(high.extra[name], low.extra[name] + 100.0, atol=1e-6)
+    for name in ("tpr", "cpr", "fide", "average_opponent"):
+        np.testing.assert_array_equal(getattr(held.standing, name), getattr(low.standing, name))

@@ -97,7 +97,8 @@ class Standing(Displayed):
     rating : before the tournament; average_opponent : mean rating of rated opponents, by game
     tpr, cpr, fide : tournament, complete and FIDE's performance rating
     ppr : perfect performance rating; error : half-width of the confidence interval
-    class_ppr : the PPR among the players of the same class (`class_of`)
+    class_ppr : the PPR among the players of the same class (`class_of`); none in classes that only
+        sweeps link to held players, if no average is known
     lower, upper : bounds for players without a PPR, at the same confidence
     component, class_of : numbers from 0; -1 for players without games
     status : index into STATUSES
@@ -215,10 +216,12 @@ class TournamentPerformance(Tabular):
         is set, the place comes first.
         """
         one = self.standing
+        # Bounds of a class differ from its ratings by a constant.
+        bound = np.where(np.isnan(one.upper), one.lower, one.upper)
         by_id = np.argsort(self.player_ids, kind="stable")
         keys = [
             -_lowest(one.points)[by_id],
-            -_lowest(_alike(one.class_ppr))[by_id],
+            -_lowest(_alike(np.where(np.isnan(one.class_ppr), bound, one.class_ppr)))[by_id],
             np.where(np.isnan(one.ppr), one.class_of, 0)[by_id],
             -_lowest(_alike(one.ppr))[by_id],
             (one.class_of < 0)[by_id],

@@ -314,7 +314,8 @@ class PerformanceRow(msgspec.Struct, frozen=True, rename={"class_": "class"}):
     """A player; null where there is no such number.
 
     `error` is the half-width at the requested confidence. `class_ppr` is the rating among the
-    players of the same class; `lower` and `upper` bound a rating from one side.
+    players of the same class, null if that class has no known level; `lower` and `upper` bound a
+    rating from one side.
     """
 
     player: int | str
@@ -385,7 +386,8 @@ class TieBreakMessage(msgspec.Struct, frozen=True):
 class PerformanceMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise performance --json`.
 
-    `exists`: finite ratings predict every score. `relative`: no rating is known, the mean is 0.
+    `exists`: finite ratings predict every score. `relative`: players have no known level, and
+    their mean is 0.
     `regularised`: a prior was given, so `ppr` is not the equilibrium. `left_out` counts results
     that are not games, by reason; `skipped` those with `problems`, where these are skipped.
     """

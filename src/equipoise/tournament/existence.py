@@ -264,17 +264,22 @@ def one_sided_bounds(
     curve: Curve,
     scale: float,
     confidence: float,
+    unplaced: Flags | None = None,
 ) -> tuple[Floats, Floats]:
     """Return (lower, upper), the bounds of every player by sweeps; NaN without a bound.
 
     class_rating : shape (N,), ratings of classes solved by themselves; NaN if the level of a
-        class is unknown, as that of every class of one
+        class is unknown, as that of every class of one without a held player
+    unplaced : shape (N,), players whose ratings are known only relative to their class, which
+        therefore bounds nobody
     Returns : each shape (N,); lower is the largest over the classes swept whose level is known,
         upper the smallest over the classes of known level that swept
     Raises : ConvergenceError   the curve does not lead from 0 to 1
     """
     by = sweep_differences(existence, pairs, class_rating, curve, scale, confidence)
     level = class_levels(existence, class_rating)
+    if unplaced is not None:
+        level[existence.class_of[unplaced]] = np.nan
     lower, upper = np.full((2, existence.classes), np.nan)
     # fmax and fmin ignore NaN, which means "no bound".
     np.fmax.at(lower, existence.above, level[existence.below] + by)

@@ -25,6 +25,7 @@ from equipoise.data.tournament import (
     TournamentPerformance,
 )
 from equipoise.errors import ConvergenceError, NoEquilibriumError, NotFoundError, require
+from equipoise.numeric.graph import components
 from equipoise.tournament.curves import Curve, CurveName, curve_of
 from equipoise.tournament.equilibrium import (
     Advantage,
@@ -38,6 +39,7 @@ from equipoise.tournament.existence import (
     Existence,
     existence,
     explain,
+    named,
     one_sided_bounds,
     sweep_differences,
 )
@@ -168,7 +170,7 @@ def performance(
     change = {}
     if k_factor is not None:
         change["fide_change"] = fide_rating_change(games, k_factor, rules=rating_rules)
-    named = rows_of(games, players)
+    chosen = rows_of(games, players)
     held = rows_of(games, list(options.anchors))
     pairs = gather_pairs(games)
     found = existence(pairs, games.players, contracted=held if len(held) else None)
@@ -177,16 +179,19 @@ def performance(
         raise NoEquilibriumError(found.sweeps_of(games.player_ids))
     solved = solve_equilibrium(games if solvable else _within_classes(games, found), options)
     curve_used = curve_of(curve) if math.isnan(solved.draw_parameter) else solved.curve
-    context = _Context(games, pairs, found, solved, options, curve_used, confidence)
-    standing = _standing(context, solvable, named)
+    rating, unplaced = solved.rating, np.zeros(games.players, np.bool_)
+    if not solvable:
+        rating, unplaced = _beside_held(found, held, list(options.anchors.values()), solved)
+    context = _Context(games, pairs, found, solved, options, curve_used, confidence, rating)
+    standing = _standing(context, solvable, held, unplaced)
     table = TournamentPerformance(
         player_ids=games.player_ids,
         standing=standing,
         exists=found.exists,
         components=found.components,
         sweeps=_sweeps(context),
-        reasons=_reasons(found, games, held),
-        relative=solved.relative,
+        reasons=_reasons(found, games, held, unplaced),
+        relative=solved.relative and not _is_placed(found, standing, held),
         confidence=confidence,
         colour_advantage=solved.colour_advantage,
         draw_parameter=solved.draw_parameter,
@@ -194,14 +199,14 @@ def performance(
         held=tuple(games.player_ids[held].tolist()),
         by_points=by_points,
         extra={
-            **_extra(games, options, also),
+            **_extra(games, options, also, held),
             **breaks,
             **change,
         },
     )
     if not superiority and not _is_large(solved):
         return table
-    return _with_chosen(table, solved, named, superiority_prior if superiority else None)
+    return _with_chosen(table, solved, chosen, superiority_prior if superiority else None)
 
 
 def _standings(
@@ -227,7 +232,10 @@ def _standings(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Context:
-    """The values from which the columns of the table are computed."""
+    """The values from which the columns of the table are computed.
+
+    rating : shape (N,), PPRs or, without an equilibrium, those within classes
+    """
 
     games: Games
     pairs: Pairs
@@ -236,6 +244,7 @@ class _Context:
     options: EquilibriumOptions
     curve: Curve
     confidence: float
+    rating: Floats
 
 
 def rows_of(games: Games, ids: Sequence[Any]) -> Ints:
@@ -258,23 +267,55 @@ def _within_classes(games: Games, found: Existence) -> Games:
     return replace(games, rounds=None, **fewer)
 
 
-def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
+def _beside_held(
+    found: Existence, held: Ints, given: Sequence[float], solved: Equilibrium
+) -> tuple[Floats, Flags]:
+    """Return ratings within classes, and which players' class has no known level; each (N,).
+
+    Held players have their ratings also if they have no games within their class. They are all in
+    one class. Only sweeps link it to the other classes of its component, so if no average is known,
+    the ratings of these classes have a meaning only within them.
+    """
+    rating, unplaced = solved.rating.copy(), np.zeros(len(solved.rating), np.bool_)
+    plays = found.class_of[held] >= 0
+    rating[held[plays]] = np.asarray(given, dtype=np.float64)[plays]
+    if solved.relative and np.any(plays):
+        one = held[plays][0]
+        unplaced = (found.component == found.component[one]) & (
+            found.class_of != found.class_of[one]
+        )
+    return rating, unplaced
+
+
+def _is_placed(found: Existence, standing: Standing, held: Ints) -> bool:
+    """Return whether all players with a rating are in the component of the held players."""
+    known = ~(np.isnan(standing.ppr) & np.isnan(standing.class_ppr))
+    return bool(np.all(np.isin(found.component[known], found.component[held])))
+
+
+def _standing(context: _Context, solvable: bool, held: Ints, unplaced: Flags) -> Standing:
     """Return the columns of the table."""
     games, solved, options = context.games, context.solved, context.options
     played, scored = games.played(), games.scored()
     whole = np.ones(games.players, np.bool_) if solvable else _whole(context.found)
-    ppr = np.where(whole & (played > 0), solved.rating, np.nan)
+    ppr = np.where(whole & (played > 0), context.rating, np.nan)
+    in_class = np.full(games.players, np.nan)
+    if solvable == context.found.exists:
+        in_class = np.where(unplaced, np.nan, context.rating)
     lower = upper = np.full(games.players, np.nan)
     if not solvable:
         lower, upper = one_sided_bounds(
             context.found,
             context.pairs,
-            solved.rating,
+            context.rating,
             curve=context.curve,
             scale=options.scale,
             confidence=context.confidence,
+            unplaced=unplaced,
         )
     results = results_of(games)
+    error = np.where(unplaced, np.nan, half_width(context.confidence) * _errors(solved))
+    error[held[played[held] > 0]] = 0.0
     return Standing(
         games=played,
         points=scored,
@@ -286,8 +327,8 @@ def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
         cpr=complete_performance(results, scale=options.scale),
         fide=fide_performance(results),
         ppr=ppr,
-        error=half_width(context.confidence) * _errors(solved),
-        class_ppr=solved.rating if solvable == context.found.exists else np.full(len(ppr), np.nan),
+        error=error,
+        class_ppr=in_class,
         lower=lower,
         upper=upper,
         component=context.found.component,
@@ -341,7 +382,7 @@ def _sweeps(context: _Context) -> tuple[Any, ...]:
     differences = sweep_differences(
         found,
         context.pairs,
-        context.solved.rating,
+        context.rating,
         curve=context.curve,
         scale=context.options.scale,
         confidence=context.confidence,
@@ -349,24 +390,43 @@ def _sweeps(context: _Context) -> tuple[Any, ...]:
     return found.sweeps_of(context.games.player_ids, differences)
 
 
-def _reasons(found: Existence, games: Games, held: Ints) -> tuple[str, ...]:
+def _reasons(found: Existence, games: Games, held: Ints, unplaced: Flags) -> tuple[str, ...]:
     """Return why ratings exist or not, as sentences; held players count as one player."""
     head, *others = explain(found, games.player_ids)
     if found.exists and len(held) > 1:
         head = "Finite ratings predict the score of every player whose rating is not held."
+    if np.any(unplaced):
+        others.append(
+            f"Only the class of {named(games.player_ids, held)} has a known level. Ratings in "
+            "other classes are unknown, but sweeps may bound them from one side."
+        )
     return (head, *others)
 
 
-def _extra(games: Games, options: EquilibriumOptions, also: Sequence[Extra]) -> dict[str, Floats]:
+def _extra(
+    games: Games, options: EquilibriumOptions, also: Sequence[Extra], held: Ints
+) -> dict[str, Floats]:
     """Return the optional columns."""
     columns = {}
     if "linear" in also:
         columns["linear"] = linear_performance(results_of(games), scale=options.scale)
     if "recursive" in also:
-        columns["recursive"] = recursive_performance(
-            games, anchor=options.anchor, scale=options.scale
-        )
+        column = recursive_performance(games, anchor=options.anchor, scale=options.scale)
+        if options.anchor is None and len(held):
+            given = np.full(games.players, np.nan)
+            given[held] = list(options.anchors.values())
+            column = column + _lift(games, given - column)
+        columns["recursive"] = column
     return columns
+
+
+def _lift(games: Games, missing: Floats) -> Floats:
+    """Return the mean of the known values in every player's component, 0 without any; (N,)."""
+    component = components(games.white, games.black, games.players)
+    known = ~np.isnan(missing)
+    count = np.bincount(component, known)
+    total = np.bincount(component, np.where(known, missing, 0.0))
+    return np.asarray((total / np.maximum(count, 1.0))[component], dtype=np.float64)
 
 
 def _is_large(solved: Equilibrium) -> bool:
@@ -385,8 +445,10 @@ def _with_chosen(
     order = table.order
     rated = order[~np.isnan(solved.rating[order])]
     chosen = rated[:FIRST_PLAYERS] if not len(named) else order[np.isin(order, named)]
-    error = table.standing.error.copy()
-    error[chosen] = half_width(table.confidence) * _errors(solved, chosen)
+    one, error = table.standing, table.standing.error.copy()
+    shown = chosen[~(np.isnan(one.ppr) & np.isnan(one.class_ppr))[chosen]]
+    shown = shown[np.isnan(error[shown])]
+    error[shown] = half_width(table.confidence) * _errors(solved, shown)
     table = replace(table, standing=replace(table.standing, error=error))
     if prior is None:
         return table

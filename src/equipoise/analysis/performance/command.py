@@ -209,10 +209,15 @@ def _labels(found: TournamentPerformance) -> list[str]:
     by_class = not found.exists and not found.prior
     if by_class:
         lines.append("Without an equilibrium, players are compared only within their class.")
+        if not found.relative and len({one.class_of[row] for row in _known(one.class_ppr)}) > 1:
+            lines.append(
+                "Each class by itself is given the average rating, so ratings `in class` do not "
+                "show which class is better."
+            )
         if _known(one.lower) or _known(one.upper):
             lines.append(
-                "Games against other classes were all won or all lost; they give the bounds in the "
-                "columns `at least` and `at most`."
+                "Games against another class were all won or all lost; they give the bounds in the "
+                "columns `at least` and `at most`, on the scale of that class."
             )
     if found.relative:
         lines.append(f"Relative: {_level(found, by_class)}. Only their differences are meaningful.")
