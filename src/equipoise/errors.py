@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from equipoise.wording import addressed, counted, printable
+from equipoise.wording import addressed, are_options_named, counted, printable
 
 #: Number of problems shown; the others are only counted.
 SHOWN_PROBLEMS = 20
@@ -321,9 +321,9 @@ class NoEquilibriumError(EquipoiseError):
         lines = [_sweep_line(sweep) for sweep in self.sweeps[:SHOWN_PROBLEMS]]
         if len(self.sweeps) > SHOWN_PROBLEMS:
             lines.append(f"... and {len(self.sweeps) - SHOWN_PROBLEMS:,} more")
-        super().__init__(
-            "\n  ".join(["no finite ratings predict every score, because of sweeps:", *lines])
-        )
+        prior = "--prior 1" if are_options_named() else "prior=1"
+        head = f"no finite ratings predict every score ({prior} gives some), because of sweeps:"
+        super().__init__("\n  ".join([head, *lines]))
 
 
 class NoStrengthsError(EquipoiseError):

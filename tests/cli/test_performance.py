@@ -85,6 +85,30 @@ def test_strict_ends_with_status_one_and_the_sweeps(capsys: pytest.CaptureFixtur
     error = json.loads(capsys.readouterr().err)["error"]
     assert error["code"] == "no-equilibrium"
     assert "took every point of Qatar (3 games)" in error["message"]
+    assert "(--prior 1 gives some)" in error["message"]
+
+
+def test_without_ratings_the_output_names_the_prior(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["performance", WORLD_CUP])
+    assert "add --prior 1: one drawn game of each" in capsys.readouterr().out
+    run(["performance", WORLD_CUP, "--prior", "1"])
+    assert "add --prior" not in capsys.readouterr().out
+
+
+def test_columns_from_ratings_have_a_legend(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = tmp_path / "games.csv"
+    games.write_text(RATED)
+    run(["performance", str(games)])
+    out = capsys.readouterr().out.splitlines()
+    assert [line[:5] for line in out if line[:4] in ("TPR:", "CPR:", "FIDE")] == [
+        "TPR: ",
+        "CPR: ",
+        "FIDE:",
+    ]
+    run(["performance", INTERZONAL])
+    assert "TPR" not in capsys.readouterr().out
 
 
 def test_a_regularised_answer_is_labelled(capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,6 +278,8 @@ def test_an_average_is_that_of_each_class(capsys: pytest.CaptureFixture[str]) ->
         ),
         (["--k-factor", "0"], 2, "k_factor must be above 0 and at most 1000; got 0"),
         (["--colour-advantage", "much"], 2, "rating points or the word estimate; got 'much'"),
+        (["--ratings", "r.csv"], 2, "are columns of the games: white_rating and black_rating"),
+        (["--initial", "r.csv"], 2, "are columns of the games: white_rating and black_rating"),
         (["--output", "table.doc"], 2, "must end in"),
         (["--chart", "chart.doc"], 2, "must be a file that ends in .svg, .png, .pdf"),
         (["--where", "round=99"], 1, "must hold at least one game; got none, but 276 filtered"),

@@ -98,6 +98,7 @@ def test_strict_raises_with_the_sweeps() -> None:
     ) as at:
         performance(games_of(SWEPT), strict=True)
     assert at.value.sweeps[0].winners == ("A",)
+    assert "(prior=1 gives some)" in str(at.value)
 
 
 def test_a_class_is_rated_like_a_tournament_of_its_own() -> None:

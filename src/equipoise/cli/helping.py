@@ -252,8 +252,13 @@ _POPULATION = (
 )
 _STUDY = "The study of new accounts is in the repository: `benchmarks/new_accounts.py`."
 _STANDBY = f"{NO_STANDBY[:1].upper()}{NO_STANDBY[1:]}."
-#: Options that are gone, by command: where to look instead.
+_BEFORE = (
+    "Ratings before the tournament are columns of the games: white_rating and black_rating. "
+    "--anchor PLAYER=R fixes one."
+)
+#: Options that are gone, or that other commands have, by command: where to look instead.
 _GONE = {
+    "performance": {"--ratings": _BEFORE, "--initial": _BEFORE},
     "audit incentives": {"--accounts": _STUDY, "--accounts-in": _STUDY},
     "serve": {
         "--workers": f"The service is one process: {SEVERAL_SERVICES}.",

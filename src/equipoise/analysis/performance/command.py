@@ -52,6 +52,9 @@ def performance(
     rating use the opponents' ratings before the tournament. If some players won all games against
     others, PPRs do not exist: the answer then says who swept whom, and gives the ratings and bounds
     that do exist.
+
+    Ratings before the tournament come from the games: columns such as white_rating and
+    black_rating, the tags WhiteElo and BlackElo, or a FIDE report.
     """
     from equipoise.analysis.performance.computation import message_of, rate_performance
 
@@ -74,6 +77,15 @@ _MATRIX = 20
 
 #: Largest difference of expected and actual points at which PPRs are said to predict scores.
 _PRECISION = 1e-6
+
+#: Column of the table -> what is said of it below the table, if it has values.
+_LEGEND = {
+    "tpr": "TPR: the rating that predicts the score against the opponents' ratings before the "
+    "tournament; none for 0 % and 100 %.",
+    "cpr": "CPR: complete performance rating, from the opponents' average rating; it exists for "
+    "all scores.",
+    "fide": "FIDE: the performance rating that FIDE publishes, from the opponents' average rating.",
+}
 
 #: Column of the table -> its heading and its decimals, without those of tie-breaks.
 _NUMBERS = {
@@ -204,11 +216,14 @@ def _precision(found: TournamentPerformance) -> list[str]:
 
 def _labels(found: TournamentPerformance) -> list[str]:
     """Return what the ratings depend on."""
-    lines = []
     one = found.standing
+    lines = [line for name, line in _LEGEND.items() if _known(getattr(one, name))]
     by_class = not found.exists and not found.prior
     if by_class:
-        lines.append("Without an equilibrium, players are compared only within their class.")
+        lines.append(
+            "Without an equilibrium, players are compared only within their class. For ratings of "
+            "all players, add --prior 1: one drawn game of each against an average player."
+        )
         if not found.relative and len({one.class_of[row] for row in _known(one.class_ppr)}) > 1:
             lines.append(
                 "Each class by itself is given the average rating, so ratings `in class` do not "
