@@ -373,6 +373,14 @@ def test_a_tournament_is_rated_from_its_file(served: Served) -> None:
     for name in ("equal", "document"):
         named = served.ask("POST", f"{path}&select={name}", content=games, headers=headers)
         assert named.json() == told
+    free, held = (
+        served.ask("POST", f"/v1/performance?format=csv&prior=1{anchor}", content=games).json()
+        for anchor in ("", "&anchor=ana%3D1707")
+    )
+    assert (free["relative"], held["relative"]) == (True, False)
+    shift = 1707.0 - free["players"][0]["ppr"]
+    expected = [pytest.approx(row["ppr"] + shift, abs=1e-6) for row in free["players"]]
+    assert [row["ppr"] for row in held["players"]] == expected
     bad = served.ask("POST", path, content=games + b"cy,bo,2-0\n", headers=headers)
     assert {line for line, _ in problems(bad)} == {5}
 

@@ -110,7 +110,8 @@ def performance(
     scale : beta, in (0, 20]; 1 is Elo's 400 points
     select : the additive constant: "equal", "mean" or "initial" (READINGS C2)
     anchor : average rating, instead of that of the players before the tournament
-    anchors : id -> rating at which that player is held
+    anchors : id -> rating at which that player is held; without an `anchor`, they set the level of
+        a prior and of recursive performances too
     prior : drawn games of every player against an average player; above 0 the PPR are not an
         equilibrium
     colour_advantage : rating points of white, or "estimate"
