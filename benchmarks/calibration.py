@@ -23,8 +23,8 @@ import numpy as np
 from equipoise.data.backtest import CALIBRATED, Backtest
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.scoring.calibration_curve import CurveConstants
 from equipoise.formats import read_history
+from equipoise.rating.calibration_curve import CurveConstants
 from equipoise.rating.registry import make_system
 from report import DATA, needs, report
 

@@ -70,6 +70,7 @@ def test_json_has_the_shape_of_the_interfaces(capsys: pytest.CaptureFixture[str]
         "at",
         "notes",
         "objective_kind",
+        "uncalibrated",
     ]
     assert found["objective_kind"] == "mean"
     assert found["expected"] == found["win_probability"]

@@ -15,9 +15,9 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Curve, Outlook
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.backtest import CurveLearner
-from equipoise.evaluate.scoring.calibration_curve import FEATURES, features_of
 from equipoise.evaluate.scoring.tally import Scored
 from equipoise.formats import read_history
+from equipoise.rating.calibration_curve import FEATURES, features_of
 from evaluate.test_outcomes import duels, with_draws
 
 

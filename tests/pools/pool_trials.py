@@ -202,7 +202,8 @@ def same_bits(
         assert everything(other)[:2] == everything(whole)[:2]
         assert other.is_sound()
     system = eq.make_system(given["system"], given.get("parameters", {}))
-    done = eq.replay(system, eq.read_history(str(folder / "log.csv")))
+    calibrate = given.get("calibrate", False)
+    done = eq.replay(system, eq.read_history(str(folder / "log.csv")), calibrate=calibrate)
     played = done.ratings.matches > 0
     ids, ratings = done.ratings.player_ids[played], done.ratings.rating[played]
     rated = dict(zip(ids.tolist(), ratings.tolist(), strict=True))

@@ -31,6 +31,9 @@ ESTIMATE = "estimate"
 #: `Prediction.draw_by` if the draw probability of equals was given.
 GIVEN = "draw_rate"
 
+#: What a prediction with a curve says.
+BY_CURVE = "calibrated by the matches so far"
+
 #: Largest number of teams whose places have a chance each.
 MOST_PLACED = 100
 
@@ -54,6 +57,8 @@ class Prediction(Tabular):
     quality_by : name of the system if it models draws, or "estimate"; None where `quality` is
     draw_note : why `win` and `draw` are unknown, and how to get them; "" if they are known, and for
         more than two teams
+    uncalibrated : `expected` as the system predicts it, where all chances are calibrated by a curve
+        that the pool has learned; None where they are not
 
     Examples
     --------
@@ -77,6 +82,7 @@ class Prediction(Tabular):
     quality: float | None = None
     quality_by: str | None = None
     draw_note: str = field(default="", compare=False)
+    uncalibrated: tuple[float, ...] | None = None
 
     @property
     def loss(self) -> tuple[float, ...] | None:
@@ -135,6 +141,8 @@ class Prediction(Tabular):
         columns: dict[str, Any] = {"team": range(1, teams + 1), "expected": self.expected}
         if self.win is not None:
             columns |= {"win": self.win, "draw": [self.draw] * teams, "loss": self.loss}
+        if self.uncalibrated is not None:
+            columns["uncalibrated"] = self.uncalibrated
         return pl.DataFrame(columns)
 
     def _in_words(self) -> str:
@@ -155,6 +163,8 @@ class Prediction(Tabular):
             found.append(draw_source(self.draw_by))
         if self.draw_note:
             found.append(self.draw_note)
+        if self.uncalibrated is not None:
+            found.append(f"{BY_CURVE}; uncorrected {_listed(self.uncalibrated)}")
         return tuple(found)
 
 

@@ -51,13 +51,6 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
-from equipoise.evaluate.scoring.calibration_curve import (
-    CurveConstants,
-    CurveTeams,
-    features_of,
-    follow,
-    new_curve,
-)
 from equipoise.evaluate.scoring.metrics import PredictedTeams, Rule, score_teams
 from equipoise.evaluate.scoring.order import GROUP_RATIOS, GROUPS, STARTS
 from equipoise.evaluate.scoring.outcomes import OutcomePredictor, Outcomes
@@ -73,7 +66,15 @@ from equipoise.evaluate.scoring.tally import (
 from equipoise.numeric.workers import Workers
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.base_system import System
-from equipoise.rating.contexts import OFFSET, OFFSET_VARIANCE, TRACED
+from equipoise.rating.calibration_curve import (
+    CurveConstants,
+    CurveTeams,
+    features_of,
+    follow,
+    new_curve,
+    outlook_before,
+)
+from equipoise.rating.contexts import TRACED
 from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces, starting_pool, with_known_rows
@@ -174,10 +175,9 @@ class SystemPredictor:
             self._state = known.state
             self._state.grow(len(ids))
         # What playing at home is worth changes from match to match where it is learned.
-        self._learns = isinstance(system, System) and system.learns_advantage
-        names = (*_KNOWN_BEFORE, HEAD_START) if self._learns else _KNOWN_BEFORE
-        self._contexts = isinstance(system, System) and system.counts_contexts
-        if self._contexts:
+        learns = isinstance(system, System) and system.learns_advantage
+        names = (*_KNOWN_BEFORE, HEAD_START) if learns else _KNOWN_BEFORE
+        if isinstance(system, System) and system.counts_contexts:
             names = (*names, *TRACED)
         self._trace = _PassingTrace(names, history.participations)
 
@@ -187,14 +187,7 @@ class SystemPredictor:
         rows = slice(int(history.offsets[start]), int(history.offsets[stop]))
         self._trace.clear(rows)
         self._system.run(self._state, history, start, stop, self._trace.columns, self._workers)
-        trace = self._trace.take(rows)
-        rating, deviation = trace["rating_before"], trace["deviation_before"]
-        if self._contexts:
-            rating = rating + trace[OFFSET]
-            deviation = np.sqrt(deviation**2 + trace[OFFSET_VARIANCE])
-        if self._learns:
-            return self._system.outlook(rating + trace[HEAD_START], deviation)
-        return self._system.outlook(rating, deviation, history.slice(start, stop))
+        return outlook_before(self._system, self._trace.take(rows), history.slice(start, stop))
 
 
 class ConstantRate:
@@ -541,7 +534,7 @@ def backtest(
     executor : rates and scores the systems instead; never changes a number
     calibrate : also score every system with chances that a curve corrects, as "LABEL calibrated".
         The curve is learned from the matches before each match
-        (`evaluate.scoring.calibration_curve`)
+        (`rating.calibration_curve`)
     predictions : keep the predictions of scored matches of two teams in `Backtest.predictions`
     progress : called with (participations done, total), all systems together
     finished : called with the label of each system that is done

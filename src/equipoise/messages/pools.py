@@ -38,7 +38,7 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Settings that decide how the system reads matches cannot change until the season ends: `system`,
     `statistics`, whether there are times, and `parameters`, except those of the entry and level. A
-    change of these rates the whole log again. All others can be changed.
+    change of these or of `calibrate` rates the whole log again. All others can be changed.
 
     system, parameters : as in `equipoise rate --system NAME --set NAME=VALUE`
     statistics : weights that compute a performance from statistics, as in `--stat NAME=WEIGHT`
@@ -59,6 +59,7 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit : what a match is called, for example "contest", at most 30 characters
     tiers : at most 30 by lower bound, or the name of ready-made ones; empty for none
     provisional_deviation : a player with a larger deviation is provisional too; null for none
+    calibrate : whether predictions are corrected by a curve that the pool learns from its matches
     """
 
     system: str = "elo-mmr"
@@ -78,6 +79,7 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: str = "match"
     tiers: list[Tier] | TierPreset = []
     provisional_deviation: float | None = None
+    calibrate: bool = False
 
 
 class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -104,6 +106,7 @@ class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     unit: str | UnsetType = UNSET
     tiers: list[Tier] | TierPreset | UnsetType = UNSET
     provisional_deviation: float | UnsetType | None = UNSET
+    calibrate: bool | UnsetType = UNSET
     reason: str = ""
 
 
@@ -191,6 +194,7 @@ class PoolMessage(msgspec.Struct, frozen=True):
     unit: str = "match"
     tiers: list[Tier] = []
     provisional_deviation: float | None = None
+    calibrate: bool = False
 
 
 class PoolList(msgspec.Struct, frozen=True):
@@ -370,6 +374,7 @@ class SeasonSettings(
     unit: str | UnsetType = UNSET
     tiers: list[Tier] | TierPreset | UnsetType = UNSET
     provisional_deviation: float | UnsetType | None = UNSET
+    calibrate: bool | UnsetType = UNSET
 
 
 class SeasonRequest(

@@ -149,7 +149,8 @@ class PredictMessage(msgspec.Struct, frozen=True):
     "estimate", for two teams only. `by` names the system that expects all this, or is "team mean"
     for teams that it cannot rate. `newcomers` are players whom the pool does not know; `notes`
     say what else to know. `samples` and `seed` are those of the places, null where none were
-    wanted.
+    wanted. `uncalibrated` has `expected` of each team without calibration, where all chances are
+    calibrated by a curve learned from earlier matches; null: they are not calibrated.
     """
 
     system: str
@@ -168,6 +169,7 @@ class PredictMessage(msgspec.Struct, frozen=True):
     quality_by: str | None = None
     newcomers: list[int | str] = []
     notes: list[str] = []
+    uncalibrated: list[float] | None = None
 
 
 class ConstraintMessage(msgspec.Struct, frozen=True):
@@ -209,7 +211,8 @@ class BalanceMessage(msgspec.Struct, frozen=True):
     `bound`; `gap` is 0 where the split is proved to be the fairest. `newcomers` are players whom
     the pool does not know. `at` is the time for which ratings were read, null where the lobby
     brought them; `notes` are sentences about the answer, for example that the lobby has no
-    deviations.
+    deviations. `uncalibrated` has `expected` without calibration, where the chances are calibrated;
+    else it is null. The teams are chosen without calibration.
     """
 
     teams: list[list[int | str]]
@@ -230,6 +233,7 @@ class BalanceMessage(msgspec.Struct, frozen=True):
     at: int | str | None
     notes: list[str]
     objective_kind: str = "mean"
+    uncalibrated: list[float] | None = None
 
 
 #: The players of a party.

@@ -50,6 +50,7 @@ from equipoise.errors import (
     require,
 )
 from equipoise.rating import match_digest
+from equipoise.rating.calibration_curve import CALIBRATION, STORED
 from equipoise.rating.contexts import SHARE
 from equipoise.rating.federation_columns import KNOWN
 from equipoise.rating.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS, is_saved
@@ -513,6 +514,8 @@ class PoolState(Displayed):
             name: np.array(values, dtype=np.float64)
             for name, values in header.get("shared", {}).items()
         }
+        if state.shared.get(CALIBRATION, np.zeros(STORED)).shape != (STORED,):
+            raise ValueError("a curve of calibration with too few or too many numbers")
         # Kernels read both numbers without looking for them.
         for name, what in learned.items():
             if state.shared.get(name, np.zeros(0)).shape != (2,):

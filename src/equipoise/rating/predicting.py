@@ -61,6 +61,7 @@ from equipoise.data.outlook import Outlook, TeamModel, chance, team_mean_outlook
 from equipoise.data.prediction import ESTIMATE, GIVEN, TEAM_MEAN, Prediction
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
+from equipoise.rating.calibration_curve import CALIBRATION, corrected
 from equipoise.rating.contexts import CONTEXT, in_context
 from equipoise.rating.one_call.call import check_named_once, require_context
 from equipoise.rating.pool_state import PoolState, check_ids
@@ -342,6 +343,7 @@ def team_prediction(
     draw_rate: float | None = None,
     share: Floats | None = None,
     able: Capabilities | None = None,
+    earlier: Floats | None = None,
 ) -> Prediction:
     """Return the prediction for teams of players with these ratings.
 
@@ -355,6 +357,8 @@ def team_prediction(
       pool
     share : shape (n,), by which performances count where they add up; None: all count once
     able : `system.capabilities`, where the caller has them already
+    earlier : shape (n,), matches of each player so far: a pool that has learned a curve calibrates
+        the chances by it. None: chances are as the system predicts them
     Raises : InvalidParameterError for a draw rate that would change nothing
     """
     sizes: list[int] = np.bincount(team).tolist()
@@ -379,9 +383,16 @@ def team_prediction(
         has_own = match is not None and (match.beta is not None or match.gamma is not None)
         certain = system.outlook(rating, np.zeros(len(team)), match if has_own else None)
         quality, quality_by = estimated_quality(outlook, certain_scale(certain, sizes)), ESTIMATE
+    uncalibrated = None
+    if rated and earlier is not None and CALIBRATION in state.shared:
+        uncalibrated = team_prediction(
+            system, state, rating, deviation, team, match=match, share=share, able=able
+        ).expected
+        outlook = corrected(state.shared[CALIBRATION], outlook, team, earlier)
     if len(sizes) == 2 and models and models_draws(system):
         # The system rates the match with the head starts in the ratings.
-        return _modelled(system, outlook, started, quality, quality_by)
+        found = _modelled(system, outlook, started, quality, quality_by)
+        return replace(found, uncalibrated=uncalibrated)
     expected = tuple(outlook.expected().tolist())
     win, draw, draw_by, note = None, None, None, ""
     if len(sizes) == 2:
@@ -403,6 +414,7 @@ def team_prediction(
         quality=quality,
         quality_by=quality_by,
         draw_note=note,
+        uncalibrated=uncalibrated,
     )
 
 
@@ -531,7 +543,16 @@ def lobby_prediction(state: PoolState, lobby: Lobby, teams: Sequence[Sequence[in
     """
     rows = np.array([row for team in teams for row in team], np.int64)
     number = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
+    earlier = None
+    if CALIBRATION in state.state.shared:
+        players, ids, _ = state.with_newcomers(lobby.player_ids.tolist())
+        earlier = state.system.at(players, np.arange(len(ids)), None)["matches"][rows]
     found = team_prediction(
-        state.system, state.state, lobby.rating[rows], lobby.deviation[rows], number
+        state.system,
+        state.state,
+        lobby.rating[rows],
+        lobby.deviation[rows],
+        number,
+        earlier=earlier,
     )
     return replace(found, newcomers=lobby.newcomers)

@@ -46,7 +46,9 @@ from equipoise.errors import (
     require,
 )
 from equipoise.numeric.workers import Workers
+from equipoise.rating.calibration_curve import CALIBRATION, learn, start_calibrating
 from equipoise.rating.federation_columns import stones_on_both_sides
+from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.match_digest import NOT_KNOWN, Digests, digests_of
 from equipoise.rating.newcomers import LEVEL_ADJUSTMENT
 from equipoise.rating.one_call.call import require_context
@@ -433,6 +435,7 @@ def replay(
     trace: bool = False,
     at: float | date | None = None,
     threads: int = 1,
+    calibrate: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
     """Rate a history.
@@ -446,6 +449,8 @@ def replay(
     at : time for which ratings are read, a date or a date-time (UTC without a zone) or days since
         1970; None: as of the last matches
     threads : number of threads for large matches; it never changes a result
+    calibrate : learn a curve that corrects chances, as `backtest` does; the state keeps it, and
+        `predict` and `balance` correct their chances by it. A state with a curve goes on learning
     progress : called with (participations done, total)
     Raises : InvalidDataError if the system cannot rate this history; ConflictError if a match
         that the state has rated has changed or is missing, or if a new match is older than those;
@@ -468,10 +473,17 @@ def replay(
     going_on = pool.state.copy() if len(pool.player_ids) else system.initial(0)
     going_on.grow(len(resumed.player_ids))
     start_counting(going_on)
-    columns = _empty_trace(system, history) if trace else None
+    if calibrate:
+        start_calibrating(going_on)
+    calibrate = CALIBRATION in going_on.shared
+    columns = _empty_trace(system, history) if trace or calibrate else None
+    if columns is not None and calibrate and getattr(system, "learns_advantage", False):
+        columns[HEAD_START] = np.full(history.participations, np.nan)
     with Workers(threads) as workers:
         for low, high in pieces(history, start, history.matches):
             system.run(going_on, history, low, high, columns, workers)
+            if columns is not None and calibrate:
+                learn(system, going_on, history, low, high, columns)
             if hasattr(system, "check_ratings"):
                 system.check_ratings(going_on.column("rating"), history)
             if progress is not None:
@@ -486,7 +498,7 @@ def replay(
     return Replay(
         ratings=ratings_of(after, days_of(at)),
         state=after,
-        trace=None if columns is None else Trace(history, columns),
+        trace=Trace(history, columns) if trace and columns is not None else None,
         rated_matches=rated,
         rated_participations=int(history.participations - history.offsets[start]) - gone,
         known_matches=start,
@@ -706,6 +718,7 @@ def predict(
         field.team,
         match=match,
         draw_rate=draw_rate,
+        earlier=now["matches"],
     )
     return replace(found, newcomers=field.newcomers)
 

@@ -138,6 +138,7 @@ def message_of(answer: BalanceAnswer) -> BalanceMessage:
         draw_by=expects.draw_by,
         by=expects.by,
         newcomers=expects.newcomers,
+        uncalibrated=expects.uncalibrated,
         at=answer.at,
         notes=[*answer.newcomers, *result.notes, *answer.notes],
     )

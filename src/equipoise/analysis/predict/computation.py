@@ -18,7 +18,7 @@ from equipoise.analysis.reading import unused_at, unused_notes
 from equipoise.analysis.requests import shared
 from equipoise.analysis.systems import plain_parameters
 from equipoise.data.places import place_distribution
-from equipoise.data.prediction import Prediction
+from equipoise.data.prediction import BY_CURVE, Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.formats.players import ids_of
 from equipoise.formats.tables.delimited import unescaped_text
@@ -138,13 +138,16 @@ def predicted(
         samples=match.samples,
         seed=None if match.samples is None else match.seed,
         what_if=[_what_if(match, player, progress) for player in match.players],
-        notes=[*match.notes, *_newcomers_notes(match, expects), *_draw_notes(expects)],
+        notes=[*match.notes, *_newcomers_notes(match, expects), *_chance_notes(expects)],
     )
 
 
-def _draw_notes(expects: Prediction) -> list[str]:
-    """Return why the probabilities of a win and a draw are not known, if they are not."""
-    return [expects.draw_note] if expects.draw_note else []
+def _chance_notes(expects: Prediction) -> list[str]:
+    """Return why chances of a win and a draw are unknown, and whether chances are calibrated."""
+    found = [expects.draw_note] if expects.draw_note else []
+    if expects.uncalibrated is not None:
+        found.append(f"chances are {BY_CURVE}")
+    return found
 
 
 def _newcomers_notes(match: ComingMatch, expects: Prediction) -> list[str]:

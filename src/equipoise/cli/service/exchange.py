@@ -287,6 +287,9 @@ def import_(
         "What a new pool does with matches older than its last match. [default: reject]",
     ),
     public: bool = option(False, "Let anybody read a new pool without a key."),
+    calibrate: bool = option(
+        False, "Let a new pool correct its predictions by a curve learned from its matches."
+    ),
     initial: Initial = None,
     initial_mapping: InitialMapping = None,
     allow_future: bool = option(
@@ -326,7 +329,7 @@ def import_(
         return inspected(context, history, as_json, systems=systems, reads=("history", "log"))
     # Weights that the file of the project sets are for pools that are created.
     weights = history.statistics if create or "--stat" not in history.set_by_project else {}
-    settings = _settings(system, from_file, weights, late, public)
+    settings = _settings(system, from_file, weights, late, public, calibrate)
     _check_usage(settings, create)
     request = ImportRequest(
         history=history,
@@ -404,6 +407,7 @@ def _settings(
     statistics: Mapping[str, float],
     late: str | None,
     public: bool,
+    calibrate: bool,
 ) -> dict[str, object]:
     """Return the settings of a new pool that options and parameter file set."""
     from equipoise.analysis.requests import assignments
@@ -423,6 +427,8 @@ def _settings(
         found["late"] = late
     if public:
         found["public"] = True
+    if calibrate:
+        found["calibrate"] = True
     return found
 
 
@@ -430,8 +436,8 @@ def _check_usage(settings: dict[str, object], create: bool) -> None:
     """Refuse settings without --create. Raises : InvalidParameterError."""
     if settings and not create:
         raise InvalidParameterError(
-            "--system, --set, --parameters, --stat, --late and --public are settings of a new "
-            "pool: they need --create"
+            "--system, --set, --parameters, --stat, --late, --public and --calibrate are "
+            "settings of a new pool: they need --create"
         )
 
 

@@ -42,17 +42,14 @@ from equipoise.evaluate.scoring.order import (
     sort_by_prediction,
 )
 from equipoise.numeric.functions import exp, normal_cdf
+from equipoise.rating.calibration_curve import GOLDEN, OPPONENTS
 
-#: Opponents of a team in a large match.
-OPPONENTS = 8
 #: Bins of equal width in which expected scores are compared with observed ones.
 BINS = 10
 #: Limit of a product of loss factors, above which its logarithm is taken before it overflows.
 _LARGE = 1e280
 #: Shape of the calibration: a row for even pairs, then the bins from one half on.
 CALIBRATION = (BINS // 2 + 1, 3)
-#: Any number of its multiples, modulo 1, is spread as evenly over [0, 1) as possible.
-GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 class PairScores(NamedTuple):

@@ -58,13 +58,13 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, require
 from equipoise.evaluate.scoring.metrics import (
     CALIBRATION,
-    GOLDEN,
     PredictedTeams,
     Scores,
     both_sides,
 )
 from equipoise.evaluate.scoring.order import COLUMNS, GROUP_RATIOS, GROUPS, PLAYERS, STARTS
 from equipoise.evaluate.scoring.outcomes import Outcomes
+from equipoise.rating.calibration_curve import GOLDEN, member_features
 
 #: Number of first places of a match that are its top, before players are left out [READINGS B9].
 TOP = 100
@@ -294,12 +294,7 @@ class Scored:
         """Return the arguments of `features_of` for every team of matches start:stop."""
         rows, first_team, part = self._teams(start, stop)
         team = np.repeat(first_team[:-1], np.diff(rows.offsets)) + rows.team
-        members = np.bincount(team, minlength=int(first_team[-1]))
-        newness, newcomers = (
-            np.bincount(team, values, len(members)) / members
-            for values in (1.0 / np.sqrt(1.0 + self.earlier[part]), self.earlier[part] == 0)
-        )
-        return newness, newcomers, members
+        return member_features(self.earlier[part], team, int(first_team[-1]))
 
     def ranks(self, start: int, stop: int) -> tuple[Ints, Ints]:
         """Return the number of the first team of each match, and the rank of every team."""

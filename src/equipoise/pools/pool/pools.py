@@ -279,6 +279,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         unit=settings.unit,
         tiers=rules.tiers,
         provisional_deviation=settings.provisional_deviation,
+        calibrate=settings.calibrate,
         title=settings.title,
         description=settings.description,
     )

@@ -74,7 +74,10 @@ _LATER: dict[str, object] = {
     "unit": "match",
     "tiers": [],
     "provisional_deviation": None,
+    "calibrate": False,
 }
+#: Settings whose change waits for a replay of the whole log, which brings it.
+REPLAYED = frozenset({"parameters", "calibrate"})
 
 #: Characters of the title and the link of a match, and its number of attributes, at most.
 _LONGEST_TITLE, _LONGEST_LINK, _MOST_ATTRIBUTES = 200, 500, 20

@@ -33,6 +33,7 @@ from equipoise.messages.matches import AmendmentMessage, DifferenceMessage
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
 from equipoise.pools.pool.pools import check_open, message_of
 from equipoise.pools.pool.rules import (
+    REPLAYED,
     PoolRules,
     changed_settings,
     check_reason,
@@ -296,7 +297,7 @@ def first_settings(pool: PoolRecord) -> PoolRequest:
 def settings_through(
     connection: Connection, pool: PoolRecord, through: int | None = None
 ) -> PoolRequest:
-    """Return the settings of a pool with the parameters that the log gives it.
+    """Return the settings of a pool with the parameters and `calibrate` that the log gives it.
 
     They differ from those by which the pool rates only while a change waits for a replay.
 
@@ -306,17 +307,19 @@ def settings_through(
     if pool.dirty != START:
         return current
     changes = [
-        (record.seq, content_of(record.content).settings.get("parameters"))
+        (record.seq, content_of(record.content).settings)
         for record in (log.amendments(connection, pool.id) if pool.amendments else [])
         if record.kind == "settings"
     ]
-    if all(changed is None for _, changed in changes):
+    if not any(REPLAYED & changed.keys() for _, changed in changes):
         return current
-    parameters = first_settings(pool).parameters
+    first = first_settings(pool)
+    parameters, calibrate = first.parameters, first.calibrate
     for seq, changed in changes:
-        if changed is not None and (through is None or seq <= through):
-            parameters = {**parameters, **changed}
-    return msgspec.structs.replace(current, parameters=parameters)
+        if through is None or seq <= through:
+            parameters = {**parameters, **changed.get("parameters", {})}
+            calibrate = changed.get("calibrate", calibrate)
+    return msgspec.structs.replace(current, parameters=parameters, calibrate=calibrate)
 
 
 def rules_through(
@@ -328,11 +331,12 @@ def rules_through(
 
 
 def with_parameters(pool: PoolRecord, rated: PoolRules) -> str:
-    """Return the settings of a pool, as it stores them, with the parameters that rated it now."""
-    settings, parameters = rules_of(pool.settings).settings, rated.settings.parameters
-    if settings.parameters == parameters:
+    """Return the settings of a pool, as it stores them, with those that rated it now."""
+    settings = rules_of(pool.settings).settings
+    now_so = {name: getattr(rated.settings, name) for name in REPLAYED}
+    if all(getattr(settings, name) == value for name, value in now_so.items()):
         return pool.settings
-    return settings_json(msgspec.structs.replace(settings, parameters=parameters))
+    return settings_json(msgspec.structs.replace(settings, **now_so))
 
 
 def pool_as_wanted(store: Store, pool: str, request: PoolChange | None = None) -> PoolMessage:
@@ -380,9 +384,9 @@ def _change_of(current: PoolRequest, changed: Mapping[str, Any], reason: str) ->
 def _draft(pool: PoolRecord, change: SettingsContent, now: int) -> Draft:
     """Return the draft of the record of a change."""
     changed = change.settings
-    replays = "parameters" in changed
-    # The replay brings the parameters.
-    now_so = {name: value for name, value in changed.items() if name != "parameters"}
+    replays = bool(REPLAYED & changed.keys())
+    # The replay brings the others.
+    now_so = {name: value for name, value in changed.items() if name not in REPLAYED}
     new = with_settings(rules_of(pool.settings).settings, now_so)
     columns: dict[str, Any] = {"settings": settings_json(new)}
     if replays:

@@ -24,8 +24,10 @@ from equipoise.formats.tables.long_table import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.rating.base_system import System
+from equipoise.rating.calibration_curve import learn, start_calibrating
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.federation_columns import used_facts
+from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.newcomers import SEEDED
 from equipoise.rating.pool_state import pack_players
 from equipoise.rating.replay import TRACE_COLUMNS
@@ -531,7 +533,13 @@ def rated_changes(
     """
     history = history_of_rows(matches, participants, rows, player_ids, rules)
     trace = _empty_trace(rules.system, history)
+    calibrates = rules.settings.calibrate and history.matches > 0
+    if calibrates and getattr(rules.system, "learns_advantage", False):
+        trace[HEAD_START] = np.full(history.participations, np.nan)
     _run(rules.system, state, history, trace, [match.seq >= draws_from for match in matches])
+    if calibrates:
+        start_calibrating(state)
+        learn(rules.system, state, history, 0, history.matches, trace)
     return _change_rows(rules, history, trace, [match.seq for match in matches], last_changes)
 
 

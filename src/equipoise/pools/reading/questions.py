@@ -136,8 +136,17 @@ def chances_now(
     try:
         numbers = rules.system.at(state, np.arange(len(ids)), None if at is None else days(at))
         pairs = [np.array([0, row]) for row in range(1, len(ids))]
-        of_pairs = [(numbers["rating"][pair], numbers["deviation"][pair]) for pair in pairs]
-        found = [team_prediction(rules.system, state, *pair, np.arange(2)) for pair in of_pairs]
+        found = [
+            team_prediction(
+                rules.system,
+                state,
+                numbers["rating"][pair],
+                numbers["deviation"][pair],
+                np.arange(2),
+                earlier=numbers["matches"][pair],
+            )
+            for pair in pairs
+        ]
     except EquipoiseError:
         return None
     return [(one.expected[0], one.expected[1]) for one in found]

@@ -26,7 +26,7 @@ from equipoise.arrays import Flags, Floats, Ints, or_nan
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.pools import PoolRequest, SeasonRequest, VerifyMessage
-from equipoise.pools.pool.rules import PoolRules, decays, rules_of
+from equipoise.pools.pool.rules import REPLAYED, PoolRules, decays, rules_of
 from equipoise.pools.pool.settings import content_of, first_settings, with_settings
 from equipoise.pools.posting.rating import LoggedMatch, day_of, days_idle, display
 from equipoise.pools.posting.running import RunningPool
@@ -77,8 +77,8 @@ def settings_versions(connection: Connection, pool: PoolRecord, found: Findings)
             if record.kind == "settings":
                 changed = content_of(record.content).settings
                 if through is not None and record.seq > through:
-                    # These parameters wait for a replay.
-                    changed = {name: one for name, one in changed.items() if name != "parameters"}
+                    # These wait for a replay.
+                    changed = {name: one for name, one in changed.items() if name not in REPLAYED}
                 settings.append(with_settings(settings[-1], changed))
     except (EquipoiseError, msgspec.MsgspecError) as error:
         found.add(f"a change of settings in the log cannot be read: {error}")

@@ -350,7 +350,7 @@ async def save_settings(context: PageContext) -> Response:
     except EquipoiseError as error:
         texts = ("late", "times", "title", "description", "unit", "tiers", "reason")
         typed = {name: form.text(name) for name in (*_NUMBERS, *texts)}
-        typed["public"] = form.text("public")
+        typed |= {name: form.text(name) for name in ("public", "calibrate")}
         return _settings_form(context, typed, error)
     return context.redirect(path("pools", pool.pool, "settings", saved=1))
 
@@ -453,6 +453,7 @@ def change_of(form: Form, pool: PoolMessage) -> PoolChange:
         late=late,
         times=times,
         public=form.text("public") == "1",
+        calibrate=form.text("calibrate") == "1",
         placement_matches=UNSET if placing is None else int(placing),
         reason=form.text("reason"),
         title=form.text("title") if form.texts("title") else UNSET,
@@ -479,6 +480,7 @@ def _chosen_tiers(pool: PoolMessage) -> str:
 def _fields_of(pool: PoolMessage) -> dict[str, str]:
     """Return the fields of the form with the settings of a pool."""
     fields = {"late": pool.late, "times": pool.times, "public": "1" if pool.public else ""}
+    fields["calibrate"] = "1" if pool.calibrate else ""
     for name in _NUMBERS:
         value = getattr(pool, name)
         fields[name] = "" if value is None else f"{value:.12g}"

@@ -17,20 +17,38 @@ of n teams weighs n/2 pairs: each team has up to eight opponents, as in `metrics
 pulls towards no correction, so a short history is hardly corrected. Each match also forgets 1/2000
 of what earlier ones told, because systems drift with their players. Both were compared on first
 halves of histories (benchmarks/results/calibration.md).
+
+A pool that calibrates has its curve in `State.shared` under `CALIBRATION`: `learn` lets it follow
+matches that were just rated, and `corrected` corrects the outlook of the teams of a coming match.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from equipoise._jit import inner_kernel, kernel
-from equipoise.arrays import Floats, Ints
-from equipoise.evaluate.scoring.metrics import GOLDEN, OPPONENTS
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.outlook import Outlook
 from equipoise.numeric.functions import normal_cdf
+from equipoise.rating.contexts import OFFSET, OFFSET_VARIANCE
+from equipoise.rating.head_start import HEAD_START
+from equipoise.rating.state import State
+from equipoise.rating.system import RatingSystem
 
+#: Name in `State.shared` of a curve: its eight numbers, the lower triangle of their precision by
+#: rows, and how many matches it has followed. Absent: the pool does not calibrate.
+CALIBRATION = "calibration"
+#: Opponents of a team in a large match.
+OPPONENTS = 8
+#: Any number of its multiples, modulo 1, is spread as evenly over [0, 1) as possible.
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 #: Features of a team, and numbers of a curve.
 FEATURES = 4
 NUMBERS = 2 * FEATURES
@@ -210,3 +228,109 @@ def features_of(newness: Floats, newcomers: Floats, members: Ints) -> Floats:
     members : shape (T,), their number
     """
     return np.column_stack([np.ones(len(newness)), newness, newcomers, np.log(members)])
+
+
+def member_features(earlier: ArrayLike, team: Ints, teams: int) -> tuple[Floats, Floats, Ints]:
+    """Return the arguments of `features_of` for teams.
+
+    earlier : shape (n,), matches of each player before; team : shape (n,), the player's team
+    """
+    earlier, members = np.asarray(earlier), np.bincount(team, minlength=teams)
+    newness, newcomers = (
+        np.bincount(team, values, teams) / members
+        for values in (1.0 / np.sqrt(1.0 + earlier), earlier == 0)
+    )
+    return newness, newcomers, members
+
+
+def outlook_before(system: RatingSystem, trace: Mapping[str, Floats], history: History) -> Outlook:
+    """Return how players were expected to perform before each match of a history.
+
+    trace : its columns, with `HEAD_START` if the system learns its home advantage
+    """
+    rating, deviation = trace["rating_before"], trace["deviation_before"]
+    if OFFSET in trace:
+        rating = rating + trace[OFFSET]
+        deviation = np.sqrt(deviation**2 + trace[OFFSET_VARIANCE])
+    if HEAD_START in trace:
+        return system.outlook(rating + trace[HEAD_START], deviation)
+    return system.outlook(rating, deviation, history)
+
+
+#: Rows and columns of the part of the precision that the kernels read.
+_LOWER = np.tril_indices(NUMBERS)
+#: Length of `State.shared[CALIBRATION]`.
+STORED = NUMBERS + len(_LOWER[0]) + 1
+
+
+def start_calibrating(state: State) -> None:
+    """Give a pool a curve that corrects nothing, unless it has one."""
+    if CALIBRATION not in state.shared:
+        precision = new_curve(CurveConstants()).precision[_LOWER]
+        state.shared[CALIBRATION] = np.concatenate([np.zeros(NUMBERS), precision, [0.0]])
+
+
+def learn(
+    system: RatingSystem,
+    state: State,
+    history: History,
+    start: int,
+    stop: int,
+    trace: Mapping[str, Floats],
+) -> None:
+    """Let the curve of a pool follow matches start:stop, which were just rated.
+
+    state : after these matches
+    trace : columns of the history, with `HEAD_START` if the system learns its home advantage
+    """
+    part = slice(int(history.offsets[start]), int(history.offsets[stop]))
+    columns = {name: values[part] for name, values in trace.items()}
+    history = history.slice(start, stop)
+    outlook = outlook_before(system, columns, history)
+    first_team = np.concatenate([[0], np.cumsum(history.teams())])
+    team = np.repeat(first_team[:-1], history.sizes()) + history.team
+    count = int(first_team[-1])
+    teams = outlook.of_teams(team, count)
+    rank = np.zeros(count, np.int64)
+    rank[team] = history.rank
+    after = system.at(state, history.player, None)["matches"]
+    earlier = _earlier(after, history.player, np.isfinite(columns["rating"]))
+    features = features_of(*member_features(earlier, team, count))
+    stored = state.shared[CALIBRATION].copy()
+    constants = CurveConstants()
+    curve = new_curve(constants)
+    curve.numbers[:] = stored[:NUMBERS]
+    curve.precision[_LOWER] = stored[NUMBERS:-1]
+    followed = int(stored[-1])
+    rows = CurveTeams(first_team, teams.centre, teams.scale, rank, features)
+    follow(rows, followed, teams.curve == "normal", constants, curve)
+    stored[:NUMBERS], stored[NUMBERS:-1] = curve.numbers, curve.precision[_LOWER]
+    stored[-1] = followed + history.matches
+    state.shared[CALIBRATION] = stored
+
+
+def _earlier(after: Floats, player: Ints, rated: Flags) -> Floats:
+    """Return the matches of each participation's player before it, shape (N,).
+
+    after : matches of the player after all of them; rated : whether the participation is counted
+    """
+    order = np.argsort(player, kind="stable")
+    players, counts = player[order], np.cumsum(rated[order])
+    last = counts[np.searchsorted(players, players, side="right") - 1]
+    found = np.empty(len(player))
+    found[order] = after[order] - (last - counts + rated[order])
+    return found
+
+
+def corrected(numbers: Floats, teams: Outlook, team: Ints, earlier: Floats) -> Outlook:
+    """Return the outlook of teams as a curve corrects it.
+
+    numbers : of the curve; those of `State.shared[CALIBRATION]` begin with them
+    team : shape (n,), the team of each player; earlier : shape (n,), the matches before
+    """
+    features = features_of(*member_features(earlier, team, len(teams.centre)))
+    scale = (features * numbers[:FEATURES]).sum(axis=1)
+    tilt = (features * numbers[FEATURES:NUMBERS]).sum(axis=1)
+    return replace(
+        teams, centre=teams.centre + tilt * teams.scale, scale=teams.scale * np.exp(-scale)
+    )

@@ -1,0 +1,170 @@
+"""Pools that calibrate: a curve learned from the log corrects their predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.messages.pools import PoolChange, SeasonRequest
+from equipoise.messages.questions import BalanceRequest, PredictRequest
+from equipoise.pools import seasons
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.pool.settings import change_settings
+from equipoise.pools.reading.questions import balance_in_pool, chances_now, predict_in_pool
+from equipoise.rating.calibration_curve import CALIBRATION, NUMBERS
+from equipoise.store.connection import Store
+from equipoise.store.pools import get_pool
+from pools.pool_trials import NOW, SMALL, Trial, same_bits
+
+
+def matches(seed: int, count: int, sides: tuple[int, ...] = (1, 1)) -> list[MatchRequest]:
+    """Return matches of teams of these sizes; results are nearly certain, and newcomers appear."""
+    rng, found = np.random.default_rng(seed), []
+    for number in range(count):
+        names = rng.choice(max(8, sum(sides)) + number // 10, sum(sides), replace=False)
+        parts = np.split(names, np.cumsum(sides)[:-1])
+        strength = [-part.mean() + 0.3 * rng.normal() for part in parts]
+        ranks = np.argsort(np.argsort(-np.array(strength)))
+        teams = [
+            TeamRequest([ParticipationRequest(f"p{one}", side=side) for one in part], int(rank))
+            for part, rank, side in zip(parts, ranks, sides_of(len(parts)), strict=True)
+        ]
+        context = ("clay", "grass", None)[number % 3]
+        found.append(MatchRequest(f"m{number}", teams, time=100 * number, context=context))
+    return found
+
+
+def sides_of(teams: int) -> list[str]:
+    """Return where the teams of a match play: the first at home."""
+    return ["home"] + ["away"] * (teams - 1)
+
+
+def curve(trial: Trial) -> list[float]:
+    """Return the curve of a pool as it is stored."""
+    with trial.store.read() as connection:
+        found: list[float] = get_pool(connection, trial.name).shared[CALIBRATION].tolist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("system", "parameters", "sides"),
+    [
+        ("elo", {}, (1, 1)),
+        ("glicko2", {"learn_home_advantage": True}, (1, 1)),
+        ("glicko2", {"context_deviation": 60.0}, (1, 1)),
+        ("trueskill", {}, (2, 1, 1)),
+        ("elo-mmr", {}, (1,) * 11),
+    ],
+)
+def test_the_curve_follows_from_the_log_to_the_bit(
+    sqlite_store: Store,
+    tmp_path: Path,
+    system: str,
+    parameters: dict[str, Any],
+    sides: tuple[int, ...],
+) -> None:
+    """Single posts, late, void and corrected matches, imports and a replay give the same curve."""
+    posted = matches(1, 40, sides)
+    wrong = MatchRequest("m5", posted[6].teams, time=posted[5].time, context="wrong")
+    given = {"system": system, "parameters": parameters, "calibrate": True}
+    whole = same_bits(sqlite_store, tmp_path, posted, wrong, **given)
+    numbers = curve(whole)
+    assert any(numbers[:NUMBERS])
+    assert numbers[-1] == len(posted)
+
+
+def test_turning_it_on_and_off_replays_the_log(store: Store) -> None:
+    posted = matches(2, 60)
+    store = Store(store.engine, SMALL)
+    pool = Trial(store, system="glicko2", late="replay")
+    pool.post(*posted[:40])
+    ratings = pool.ratings()
+    told = change_settings(store, pool.name, PoolChange(calibrate=True), NOW)
+    assert (told.pending, told.calibrate) == (True, False)
+    pool.post(*posted[40:])
+    assert pool.is_sound()
+    pool.settle()
+    assert pool.is_sound()
+    assert pool_message(store, pool.name).calibrate
+    other = Trial(store, "other", system="glicko2", calibrate=True)
+    other.post(*posted)
+    assert curve(other) == curve(pool)
+    assert other.ratings() == pool.ratings() != ratings
+
+    change_settings(store, pool.name, PoolChange(calibrate=False), NOW)
+    pool.settle()
+    assert pool.is_sound()
+    assert not pool_message(store, pool.name).calibrate
+    with store.read() as connection:
+        assert CALIBRATION not in get_pool(connection, pool.name).shared
+
+
+def test_predictions_and_teams_give_the_calibrated_chance_beside_the_uncorrected(
+    store: Store,
+) -> None:
+    posted = matches(3, 120)
+    pool = Trial(store, system="glicko2", calibrate=True)
+    plain = Trial(store, "uncorrected", system="glicko2")
+    for one in (pool, plain):
+        one.post(*posted)
+    request = PredictRequest([["p0"], ["p7"]], at=12_000)
+    found = predict_in_pool(store, pool.name, request)
+    uncorrected = predict_in_pool(store, plain.name, request)
+    assert uncorrected.uncalibrated is None
+    assert found.uncalibrated == [one.expected for one in uncorrected.teams]
+    expected = [one.expected for one in found.teams]
+    # Results are surer than Glicko-2 expects.
+    assert expected[1] < 0.7 * found.uncalibrated[1]
+    assert sum(expected) == pytest.approx(1.0)
+    assert found.pairs is not None
+    assert found.pairs[0][1] == expected[0]
+    assert any("calibrated" in note for note in found.notes)
+    assert not any("calibrated" in note for note in uncorrected.notes)
+    now = 12_000 * 10**6
+    assert chances_now(store, pool.name, "p0", ["p7"], now=now) == [tuple(expected)]
+
+    lobby = BalanceRequest([f"p{number}" for number in range(4)], at=12_000)
+    teams = balance_in_pool(store, pool.name, lobby)
+    predicted = predict_in_pool(store, pool.name, PredictRequest(teams.teams, at=12_000))
+    assert teams.expected == [one.expected for one in predicted.teams]
+    assert teams.uncalibrated == predicted.uncalibrated
+    assert balance_in_pool(store, plain.name, lobby).uncalibrated is None
+
+
+def test_a_season_begins_without_correction(store: Store) -> None:
+    pool = Trial(store, system="elo", calibrate=True)
+    pool.post(*matches(4, 30))
+    before = curve(pool)
+    seasons.end_season(store, pool.name, SeasonRequest(season="1"), key=None, now=NOW)
+    posted = [
+        MatchRequest(f"n{one.match}", one.teams, time=10_000 + int(str(one.time)))
+        for one in matches(5, 10)
+    ]
+    pool.post(*posted)
+    assert curve(pool)[-1] == 10
+    assert curve(pool) != before
+    assert pool.is_sound()
+
+
+def test_a_saved_state_keeps_its_curve(tmp_path: Path) -> None:
+    league = eq.read_history("examples/league.csv")
+    half = eq.replay(eq.Glicko2(), league.slice(0, 540), calibrate=True).state
+    half.save(str(tmp_path / "half.npz"))
+    resumed = eq.replay(eq.Glicko2(), league, state=eq.PoolState.load(str(tmp_path / "half.npz")))
+    whole = eq.replay(eq.Glicko2(), league, calibrate=True)
+    assert (
+        resumed.state.state.shared[CALIBRATION].tobytes()
+        == whole.state.state.shared[CALIBRATION].tobytes()
+    )
+    found = eq.predict(eq.Glicko2(), whole.state, [["ada"], ["ben"]])
+    plain = eq.replay(eq.Glicko2(), league)
+    without = eq.predict(eq.Glicko2(), plain.state, [["ada"], ["ben"]])
+    assert found.uncalibrated == without.expected != found.expected
+    assert without.uncalibrated is None
+    assert whole.trace is None
+    assert whole.ratings.to_polars().equals(plain.ratings.to_polars())
