@@ -532,3 +532,26 @@ def test_a_misspelt_name_is_told_before_the_teams(
     monkeypatch.undo()
     assert balance("--state", str(state), *players, "--json") == 0
     assert hint in json.loads(capfd.readouterr().out)["notes"][0]
+
+
+def test_calibrate_corrects_the_chances_of_the_same_teams(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    league = str(Path(EXAMPLE).parent / "league.csv")
+    state = str(tmp_path / "s.npz")
+    outputs = ["--save", state, "--output", str(tmp_path / "r.csv")]
+    assert run(["rate", league, "--system", "trueskill", *outputs]) == 0
+    asked = ["balance", "--state", state, "--players", "ada,ben,cem,dia"]
+    capsys.readouterr()
+    assert run([*asked, "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert run([*asked, "--calibrate", league, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (plain["uncalibrated"], found["uncalibrated"]) == (None, plain["expected"])
+    assert found["teams"] == plain["teams"]
+    assert found["expected"] != plain["expected"]
+    assert run([*asked, "--calibrate", league]) == 0
+    words = f"without that: {100 * plain['expected'][0]:.1f} %, "
+    assert words in capsys.readouterr().out
+    assert run(["balance", EXAMPLE, "--calibrate", league]) == 2
+    assert "--calibrate needs --state" in capsys.readouterr().err

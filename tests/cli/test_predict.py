@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import equipoise as eq
 from equipoise.analysis.predict.command import _print_teams
 from equipoise.cli import run
 from equipoise.messages.questions import PredictedPlayer, PredictedTeam, PredictMessage
@@ -47,6 +48,41 @@ def teams(*players: str) -> list[str]:
 
 def answer(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
+
+
+def test_calibrate_shows_the_uncorrected_chance_beside_the_corrected(
+    saved: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = teams("jade-kite", "cedar-bear")
+    assert predict(saved, *two, "--json") == 0
+    plain = answer(capsys)
+    assert plain["uncalibrated"] is None
+    assert predict(saved, *two, "--calibrate", SAMPLE, "--json") == 0
+    found = answer(capsys)
+    assert found["uncalibrated"] == [team["expected"] for team in plain["teams"]]
+    assert "chances are calibrated by the matches so far" in found["notes"]
+    # The curve is that of the library.
+    pool = eq.replay(eq.EloMMR(), eq.read_history(SAMPLE), calibrate=True).state
+    expected = eq.predict(eq.EloMMR(), pool, [["jade-kite"], ["cedar-bear"]]).expected
+    assert [team["expected"] for team in found["teams"]] == list(expected)
+    assert expected != tuple(found["uncalibrated"])
+    assert predict(saved, *two, "--calibrate", SAMPLE) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["player", "rating", "deviation", "expected", "uncalibrated"]
+    assert lines[1].split()[-1] == f"{found['uncalibrated'][0]:.4f}"
+
+
+def test_calibrate_needs_a_state_without_known_ratings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tmp_path / "known.csv"
+    known.write_text("player,rating\na,1600\nb,1500\n")
+    given = [*teams("a", "b"), "--calibrate", SAMPLE]
+    assert run(["predict", "--initial", str(known), *given]) == 2
+    assert "--calibrate needs --state" in capsys.readouterr().err
+    state = state_of(tmp_path, "match,player,rank\n1,a,1\n1,b,2\n", "--initial", str(known))
+    assert predict(state, *given) == 2
+    assert "a state that began with known ratings" in capsys.readouterr().err
 
 
 def test_a_duel_is_one_table_and_what_each_result_would_do(

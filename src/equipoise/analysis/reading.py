@@ -24,8 +24,11 @@ from equipoise.formats.tables.column_names import KEPT
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import HistoryMessage
+from equipoise.rating.calibration_curve import CALIBRATION
 from equipoise.rating.federation_columns import codes_of
+from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
 
 #: Parameters that turn others on, with a value that does.
@@ -95,6 +98,22 @@ def read(
     history = with_performance(reading.history, request.statistics)
     notes = notes_on_unused(systems or {}, history, request, searched)
     return history, replace(reading, notes=(*reading.notes, *notes))
+
+
+def learn_curve(pool: PoolState, source: str) -> None:
+    """Give a pool the curve that its system learns from a history, to correct chances by it.
+
+    source : path of the history
+    Raises : InvalidParameterError if the pool began with known ratings; EquipoiseError
+    """
+    if pool.known_ratings:
+        raise InvalidParameterError(
+            "--calibrate cannot be combined with a state that began with known ratings: in Python, "
+            "replay(..., initial=..., calibrate=True) makes one with a curve"
+        )
+    history, _ = read(HistoryRequest(source=source))
+    learned = replay(pool.system, history, calibrate=True).state
+    pool.state.shared[CALIBRATION] = learned.state.shared[CALIBRATION]
 
 
 def notes_on_unused(

@@ -258,6 +258,14 @@ InitialMapping: TypeAlias = Annotated[
         "THERE=HERE,THERE=HERE",
     ),
 ]
+Calibrate: TypeAlias = Annotated[
+    str | None,
+    Typed(
+        "With --state: correct the chances by a curve learned from this history, which is read "
+        "as by `equipoise rate` without options. The uncorrected chances are shown beside them.",
+        "HISTORY",
+    ),
+]
 Threads: TypeAlias = Annotated[
     int,
     Typed(

@@ -107,6 +107,7 @@ class BalanceRequest:
 
     A lobby is a path or stream. Without one, `players` are ids of `state` or `ratings`.
     at : time for which ratings of the state are read, as text; None is that of its last match
+    calibrate : path of a history from which a curve that corrects chances is learned
     raw : whether CSV and TSV have text that spreadsheets run as it is
     """
 
@@ -129,6 +130,7 @@ class BalanceRequest:
     state: str | None = typed(
         None, "A state that `equipoise rate --save` wrote, instead of LOBBY.", "FILE.npz"
     )
+    calibrate: requests.Calibrate = None
     at: str | None = typed(
         None, "Time of the match, with --state. [default: time of the last match]", "TIME"
     )

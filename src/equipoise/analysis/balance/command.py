@@ -107,7 +107,7 @@ def _chance(answer: BalanceAnswer, number: int) -> str:
 
 def _chance_lines(answer: BalanceAnswer) -> list[str]:
     """Return lines on the draw probability and on the source of the probabilities, if needed."""
-    from equipoise.data.prediction import ESTIMATE, TEAM_MEAN
+    from equipoise.data.prediction import BY_CURVE, ESTIMATE, TEAM_MEAN
 
     expects = answer.prediction
     lines = []
@@ -117,6 +117,9 @@ def _chance_lines(answer: BalanceAnswer) -> list[str]:
     as_of = "" if answer.at is None else f", as of {minutes(answer.at)}"
     if as_of or expects.by != TEAM_MEAN:
         lines.append(f"Win probabilities are from {expects.by}{as_of}.")
+    if expects.uncalibrated is not None:
+        plain = ", ".join(f"{100 * one:.1f} %" for one in expects.uncalibrated)
+        lines.append(f"They are {BY_CURVE}; expected scores without that: {plain}.")
     return lines
 
 

@@ -160,6 +160,8 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
         raise InvalidParameterError(
             "--at needs --state: a table of ratings already belongs to one time"
         )
+    if request.calibrate is not None and request.state is None:
+        raise InvalidParameterError("--calibrate needs --state: other ratings are of no system")
     added = request.additions
     check_defaults(added, from_state=request.state is not None)
     if request.lobby is not None:
@@ -195,11 +197,13 @@ def _split_with(lobby: Lobby, request: BalanceRequest) -> BalanceAnswer:
 def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) -> BalanceAnswer:
     """Return the teams of players of a saved state. Raises : EquipoiseError."""
     # Imported here, because a lobby alone needs no compiled code.
-    from equipoise.analysis.reading import unused_at, unused_notes
+    from equipoise.analysis.reading import learn_curve, unused_at, unused_notes
     from equipoise.rating.pool_state import PoolState, newcomers_note
     from equipoise.rating.predicting import lobby_of, lobby_prediction
 
     state = PoolState.load(path)
+    if request.calibrate is not None:
+        learn_curve(state, request.calibrate)
     added = request.additions
     check_newcomers(added.newcomers, state.player_ids.tolist())
     lobby = lobby_of(state, [*players, *added.newcomers], at=_day(state, request))

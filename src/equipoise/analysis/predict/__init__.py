@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TextIO
 
-from equipoise.analysis.requests import InitialMapping, typed
+from equipoise.analysis.requests import Calibrate, InitialMapping, typed
 
 
 def _field(path: str, _: str) -> str | TextIO:
@@ -21,6 +21,7 @@ class PredictRequest:
     teams : text for each team, ids separated by commas; an id with a comma is quoted as in CSV
     field : path or open file with one player on each line, who are further teams of one player
     at : time of the match, as text, in `time_format`; None: that of the last match
+    calibrate : path of a history from which a curve that corrects chances is learned
     home : id of a player whose team is at home
     samples, seed : of the distribution of `places`
     players : ids for the what-if; empty means the first player
@@ -36,6 +37,7 @@ class PredictRequest:
         "FILE",
     )
     initial_mapping: InitialMapping = None
+    calibrate: Calibrate = None
     teams: tuple[str, ...] = typed(
         (),
         "Players of one team. Repeat the option for every team. Put an id that contains a comma "

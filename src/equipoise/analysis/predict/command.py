@@ -67,12 +67,17 @@ def _name(team: PredictedTeam) -> str:
 def _print_teams(answer: PredictMessage, order: list[int]) -> None:
     """Print one row for each team: its rating, expected score and expected place."""
     columns = {_heading(answer): "", "rating": ".2f", "deviation": ".2f", "expected": ".4f"}
+    if answer.uncalibrated is not None:
+        columns["uncalibrated"] = ".4f"
     places = len(answer.teams) > 2
     if places:
         columns["place"] = ".1f"
     rows = (
-        [_name(one), one.rating, one.deviation, one.expected] + [one.expected_place] * places
-        for one in (answer.teams[i] for i in order)
+        [_name(one), one.rating, one.deviation, one.expected, *uncalibrated]
+        + [one.expected_place] * places
+        for one, uncalibrated in (
+            (answer.teams[i], (answer.uncalibrated or [])[i : i + 1]) for i in order
+        )
     )
     print_table(table(columns, rows))
     print_lines(*_of_two(answer))

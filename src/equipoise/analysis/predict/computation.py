@@ -14,7 +14,7 @@ import numpy as np
 from equipoise.analysis.balance.computation import check_state
 from equipoise.analysis.predict import PredictRequest
 from equipoise.analysis.rate.computation import system_and_ratings
-from equipoise.analysis.reading import unused_at, unused_notes
+from equipoise.analysis.reading import learn_curve, unused_at, unused_notes
 from equipoise.analysis.requests import shared
 from equipoise.analysis.systems import plain_parameters
 from equipoise.data.places import place_distribution
@@ -204,10 +204,14 @@ def _pool(
             "--initial cannot be combined with --state: initial ratings come before the first "
             "match, and a saved state has its ratings"
         )
+    if request.state is None and request.calibrate is not None:
+        raise InvalidParameterError("--calibrate needs --state: known ratings have no curve")
     if request.state is not None:
         check_state(request.state, "--state", "--initial")
         pool = PoolState.load(request.state)
         check_system(pool, system or pool.system)
+        if request.calibrate is not None:
+            learn_curve(pool, request.calibrate)
         return pool, ()
     system, known = system_and_ratings(system, None, request.initial, request.initial_mapping)
     if known.ratings is None:
