@@ -315,3 +315,34 @@ def test_the_bootstrap_of_one_pair_is_that_of_a_coin() -> None:
     assert found[0] == pytest.approx([expected, expected], rel=0.12)
     again = bootstrap_deviations(eq.Elo(k=0.001), history, stops, rounds=400, seed=1)
     np.testing.assert_array_equal(found, again)
+
+
+def test_scores_are_those_of_a_backtest_of_each_group(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, ARENA, "--by", "category", "--errors", "none", "--scores")
+    groups = [one["group"] for one in found["scores"]]
+    assert groups == [name for name in ("coding", "math", "writing") for _ in range(3)]
+    maths = [one for one in found["scores"] if one["group"] == "math"]
+    assert [one["system"] for one in maths] == ["elo", "bradley-terry", "baseline"]
+    history = eq.read_history(ARENA, where={"category": "math"})
+    expected = eq.backtest({"elo": eq.Elo()}, history, resamples=0).of("elo").metrics
+    names = ("log_loss", "outcome_log_loss", "rps")
+    assert [maths[0][name] for name in names] == [expected[name] for name in names]
+    assert answer(capsys, ARENA, "--errors", "none")["scores"] == []
+
+    assert leaderboard(ARENA, "--errors", "none", "--scores") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-4].split() == ["system", "log_loss", "outcome_loss", "rps"]
+    assert leaderboard(ARENA, "--system", "performance", "--scores") == 2
+    assert "--scores needs a rating system" in capsys.readouterr().err
+
+
+def test_scores_have_no_outcomes_where_nobody_draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{m},a,{m % 3 > 0:d}\n{m},b,{m % 3 == 0:d}\n" for m in range(30))
+    path = tmp_path / "duels.csv"
+    path.write_text(f"match,player,rank\n{rows}")
+    assert leaderboard(str(path), "--system", "elo", "--errors", "none", "--scores") == 0
+    assert capsys.readouterr().out.splitlines()[-3].split() == ["system", "log_loss"]
+    found = answer(capsys, str(path), "--system", "elo", "--errors", "none", "--scores")
+    assert found["scores"][0]["rps"] is None

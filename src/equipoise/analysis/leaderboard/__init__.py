@@ -58,6 +58,12 @@ class LeaderboardRequest:
     rounds: int = typed(100, "Number of resampled histories of the bootstrap.", "N")
     seed: int = typed(0, "Random seed of the bootstrap.", "N")
     anchor: float = typed(1500.0, "Mean of performances and strengths.", "R")
+    scores: bool = typed(
+        False,
+        "Also score how rating systems predicted each match from the matches before it, as "
+        "`equipoise backtest` does: log loss; with draws also the log loss and the ranked "
+        "probability score of win, draw and loss.",
+    )
     confidence: Confidence = 0.95
     output: Table = None
     chart: str | None = typed(

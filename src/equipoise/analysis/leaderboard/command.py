@@ -67,8 +67,26 @@ def _print(answer: LeaderboardAnswer) -> None:
     numbers = ["", "matches", *answer.systems]
     print_table(Table([*named, "", "player", "matches", *answer.systems], shown, {*numbers}))
     print_lines("", *_meanings(answer))
+    if answer.scores:
+        _print_scores(answer)
     if len(shown) < len(rows):
         say(f"... and {counted(len(rows) - len(shown), 'more row')}; --output FILE keeps them all.")
+
+
+def _print_scores(answer: LeaderboardAnswer) -> None:
+    """Print how well the rating systems predicted, one row for each group and system."""
+    from equipoise.analysis.backtest.tables import METRIC
+    from equipoise.analysis.leaderboard.computation import SCORED
+
+    by = [] if answer.request.by is None else [answer.request.by]
+    known = [name for name in SCORED if any(one[name] == one[name] for _, _, one in answer.scores)]
+    rows = [
+        [*([str(group)] if by else []), label, *(f"{values[name]:.5f}" for name in known)]
+        for group, label, values in answer.scores
+    ]
+    columns = [METRIC[name].column for name in known]
+    print_lines("", "Predictions of each match from those before it; lower is better")
+    print_table(Table([*by, "system", *columns], rows, {*columns}))
 
 
 def _rows(answer: LeaderboardAnswer) -> Iterator[list[str]]:

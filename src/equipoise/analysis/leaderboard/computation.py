@@ -28,10 +28,12 @@ from equipoise.analysis.reading import (
 from equipoise.analysis.systems import Settings, chosen_systems, without_runaways
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.charts import theme
+from equipoise.data.backtest import OUTCOME_METRICS
 from equipoise.data.games import Games
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, NoStrengthsError, require
+from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.leaderboard_errors import (
     MOST_PLAYERS,
     RatingsAfter,
@@ -121,6 +123,7 @@ class LeaderboardAnswer:
     systems : label -> name
     error_of : label -> what its error bars come from: results, deviation, bootstrap, likelihood,
         or none
+    scores : (group, label, metrics of `SCORED`) of rating systems and the baseline, if requested
     """
 
     boards: tuple[Board, ...]
@@ -130,6 +133,7 @@ class LeaderboardAnswer:
     reading: HistoryReading
     notes: tuple[str, ...]
     request: LeaderboardRequest
+    scores: tuple[tuple[object, str, dict[str, float]], ...] = ()
 
     def table(self) -> pl.DataFrame:
         """Return one row for each player of each leaderboard; errors have the suffix `_error`."""
@@ -170,6 +174,10 @@ def make_leaderboards(
     _check(request)
     history, reading = read(request.history)
     labels, rating_systems, notes = _systems(request, history)
+    if request.scores and not rating_systems:
+        raise InvalidParameterError(
+            "--scores needs a rating system: performance and strengths predict no match"
+        )
     for system in rating_systems.values():
         check_fit(system, history)
         notes += missing_notes(system, history, resumed=False)
@@ -181,6 +189,7 @@ def make_leaderboards(
     resampled = [label for label in labels if error_of[label] == "bootstrap"]
     total = request.rounds * len(resampled) * len(groups)
     boards: list[Board] = []
+    scores: list[tuple[object, str, dict[str, float]]] = []
     done = 0
 
     def note_round(finished: int, _: int) -> None:
@@ -198,6 +207,8 @@ def make_leaderboards(
                 continue
             found[label] = _rated(rated, part, stops, request, error_of[label], note_round)
             done += request.rounds * (error_of[label] == "bootstrap")
+        if request.scores:
+            scores += _scores(rating_systems, part, request, group)
         for number, (period, start, stop) in enumerate(spans):
             rows = part.player[part.offsets[start] : part.offsets[stop]]
             of_board = {
@@ -223,12 +234,29 @@ def make_leaderboards(
         reading=reading,
         notes=tuple(notes),
         request=request,
+        scores=tuple(scores),
     )
     if request.output is not None:
         write_table(answer.table(), request.output, raw=request.raw)
     if request.chart is not None:
         theme.write(figure_of(answer), request.chart)
     return answer
+
+
+#: Metrics of the predictions of a leaderboard.
+SCORED = ("log_loss", *OUTCOME_METRICS)
+
+
+def _scores(
+    systems: Mapping[str, RatingSystem],
+    history: History,
+    request: LeaderboardRequest,
+    group: object,
+) -> Iterator[tuple[object, str, dict[str, float]]]:
+    """Yield the group, the label and the scores of every rating system and of the baseline."""
+    found = backtest(systems, history, resamples=0, threads=request.threads)
+    for one in found.systems:
+        yield group, one.label, {name: one.metrics[name] for name in SCORED}
 
 
 def _check(request: LeaderboardRequest) -> None:
@@ -623,6 +651,10 @@ def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
             }
             for board in answer.boards
             for row in board.order().tolist()
+        ],
+        "scores": [
+            {"group": None if group in ("", None) else str(group), "system": label, **plain(values)}
+            for group, label, values in answer.scores
         ],
         "notes": list(answer.notes),
         "history": history_message(answer.history, answer.reading),
