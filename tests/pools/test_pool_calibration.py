@@ -9,14 +9,22 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.data.matchmaking import MatchRuleset, Ticket
+from equipoise.data.rebalancing import MatchedPlayer
+from equipoise.matchmaking.ticking import tick
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, SeasonRequest
 from equipoise.messages.questions import BalanceRequest, PredictRequest
 from equipoise.pools import seasons
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.reading.questions import balance_in_pool, chances_now, predict_in_pool
-from equipoise.rating.calibration_curve import CALIBRATION, NUMBERS
+from equipoise.pools.reading.questions import (
+    balance_in_pool,
+    chances_now,
+    predict_in_pool,
+    ratings_in_pool,
+)
+from equipoise.rating.calibration_curve import CALIBRATION, NUMBERS, LearnedCurve
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
 from pools.pool_trials import NOW, SMALL, Trial, same_bits
@@ -134,6 +142,56 @@ def test_predictions_and_teams_give_the_calibrated_chance_beside_the_uncorrected
     assert teams.expected == [one.expected for one in predicted.teams]
     assert teams.uncalibrated == predicted.uncalibrated
     assert balance_in_pool(store, plain.name, lobby).uncalibrated is None
+
+
+@pytest.mark.parametrize(("system", "sides"), [("glicko2", (1, 1)), ("trueskill", (2, 3))])
+def test_matchmaking_waits_for_the_calibrated_chance(
+    store: Store, system: str, sides: tuple[int, int]
+) -> None:
+    """A match is made once its price is between the measures of the two chances."""
+    posted = matches(6, 120, sides)
+    pool = Trial(store, system=system, calibrate=True)
+    pool.post(*posted)
+    now, players = 12_000, [f"p{3 * number}" for number in range(sum(sides))]
+    teams = [players[: sides[0]], players[sides[0] :]]
+    found = predict_in_pool(store, pool.name, PredictRequest(teams, at=now))
+    assert found.win is not None
+    assert found.uncalibrated is not None
+    # The measure is half of the difference of the chances, also with draws.
+    calibrated = abs(found.win[0] - found.win[1]) / 2
+    uncalibrated = abs(found.uncalibrated[0] - 0.5)
+    assert abs(calibrated - uncalibrated) > 1e-4
+    rules = MatchRuleset(
+        min_number=2, max_number=2, player_min_number=min(sides), player_max_number=max(sides)
+    )
+    tickets = [
+        Ticket(
+            ticket=f"t{number}",
+            created_at=0.0,
+            players=tuple(MatchedPlayer(player=one) for one in team),
+        )
+        for number, team in enumerate(teams)
+    ]
+    rater, ratings, curve = ratings_in_pool(store, pool.name, players, now=now * 10**6)
+    assert curve is not None
+
+    def makes(measure: float, curve: LearnedCurve | None) -> bool:
+        answer = tick(
+            tickets,
+            [],
+            rules,
+            100.0,
+            objective="fair",
+            system=rater,
+            ratings=ratings,
+            curve=curve,
+            waiting_price=measure / 100.0,
+        )
+        return len(answer.matches) == 1
+
+    for given, measure in ((curve, calibrated), (None, uncalibrated)):
+        assert makes(1.0001 * measure, given)
+        assert not makes(0.9999 * measure, given)
 
 
 def test_a_season_begins_without_correction(store: Store) -> None:

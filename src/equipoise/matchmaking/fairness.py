@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from equipoise.data.outlook import Outlook, TeamModel, team_mean_outlook
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.matchmaking.pool import Pool
 from equipoise.matchmaking.search import RANK_BITS, UNIT, Around, Budget, Found, Search
+from equipoise.rating.calibration_curve import LearnedCurve, corrected_by
 from equipoise.rating.predicting import system_model
 from equipoise.rating.system import RatingSystem
 from equipoise.teams.even_teams import LISTED_PARTIES, two_team_divisions
@@ -38,10 +40,23 @@ TEAM_MEAN = TeamModel(
 )
 
 
+def _corrected(
+    numbers: Floats, sums: Floats, centre: Floats, scale: Floats
+) -> tuple[Floats, Floats]:
+    """Return centres and scales of teams as a curve corrects them.
+
+    sums : of the teams' players; the last two rows are of 1/sqrt(1 + n) and of n = 0, n the earlier
+        matches of a player
+    """
+    features = [np.ones_like(centre), *(sums[-2:] / sums[0]), np.log(sums[0])]
+    return corrected_by(numbers, np.stack(features, axis=-1), centre, scale)
+
+
 class Fairness:
     """The predictions for tickets of a pool.
 
     teams : makes teams where there are too many divisions to look at
+    curve : corrects the chances of teams that the system can rate; None for none
     """
 
     def __init__(
@@ -50,12 +65,15 @@ class Fairness:
         system: RatingSystem | None,
         ratings: Mapping[Id, tuple[float, float]] | None,
         teams: Teams,
+        curve: LearnedCurve | None = None,
     ) -> None:
         self.model = TEAM_MEAN if system is None else system_model(system)
         self.teams = teams
         self.pool = pool
         self.rating: list[Floats] = []
         self.deviation: list[Floats] = []
+        self.curve = curve
+        self.earlier: list[Floats] = []
         known = None if ratings is None else {str(name): one for name, one in ratings.items()}
         missing = []
         for row, ticket in enumerate(pool.tickets):
@@ -66,6 +84,8 @@ class Fairness:
                 missing += [name for name in names if name not in known]
                 own = [known.get(name, (math.nan, 0.0)) for name in names]
             self.rating.append(np.array([one[0] for one in own], dtype=np.float64))
+            if curve is not None:
+                self.earlier.append(np.array([curve.earlier.get(name, 0.0) for name in names]))
             self.deviation.append(np.array([one[1] for one in own], dtype=np.float64))
         if missing:
             rule = "must have a rating for each player"
@@ -122,15 +142,21 @@ class Fairness:
         if teams < 2:
             return 0.0, tuple(divisions[0].tolist())
         count = np.bincount(divisions[0], around.pool.size[list(members)], minlength=teams)
-        outlook = self._outlook(everyone, [max(int(one), 1) for one in count])
+        sizes = [max(int(one), 1) for one in count]
+        outlook = self._outlook(everyone, sizes)
         margin = 0.0
         if teams == 2:
             margin = self.model.margin(np.concatenate([self.rating[row] for row in everyone]))
-        chances = Chances(outlook, teams, margin)
+        curve = self.curve if self.model.fits(sizes) else None
+        correct = None if curve is None else partial(_corrected, curve.numbers)
+        chances = Chances(outlook, teams, margin, correct)
         columns = np.stack([np.ones(len(chances.strength)), chances.strength, chances.own])
+        if curve is not None:
+            earlier = np.concatenate([self.earlier[row] for row in everyone])
+            columns = np.vstack([columns, 1.0 / np.sqrt(1.0 + earlier), earlier == 0])
         at = np.cumsum([0, *(len(self.rating[row]) for row in everyone)])
         parties = np.add.reduceat(columns, at[len(session) : -1], axis=1)
-        fixed = np.zeros((3, teams))
+        fixed = np.zeros((len(columns), teams))
         if session:
             start = 0
             for team, load in enumerate(loads):

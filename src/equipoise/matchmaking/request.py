@@ -18,6 +18,7 @@ from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterE
 from equipoise.formats.rebalance_request import OpenRequest, RequestReader, open_rebalance_request
 from equipoise.matchmaking.pool import TIME, is_time
 from equipoise.matchmaking.ticking import NODE_LIMIT, tick
+from equipoise.rating.calibration_curve import LearnedCurve
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 
@@ -69,6 +70,7 @@ class TickRequest:
     objective: Objective = "accelbyte"
     system: RatingSystem | None = None
     ratings: Mapping[Id, tuple[float, float]] | None = None
+    curve: LearnedCurve | None = None
     pool: str | None = None
     waiting_price: float | None = None
     expires_after: float | None = None
@@ -98,6 +100,7 @@ class TickRequest:
                 objective=self.objective,
                 system=self.system,
                 ratings=self.ratings,
+                curve=self.curve,
                 waiting_price=self.waiting_price,
                 expires_after=self.expires_after,
                 node_limit=self.node_limit,

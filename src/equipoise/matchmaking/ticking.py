@@ -60,6 +60,7 @@ from equipoise.matchmaking.search import (
     Found,
     Search,
 )
+from equipoise.rating.calibration_curve import LearnedCurve
 from equipoise.rating.system import RatingSystem
 from equipoise.teams.rebalance import team_numbers
 from equipoise.wording import counted
@@ -80,6 +81,7 @@ def tick(
     objective: Objective = "accelbyte",
     system: RatingSystem | None = None,
     ratings: Mapping[Id, tuple[float, float]] | None = None,
+    curve: LearnedCurve | None = None,
     waiting_price: float | None = None,
     expires_after: float | None = None,
     node_limit: int = NODE_LIMIT,
@@ -91,6 +93,7 @@ def tick(
     objective : "accelbyte" for the least score, "fair" for a win probability close to 1/2
     system, ratings : for "fair": a rating system, and (rating, deviation) of each player; without
         them, team means of `ratings` or of the attribute of the first rule
+    curve : corrects the chances of `system`, as a pool that calibrates has learned; None for none
     waiting_price : for "fair": a match is made once abs(p - 1/2) is at most this times the mean
         wait of its tickets, seconds; None makes every legal match
     expires_after : seconds after which a ticket is returned as expired; None: never
@@ -132,7 +135,7 @@ def tick(
     pool = create_pool(rest, sessions, ruleset, now, defaults)
     evaluation = _Evaluation(pool, defaults, Budget(node_limit), waiting_price)
     if objective == "fair" and pool.tickets:
-        evaluation.fairness = Fairness(pool, system, ratings, evaluation.team_numbers)
+        evaluation.fairness = Fairness(pool, system, ratings, evaluation.team_numbers, curve)
     evaluation.run()
     late.sort(key=lambda one: (-one.priority, one.created_at, str(one.ticket)))
     missing = _default_notes([*tickets], ruleset, defaults)

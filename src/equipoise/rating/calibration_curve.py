@@ -322,6 +322,16 @@ def _earlier(after: Floats, player: Ints, rated: Flags) -> Floats:
     return found
 
 
+class LearnedCurve(NamedTuple):
+    """The numbers of a curve, and the matches that players have had, by id.
+
+    numbers : those of `State.shared[CALIBRATION]` begin with them
+    """
+
+    numbers: Floats
+    earlier: Mapping[int | str, float]
+
+
 def corrected(numbers: Floats, teams: Outlook, team: Ints, earlier: Floats) -> Outlook:
     """Return the outlook of teams as a curve corrects it.
 
@@ -329,8 +339,17 @@ def corrected(numbers: Floats, teams: Outlook, team: Ints, earlier: Floats) -> O
     team : shape (n,), the team of each player; earlier : shape (n,), the matches before
     """
     features = features_of(*member_features(earlier, team, len(teams.centre)))
-    scale = (features * numbers[:FEATURES]).sum(axis=1)
-    tilt = (features * numbers[FEATURES:NUMBERS]).sum(axis=1)
-    return replace(
-        teams, centre=teams.centre + tilt * teams.scale, scale=teams.scale * np.exp(-scale)
-    )
+    centre, scale = corrected_by(numbers, features, teams.centre, teams.scale)
+    return replace(teams, centre=centre, scale=scale)
+
+
+def corrected_by(
+    numbers: Floats, features: Floats, centre: Floats, scale: Floats
+) -> tuple[Floats, Floats]:
+    """Return centres and scales of teams as a curve corrects them, of any one shape.
+
+    features : shape (..., 4)
+    """
+    narrower = (features * numbers[:FEATURES]).sum(axis=-1)
+    tilt = (features * numbers[FEATURES:NUMBERS]).sum(axis=-1)
+    return centre + tilt * scale, scale * np.exp(-narrower)

@@ -58,6 +58,9 @@ _SLACK = 1e-9
 #: Objectives this close are equal, as are differences that break ties (READINGS A10).
 TOLERANCE = 1e-9
 
+#: Corrects the centres and scales of teams.
+Correct = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
+
 
 class Chances:
     """What a system says of N players who are split into teams.
@@ -69,11 +72,17 @@ class Chances:
     strength : centres of the players minus their mean, which is rounded once
     own : the part of every squared scale that is a player's own
 
-    Sums of teams have the rows players, strength and own.
+    correct : gets sums, centres and scales of teams, and returns the centres and scales by which
+        `spread` has its chances; None for these
+
+    Sums of teams have the rows players, strength and own, and those that `correct` reads.
     """
 
-    def __init__(self, outlook: Outlook, teams: int, margin: float) -> None:
+    def __init__(
+        self, outlook: Outlook, teams: int, margin: float, correct: Correct | None = None
+    ) -> None:
         self.outlook = outlook
+        self._correct = correct
         self.teams = teams
         self.margin = margin
         self.adds = outlook.team == "sum"
@@ -132,6 +141,9 @@ class Chances:
     def spread(self, sums: Floats) -> Floats:
         """Return the highest minus the lowest chance of splits, from sums of shape (3, T, ...)."""
         centre, square = self.centre(sums), self.square(sums)
+        if self._correct is not None:
+            centre, scale = self._correct(sums, centre, np.sqrt(square))
+            square = scale * scale
         if self.teams == 2:
             return self.of_two(centre[0] - centre[1], square[0] + square[1])
         if centre.ndim == 1:

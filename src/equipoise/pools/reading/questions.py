@@ -55,6 +55,7 @@ from equipoise.pools.posting.rating import (
 from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.records import Amendments, amendments_of
 from equipoise.pools.replay.states import players_before, state_before
+from equipoise.rating.calibration_curve import CALIBRATION, LearnedCurve
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.pool_state import PoolState, newcomers_note, unpack_players
@@ -213,10 +214,10 @@ def balance_in_pool(
 
 def ratings_in_pool(
     store: Store, pool: str, players: Sequence[str], *, now: int | None = None
-) -> tuple[RatingSystem, dict[Id, tuple[float, float]]]:
-    """Return the system of a pool, and (rating, deviation) of players, newcomers included.
+) -> tuple[RatingSystem, dict[Id, tuple[float, float]], LearnedCurve | None]:
+    """Return the system of a pool, (rating, deviation) of players, and the curve of the pool.
 
-    The rating is the effective rating where the system has one.
+    Newcomers are included. The rating is the effective rating where the system has one.
     Raises : NotFoundError for the pool; InvalidDataError for invalid ids
     """
     _check_ids(players)
@@ -229,7 +230,14 @@ def ratings_in_pool(
     found = lobby_in_pool(lobby, known, None if at is None else days(at))
     rating = found.rating if found.effective_rating is None else found.effective_rating
     numbers = zip(rating.tolist(), found.deviation.tolist(), strict=True)
-    return known.system, dict(zip(players, numbers, strict=True))
+    curve = None
+    if CALIBRATION in known.state.shared:
+        state, ids, _ = known.with_newcomers(list(players))
+        earlier = known.system.at(state, np.arange(len(ids)), None)["matches"].tolist()
+        curve = LearnedCurve(
+            known.state.shared[CALIBRATION], dict(zip(players, earlier, strict=True))
+        )
+    return known.system, dict(zip(players, numbers, strict=True)), curve
 
 
 def _check_balance(request: BalanceRequest) -> None:

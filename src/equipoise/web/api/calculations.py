@@ -336,8 +336,8 @@ def _ticked(store: Store, content: bytes, key: KeyRecord | None) -> TickMessage:
             raise ForbiddenError("the key is for another pool")
         if request.objective != "fair":
             raise InvalidParameterError("pool needs objective fair; got accelbyte")
-        system, ratings = ratings_in_pool(store, request.pool, request.players)
-        request = replace(request, system=system, ratings=ratings)
+        system, ratings, curve = ratings_in_pool(store, request.pool, request.players)
+        request = replace(request, system=system, ratings=ratings, curve=curve)
     return tick_message(request.tick())
 
 
