@@ -186,7 +186,9 @@ def test_h_of_a_command_with_many_options_fits_a_screen(
     short = capsys.readouterr().out
     assert len(short.splitlines()) <= 40
     assert "--output FILE" in short
-    assert "--synonyms" not in short
+    assert "--synonyms FILE" in short
+    assert "--time-format FORMAT" in short
+    assert "--unplaced" not in short
     assert short.endswith(" options. `equipoise rate --help` shows all.\n")
     assert run(["rate", "--help"]) == 0
     whole = capsys.readouterr().out

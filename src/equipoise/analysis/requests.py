@@ -216,7 +216,7 @@ Columns: TypeAlias = Annotated[
 TimeFormat: TypeAlias = Annotated[
     str | None,
     Typed(
-        "Format of times: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
+        "Format of times, such as %d/%m/%Y, excel or s. Others are iso, ms and us.",
         "FORMAT",
         completes="time_formats",
     ),
@@ -224,7 +224,8 @@ TimeFormat: TypeAlias = Annotated[
 Synonyms: TypeAlias = Annotated[
     str | None,
     Typed(
-        "Table of names of the same player, with columns name and same_as.",
+        "Table of names of the same player. The column name has a name as it is written in the "
+        "file, and same_as the player who it is.",
         "FILE",
         commands=ALL_OF_THEM,
     ),

@@ -53,8 +53,8 @@ OFTEN = (
     "all anchor as attribute avoid by chart column compare contests create database details "
     "distribution dry-run each errors field first from grid json kind late match matches method "
     "metric newcomer objective order output overwrite party places player players pool "
-    "posterior range ratings report save set size skip-bad state superiority system team teams "
-    "ties tie-breaks top trials what-if where"
+    "posterior range ratings report save set size skip-bad state superiority synonyms system team "
+    "teams ties tie-breaks time-format top trials what-if where"
 )
 #: What the help says below the options of reading.
 _IN_FILE = (

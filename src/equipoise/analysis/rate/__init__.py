@@ -36,7 +36,7 @@ class RateRequest:
         None, "Write the ratings: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     )
     report: str | None = typed(
-        None, "Write the ratings as a page to print, or to put on the web.", "FILE.html"
+        None, "Write the ratings as a page to print or publish.", "FILE.html"
     )
     trace: str | None = typed(
         None, "Write a table of every player's changes in every match.", "FILE"
@@ -117,7 +117,10 @@ class CompareRequest:
         0, "Leave out players with fewer rated matches, if a table has their number.", least=0
     )
     synonyms: str | None = typed(
-        None, "Table of names of the same player, with columns name and same_as.", "FILE"
+        None,
+        "Table of names of the same player. The column name has a name as it is written in a "
+        "table, and same_as the player who it is.",
+        "FILE",
     )
     columns: Mapping[str, str] = typed(
         dict,
