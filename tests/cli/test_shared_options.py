@@ -56,7 +56,7 @@ def test_histories_are_read_as_asked(
         (["--set", "rhoo=1"], 2, "no parameter 'rhoo'"),
         (["--set", "k"], 2, "--set takes"),
         (["--where", "cup"], 2, "--where takes"),
-        (["--until", "soon"], 2, "until must be"),
+        (["--until", "soon"], 2, "equipoise: --until must be"),
     ],
 )
 def test_wrong_use_of_a_shared_option_is_told(

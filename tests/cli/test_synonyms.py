@@ -50,6 +50,23 @@ def test_names_are_pointed_out_and_merged_on_request(
     assert "may be one player" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(None, "no such file or directory"), ("name,same_as\na,a\n", "line 2, name: must differ")],
+)
+def test_problems_of_synonyms_name_their_file_and_option(
+    content: str | None, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history, synonyms = tmp_path / "history.csv", tmp_path / "names.csv"
+    history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
+    if content is not None:
+        synonyms.write_text(content)
+    assert run(["rate", str(history), "--synonyms", str(synonyms)]) == 1
+    told = capsys.readouterr().err
+    assert f"1 problem in {synonyms} (--synonyms):\n" in told
+    assert problem in told
+
+
 def test_a_file_of_synonyms_is_not_overwritten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

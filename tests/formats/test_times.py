@@ -537,7 +537,7 @@ def test_bounds_are_read_as_the_times_are(times, time_format, since, ids):
 )
 def test_a_bound_that_reads_otherwise_is_refused(times, since):
     """It would select all matches or none."""
-    with pytest.raises(InvalidParameterError, match="since must be"):
+    with pytest.raises(InvalidParameterError, match="--from must be"):
         read_history(table_of(times), since=since)
 
 

@@ -92,7 +92,7 @@ def read(
     if reading.history is None:
         raise InvalidDataError(
             reading.problems,
-            summarise(reading.problems, request.source),
+            summarise(reading.problems, request.source, request.synonyms),
             advice=advice_on(reading.problems, skipping=request.skip_bad is not None),
         )
     history = with_performance(reading.history, request.statistics)

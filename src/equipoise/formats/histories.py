@@ -61,7 +61,7 @@ from equipoise.formats.tables.meanings import (
 )
 from equipoise.formats.times import check_bound, check_time_format
 from equipoise.formats.trf import read_trf
-from equipoise.wording import counted, printable
+from equipoise.wording import addressed, counted, printable
 
 FORMS = (
     "must have the columns of a history (match, player, rank) or of games (white, black, result)"
@@ -182,13 +182,20 @@ def read_history(
     """
     reading = scan_history(**locals())
     if reading.history is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, source))
+        raise InvalidDataError(reading.problems, summarise(reading.problems, source, synonyms))
     return reading.history
 
 
-def summarise(problems: Sequence[Problem], source: object = "") -> str:
-    """Return the head of a report: the number of problems, and of each kind if there are many."""
+def summarise(
+    problems: Sequence[Problem], source: object = "", synonyms: Synonyms | None = None
+) -> str:
+    """Return the head of a report: the number of problems, and of each kind if there are many.
+
+    synonyms : of the source; a report on nothing but them names their file
+    """
     name = "the input"
+    if synonyms is not None and {problem.file for problem in problems} == {str(synonyms)}:
+        source = addressed(f"{synonyms} (--synonyms)")
     if isinstance(source, str | Path):
         name = printable(str(source))
     elif isinstance(source, list | tuple):
@@ -236,9 +243,9 @@ def check_options(
     )
     if time_format is not None:
         time_format = check_time_format(time_format)
-    for name, bound in (("since", since), ("until", until)):
+    for name, bound in (("--from", since), ("--until", until)):
         if bound is not None:
-            check_bound(bound, name, time_format)
+            check_bound(bound, addressed(name), time_format)
     return Options(
         columns=_renamings(columns or {}),
         statistics=tuple(dict.fromkeys(statistics)),

@@ -30,6 +30,7 @@ from equipoise.data.times import (
 )
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats.table import Fault, faults_of, no_effect
+from equipoise.wording import addressed
 
 #: Formats of times that have a name; any other format is a pattern of strptime.
 NAMED_FORMATS = ("iso", "s", "ms", "us", "excel")
@@ -145,9 +146,9 @@ class Times(NamedTuple):
         moments = self.values * self.scale
         inside = np.ones(len(moments), dtype=bool)
         if since is not None:
-            inside &= moments >= self.bound(since, "since")
+            inside &= moments >= self.bound(since, addressed("--from"))
         if until is not None:
-            inside &= moments < self.bound(until, "until")
+            inside &= moments < self.bound(until, addressed("--until"))
         return inside
 
 

@@ -94,7 +94,9 @@ def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
         require(not typed, option, "left out for a FIDE report", given)
     reading = games_of(wanted, wanted.source)
     if reading.games is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, wanted.source))
+        raise InvalidDataError(
+            reading.problems, summarise(reading.problems, wanted.source, wanted.synonyms)
+        )
     text, lost = trf_text(reading.games, Path(source_in_words(wanted)).stem)
     with whole_file(request.target) as file:
         file.write(text.encode())

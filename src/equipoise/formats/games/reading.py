@@ -507,5 +507,5 @@ def read_games(
     """
     reading = scan_games(**locals())
     if reading.games is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, source))
+        raise InvalidDataError(reading.problems, summarise(reading.problems, source, synonyms))
     return reading.games
