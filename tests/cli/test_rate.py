@@ -344,14 +344,36 @@ def test_a_page_to_print_has_the_table_with_places(
     assert body is not None
     assert body.findtext("p") == "3 players, 1 match"
     heads = [one.text for one in body.iter("th")]
-    assert heads == ["place", "player", "rating", "deviation", "matches", "last time"]
+    # There are no deviations and no times.
+    assert heads == ["place", "player", "rating", "matches"]
     cells = [[one.text or "" for one in row.iter("td")] for row in body.iter("tr")][1:]
-    assert [row[:2] for row in cells] == [["1", "<b>ann</b>"], ["2", "ben"], ["2", "cyd"]]
+    assert cells == [
+        ["1", "<b>ann</b>", "1516", "1"],
+        ["2", "ben", "1492", "1"],
+        ["2", "cyd", "1492", "1"],
+    ]
     assert "@media print" in page.read_text()
     assert rate(history, "--report", str(tmp_path / "r.pdf")) == 2
     assert "--report must be a file that ends in .html" in capsys.readouterr().err
     assert rate(history, "--report", str(page), "--by", "match", "--output", "o/") == 2
     assert "--report cannot be combined with --by" in capsys.readouterr().err
+
+
+def test_a_page_has_the_matches_of_the_state_and_no_column_of_one_number(tmp_path: Path) -> None:
+    games = LEAGUE.splitlines(keepends=True)
+    may = write(tmp_path / "may.csv", "".join(games[:5]))
+    june = write(tmp_path / "june.csv", "".join([games[0], *games[5:]]))
+    state, page = str(tmp_path / "s.npz"), tmp_path / "r.html"
+    assert rate(may, "--system", "glicko2", "--save", state) == 0
+    assert rate(june, "--state", state, "--report", str(page)) == 0
+    text = page.read_text()
+    assert "3 players, 4 matches, 2 matches of them new" in text
+    assert "volatility" not in text
+    assert ">deviation<" in text
+    assert re.search(r"<td[^>]*>1\d{3}</td>", text)
+    small = ["--system", "elo", "--set", "initial_rating=25", "--report", str(page)]
+    assert rate(may, *small) == 0
+    assert re.search(r"<td[^>]*>\d\d\.\d\d</td>", page.read_text())
 
 
 @pytest.mark.parametrize(("times", "same_day"), [("date", "2"), ("round", "3")])

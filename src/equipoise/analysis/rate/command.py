@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import typer
@@ -262,6 +263,8 @@ Example:
 #: Rows on a terminal; a file or a pipe gets all of them.
 _SHOWN = 20
 
+#: Ratings from which on a page has whole points, and the least values of columns in points then.
+_COARSE, _POINTS = 100.0, 10.0
 #: Players that --diff lists who rose most, and who fell most.
 _MOVED = 10
 #: The column of times of the rating table.
@@ -323,7 +326,7 @@ def rate(
         answer = work.rate(system.chosen(settings), request, job.progress, say)
     summary = work.summary_of(answer, job.compilation.kernels)
     if request.report is not None:
-        _write_report(answer, summary, request.report)
+        _write_report(answer, summary, request)
     if as_json:
         from equipoise.analysis.rate.compare import comparison_json
 
@@ -354,12 +357,16 @@ def _print_ratings(answer: RateAnswer) -> None:
         say(f"... and {more}; --output FILE keeps them all.")
 
 
-def _as_text(frame: pl.DataFrame) -> Table:
-    """Return rows of the rating table as people read them."""
+def _as_text(frame: pl.DataFrame, whole: Collection[str] = ()) -> Table:
+    """Return rows of the rating table as people read them.
+
+    whole : columns without decimals
+    """
     columns = {
         name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""
         for name, kind in frame.schema.items()
     }
+    columns |= dict.fromkeys(whole, ".0f")
     # A column of seconds is one of dates to people. Files keep the seconds.
     values = [
         dates(column.to_list()) if column.name == _LAST_TIME else column.to_list()
@@ -368,23 +375,49 @@ def _as_text(frame: pl.DataFrame) -> Table:
     return table(columns, zip(*values, strict=True))
 
 
-def _write_report(answer: RateAnswer, summary: RateSummary, path: str) -> None:
+def _write_report(answer: RateAnswer, summary: RateSummary, request: RateRequest) -> None:
     """Write the rating table with places as a page; players with equal ratings share a place."""
     from equipoise.analysis.rate.page import write_page
 
+    path, matches, new = str(request.report), summary.matches + summary.known_matches, ""
+    if request.state is not None:
+        # The table has the records of all matches of the state, of which HISTORY may have a part.
+        matches = len(answer.replay.state.rated)
+        new = f", {counted(summary.matches, 'match', 'matches')} of them new"
     by = "conservative" if "conservative" in answer.table.columns else "rating"
     places = answer.table[by].rank("min", descending=True).to_list()
-    shown = _as_text(answer.table)
-    played = counted(summary.matches + summary.known_matches, "match", "matches")
+    shown = _for_page(answer.table)
     write_page(
         path,
         f"Ratings by {summary.system}",
-        f"{counted(len(answer.table), 'player')}, {played}",
+        f"{counted(len(answer.table), 'player')}, {counted(matches, 'match', 'matches')}{new}",
         ["place", *(name.replace("_", " ") for name in shown.columns)],
         [[str(place), *row] for place, row in zip(places, shown.rows, strict=True)],
         {"place", *(name.replace("_", " ") for name in shown.numbers)},
     )
     say(f"wrote {path}")
+
+
+def _for_page(frame: pl.DataFrame) -> Table:
+    """Return the rating table in whole points, without columns of one number or of none.
+
+    Ratings on a small scale, such as 25 +- 8, keep their decimals.
+    """
+    floats = {
+        one.name: max(map(abs, one.drop_nulls().to_list()), default=0.0)
+        for one in frame
+        if one.dtype.is_float()
+    }
+    coarse = floats["rating"] >= _COARSE
+    shown = _as_text(frame, [name for name, most in floats.items() if coarse and most >= _POINTS])
+    kept = []
+    for at, name in enumerate(shown.columns):
+        cells = {row[at] for row in shown.rows}
+        same = name in floats and name != "rating" and len(shown.rows) > 1 and len(cells) == 1
+        if not same and cells != {""}:
+            kept.append(at)
+    rows = [[row[at] for at in kept] for row in shown.rows]
+    return Table([shown.columns[at] for at in kept], rows, shown.numbers)
 
 
 def _summary_lines(summary: RateSummary) -> list[str]:
