@@ -353,6 +353,10 @@ def test_a_page_to_print_has_the_table_with_places(
         ["2", "cyd", "1492", "1"],
     ]
     assert "@media print" in page.read_text()
+    assert rate(history, "-o", str(page)) == 2
+    assert f"--report {page} writes a page" in capsys.readouterr().err
+    assert rate(history, "-o", str(tmp_path / "r.xlsx")) == 2
+    assert "r.xlsx'; spreadsheet programs open .csv\n" in capsys.readouterr().err
     assert rate(history, "--report", str(tmp_path / "r.pdf")) == 2
     assert "--report must be a file that ends in .html" in capsys.readouterr().err
     assert rate(history, "--report", str(page), "--by", "match", "--output", "o/") == 2

@@ -119,12 +119,19 @@ def check_target(path: str | os.PathLike[str]) -> None:
     check_place(path)
 
 
+#: Endings of spreadsheets, which are read but not written.
+_SHEETS = (".xlsx", ".xls", ".ods")
+
+
 def format_of(path: Path, allowed: tuple[str, ...]) -> str:
     """Return the format of these that a suffix means. Raises : InvalidParameterError."""
     found = [one for one in allowed if path.name.lower().endswith(f".{one}")]
     if not found:
         endings = ", ".join(f".{one}" for one in allowed)
-        raise InvalidParameterError(f"the name of a file must end in {endings}; got {str(path)!r}")
+        hint = "; spreadsheet programs open .csv" if path.suffix.lower() in _SHEETS else ""
+        raise InvalidParameterError(
+            f"the name of a file must end in {endings}; got {str(path)!r}{hint}"
+        )
     return max(found, key=len)
 
 

@@ -420,6 +420,10 @@ def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
 
 def _check_targets(request: RateRequest) -> None:
     """Refuse outputs that cannot be written, before reading."""
+    if request.output is not None and request.output.lower().endswith((".html", ".htm")):
+        raise InvalidParameterError(
+            f"--output writes a table, such as .csv; --report {request.output} writes a page"
+        )
     check_outputs(
         request.history,
         {"--initial": request.initial, "--save": request.save, "--report": request.report},
