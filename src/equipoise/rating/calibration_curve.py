@@ -323,9 +323,11 @@ def _earlier(after: Floats, player: Ints, rated: Flags) -> Floats:
 
 
 class LearnedCurve(NamedTuple):
-    """The numbers of a curve, and the matches that players have had, by id.
+    """A curve that corrects chances, and how many matches each player has had.
 
-    numbers : those of `State.shared[CALIBRATION]` begin with them
+    numbers : shape (8,) or longer, without units: scale and tilt; the state of a pool that
+        calibrates begins with them
+    earlier : matches so far by id of the player; players who are not in it are newcomers
     """
 
     numbers: Floats
