@@ -23,7 +23,7 @@ from equipoise.web.writer import Writer
 from pools.pool_trials import Trial, duel
 
 #: Steps of a transaction: before its first write, and right before the COMMIT.
-STEPS = ("_rate", "_answers")
+STEPS = ("_rate", "_earlier_matches")
 
 
 @pytest.fixture
