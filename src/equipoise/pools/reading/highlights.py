@@ -66,7 +66,7 @@ def highlights(store: Store, pool: str) -> HighlightsMessage:
     return HighlightsMessage(
         pool=pool,
         matches=len({row.seq for row in rows}),
-        upsets=_upsets(lines),
+        upsets=greatest_upsets(lines)[:_UPSETS],
         rising=[
             MoverMessage(row.player, row.rating, moved[row.player])
             for row in settled[: -_MOVERS - 1 : -1]
@@ -126,7 +126,7 @@ def _unexpected(rows: Sequence[ChangeRow]) -> list[ChangeRow]:
     return sorted(found, key=lambda row: row.expected or 0.0)[:_CANDIDATES]
 
 
-def _upsets(lines: Sequence[MatchLine]) -> list[MatchLine]:
-    """Return the upsets, the greatest first."""
+def greatest_upsets(lines: Sequence[MatchLine]) -> list[MatchLine]:
+    """Return the upsets among matches of two teams, that of the lowest chance first."""
     found = [one for one in lines if one.upset]
-    return sorted(found, key=lambda one: min(side.chance or 0.0 for side in one.sides))[:_UPSETS]
+    return sorted(found, key=lambda one: min(side.chance or 0.0 for side in one.sides))

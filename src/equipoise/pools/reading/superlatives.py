@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 from equipoise.messages.matches import MatchLine
 from equipoise.pools.pool.rules import rules_of, written
+from equipoise.pools.reading.highlights import greatest_upsets
 from equipoise.pools.reading.matches import lines_at
 from equipoise.store import changes
 from equipoise.store.changes import ChangeRow
@@ -113,13 +113,7 @@ def superlatives(store: Store, pool: str) -> Superlatives:
         unbeaten=None
         if longest is None or not longest[0]
         else SeriesRecord(longest[1].player, longest[0], written(longest[1].time, rules)),
-        upset=_greatest(lines),
+        upset=next(iter(greatest_upsets(lines)), None),
         busiest=None if busiest is None else (busiest, players[busiest].matches),
         pair=None if not pair else (*pair[0][0], pair[0][1]),
     )
-
-
-def _greatest(lines: Sequence[MatchLine]) -> MatchLine | None:
-    """Return the upset with the lowest chance of the winner."""
-    upsets = [one for one in lines if one.upset]
-    return min(upsets, key=lambda one: min(side.chance or 1.0 for side in one.sides), default=None)
