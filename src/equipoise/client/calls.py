@@ -395,18 +395,9 @@ What: TypeAlias = Literal["log", "ratings", "changes"]
 Format: TypeAlias = Literal["parquet", "csv", "ndjson"]
 
 
-#: Settings that services of earlier versions do not know: defaults are not sent.
-_LATER_SETTINGS = ("title", "description", "unit", "tiers", "provisional_deviation", "calibrate")
-
-
 def create_pool(pool: str, request: PoolRequest) -> Call[PoolMessage]:
     """Create a pool. The same request again changes nothing."""
-    body = msgspec.to_builtins(request)
-    plain = msgspec.to_builtins(PoolRequest())
-    for name in _LATER_SETTINGS:
-        if name in body and body[name] == plain[name]:
-            del body[name]
-    return json_call("PUT", in_pool(pool), PoolMessage, body)
+    return json_call("PUT", in_pool(pool), PoolMessage, request)
 
 
 def pool(pool: str) -> Call[PoolMessage]:

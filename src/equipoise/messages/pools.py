@@ -33,7 +33,7 @@ class Tier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level: Annotated[int, Meta(ge=1, le=5)]
 
 
-class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The settings of a pool.
 
     Settings that decide how the system reads matches cannot change until the season ends: `system`,

@@ -11,7 +11,7 @@ from equipoise.messages.conversion import to_message
 from equipoise.messages.matches import Id, Moment
 
 
-class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A match to predict; the answer is that of `equipoise predict --json`.
 
     teams : ids, team by team; players who are not in the pool are newcomers

@@ -67,15 +67,8 @@ _NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
 #: Settings that are texts for readers -> their maximum length.
 _TEXTS = {"title": 100, "description": 1_000, "unit": 30}
 #: Settings that earlier versions, which may be on the same database, do not know. They are stored
-#: only where they differ from these defaults.
-_LATER: dict[str, object] = {
-    "title": "",
-    "description": "",
-    "unit": "match",
-    "tiers": [],
-    "provisional_deviation": None,
-    "calibrate": False,
-}
+#: only where they differ from their defaults.
+_LATER = ("title", "description", "unit", "tiers", "provisional_deviation", "calibrate")
 #: Settings whose change waits for a replay of the whole log, which brings it.
 REPLAYED = frozenset({"parameters", "calibrate"})
 
@@ -102,6 +95,7 @@ class _StoredSettings(PoolRequest, frozen=True, forbid_unknown_fields=True):
 
 
 _decoder = msgspec.json.Decoder(_StoredSettings)
+_DEFAULTS = PoolRequest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +213,8 @@ def settings_json(request: PoolRequest) -> str:
     Raises : NotFoundError, PluginError
     """
     content = {name: getattr(request, name) for name in PoolRequest.__struct_fields__}
-    for name, default in _LATER.items():
-        if content[name] == default:
+    for name in _LATER:
+        if content[name] == getattr(_DEFAULTS, name):
             del content[name]
     package = requirement_of(request.system)
     if package:

@@ -362,8 +362,9 @@ def with_settings(settings: PoolRequest, given: Mapping[str, Any]) -> PoolReques
     Raises : InvalidDataError
     """
     values = {**msgspec.to_builtins(settings), **given}
-    if isinstance(values["parameters"], Mapping):
-        values["parameters"] = {**settings.parameters, **values["parameters"]}
+    parameters = values.get("parameters", {})
+    if isinstance(parameters, Mapping):
+        values["parameters"] = {**settings.parameters, **parameters}
     try:
         return msgspec.convert(values, PoolRequest)
     except msgspec.ValidationError as error:
