@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 from equipoise.errors import InvalidParameterError, require
@@ -23,11 +24,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
     require(not place.is_dir(), "path", "the name of a file, not of a directory", str(place))
     if place.exists() and not place.is_file():
         return  # a pipe or a device is written to directly
-    probe = place.with_name(f".{place.name}.{secrets.token_hex(4)}.probe")
     try:
-        # Permissions, quotas and special folders show only in an attempt.
-        probe.touch(exist_ok=False)
-        probe.unlink()
+        # Permissions, quotas and special folders show only in an attempt. On Linux the file has no
+        # name, so that a process that is killed here leaves none.
+        TemporaryFile(dir=place.parent).close()
     except OSError as error:
         raise InvalidParameterError(f"cannot write in {place.parent}: {error.strerror}") from None
 
