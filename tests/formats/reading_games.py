@@ -8,6 +8,7 @@ from typing import Any
 from equipoise.data.games import Games
 from equipoise.data.reading import GamesReading
 from equipoise.formats.games.reading import scan_games
+from equipoise.formats.games.rows import GameColumns
 
 
 def scan(text: str, format: str = "csv", **options: Any) -> GamesReading:
@@ -43,3 +44,10 @@ def problems(text: str, format: str = "csv", **options: Any) -> list[str]:
     reading = scan(text, format, **options)
     assert reading.games is None
     return [f"{one.line} {one.field}: {one.rule}; {one.got}" for one in reading.problems]
+
+
+def named(columns: GameColumns) -> tuple[list[Any], list[Any], list[Any] | None]:
+    """Return the ids of white, of black and of the other players, as a reader returned them."""
+    ids = columns.players
+    others = None if columns.others is None else ids[columns.others].tolist()
+    return ids[columns.white].tolist(), ids[columns.black].tolist(), others

@@ -19,6 +19,7 @@ from equipoise.formats.games.crosstable import looks_like_cross_table, read_cros
 from equipoise.formats.games.rows import GameColumns
 from equipoise.formats.tables.delimited import read_delimited
 from formats.comparing import real_data, told
+from formats.reading_games import named
 
 
 def read(text: str, delimiter: str = ",") -> GameColumns:
@@ -27,8 +28,8 @@ def read(text: str, delimiter: str = ",") -> GameColumns:
 
 def games_of(columns: GameColumns) -> list[tuple[Any, ...]]:
     weight = np.ones(len(columns.points)) if columns.weight is None else columns.weight
-    rows = (columns.white, columns.black, columns.points, weight)
-    return list(zip(*(one.tolist() for one in rows), strict=True))
+    white, black, _ = named(columns)
+    return list(zip(white, black, columns.points.tolist(), weight.tolist(), strict=True))
 
 
 def pair(mine: str, theirs: str) -> GameColumns:
@@ -87,7 +88,7 @@ def test_the_interzonal_of_1970_has_276_games_and_fischer_18_and_a_half(
     assert sum(scored.values()) == 276
     assert [float(scored[one]) for one in ("Larsen, Bent", "Geller, Efim P")] == [15.0, 15.0]
     assert columns.others is not None
-    assert columns.others.tolist() == players
+    assert columns.players[columns.others].tolist() == players
     assert not columns.coloured
 
 
@@ -230,7 +231,7 @@ def test_the_corner_may_be_blank_and_players_may_be_numbers() -> None:
     columns = read("\t7\t5\n7\tX\t0\n5\t1\tX\n", "\t")
     assert games_of(columns) == [(7, 5, 0.0, 1.0)]
     assert columns.others is not None
-    assert columns.others.dtype == np.int64
+    assert columns.players.dtype == np.int64
 
 
 def test_a_half_table_may_lack_the_column_of_one_player() -> None:

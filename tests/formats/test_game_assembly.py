@@ -21,9 +21,28 @@ from equipoise.formats.games.rows import GameColumns
 from formats.reading_games import rows_of, scan
 
 
-def columns(white: list[Any], black: list[Any], points: list[float], **more: Any) -> GameColumns:
+def columns(
+    white: list[Any],
+    black: list[Any],
+    points: list[float],
+    *,
+    others: list[Any] | None = None,
+    players: list[Any] | None = None,
+    **more: Any,
+) -> GameColumns:
+    """Return games of ids; players : the list of ids, else one in another order than the games."""
+    ids = players or sorted({*white, *black, *(others or ())}, reverse=True)
+
+    def rows(those: list[Any]) -> Any:
+        return np.array([ids.index(one) for one in those], dtype=np.int64)
+
     return GameColumns(
-        white=id_array(white), black=id_array(black), points=np.array(points, float), **more
+        players=id_array(ids),
+        white=rows(white),
+        black=rows(black),
+        points=np.array(points, float),
+        others=None if others is None else rows(others),
+        **more,
     )
 
 
@@ -40,7 +59,7 @@ def line(row: int) -> tuple[str, int | None]:
 
 def test_ids_become_rows_in_the_order_in_which_they_appear() -> None:
     """White before black, row by row, then those who are only named."""
-    found = columns(["cy", "al"], ["bo", "di"], [1, 0], others=id_array(["ed", "al", "fay"]))
+    found = columns(["cy", "al"], ["bo", "di"], [1, 0], others=["ed", "al", "fay"])
     games = assembled(assemble_games(found))
     assert games.player_ids.tolist() == ["cy", "bo", "al", "di", "ed", "fay"]
     assert games.white.tolist() == [0, 2]
@@ -51,18 +70,17 @@ def test_whole_numbers_stay_numbers_unless_others_are_text() -> None:
     games = assembled(assemble_games(columns([9, 7], [7, 8], [1, 1])))
     assert games.player_ids.dtype == np.int64
     assert games.player_ids.tolist() == [9, 7, 8]
-    mixed = columns([9, 7], [7, 8], [1, 1], others=id_array(["x"]))
+    mixed = columns(["9", "7"], ["7", "8"], [1, 1], others=["x"])
     assert assembled(assemble_games(mixed)).player_ids.tolist() == ["9", "7", "8", "x"]
 
 
-def test_ids_may_come_as_a_list_of_players_beside_their_rows() -> None:
-    """Players whom no row names are not players of these games."""
+def test_players_whom_no_row_names_are_not_players_of_these_games() -> None:
     found = columns(
-        [2, 0],
-        [0, 1],
+        ["cy", "al"],
+        ["al", "bo"],
         [1, 0.5],
-        players=id_array(["al", "bo", "cy", "nobody"]),
-        others=id_array(["di", "bo"]),
+        players=["al", "bo", "cy", "di", "nobody"],
+        others=["di", "bo"],
     )
     games = assembled(assemble_games(found))
     assert rows_of(games) == [("cy", "al", 1, 1), ("al", "bo", 0.5, 1)]
@@ -77,7 +95,7 @@ def test_a_game_against_oneself_is_a_problem_with_its_line() -> None:
 
 
 def test_synonyms_join_names_and_nothing_else_does() -> None:
-    found = columns(["Li Chao2", "Li Chao"], ["x", "y"], [1, 1], others=id_array(["Li Chao3"]))
+    found = columns(["Li Chao2", "Li Chao"], ["x", "y"], [1, 1], others=["Li Chao3"])
     apart = assembled(assemble_games(found))
     assert apart.players == 5
     games = assembled(assemble_games(found, synonyms={"Li Chao2": "Li Chao"}))
@@ -124,7 +142,7 @@ def test_the_first_rating_is_the_initial_one_and_others_are_noted() -> None:
         [1, 0, 0.5],
         white_rating=np.array([np.nan, 1400.0, 1510.0]),
         black_rating=np.array([1405.0, 1500.0, np.nan]),
-        others=id_array(["d", "c"]),
+        others=["d", "c"],
         other_rating=np.array([1300.0, np.nan]),
     )
     reading = assemble_games(found)
@@ -218,7 +236,7 @@ def test_what_is_left_out_is_told_in_one_order() -> None:
 def test_a_source_without_a_game_is_a_problem_that_says_what_it_had() -> None:
     nothing = assemble_games(columns([], [], []), "club.csv")
     assert nothing.problems == (Problem("club.csv", None, "", GAME, "none"),)
-    left = columns([], [], [], left_out=Counter(unfinished=1200, bye=1), others=id_array(["a"]))
+    left = columns([], [], [], left_out=Counter(unfinished=1200, bye=1), others=["a"])
     [problem] = assemble_games(left).problems
     assert problem.got == "none, but 1,200 unfinished, 1 bye"
 
@@ -263,15 +281,9 @@ def test_totals_do_not_depend_on_how_ids_are_handed_over(
         st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=len(pairs), max_size=len(pairs))
     )
     order = data.draw(st.permutations(["al", "bo", "cy", "di", "ed"]))
-    beside = {"others": id_array(others)}
-    plain = columns([one for one, _ in pairs], [two for _, two in pairs], points, **beside)
-    coded = columns(
-        [order.index(one) for one, _ in pairs],
-        [order.index(two) for _, two in pairs],
-        points,
-        players=id_array(order),
-        **beside,
-    )
+    given = [one for one, _ in pairs], [two for _, two in pairs], points
+    plain = columns(*given, others=others)
+    coded = columns(*given, others=others, players=order)
     expected: Counter[str] = Counter(
         dict.fromkeys([*(id for pair in pairs for id in pair), *others], 0)
     )

@@ -15,6 +15,7 @@ from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.pgn.scan import LARGEST_GAME
 from equipoise.formats.sources import Content
 from formats.comparing import told
+from formats.reading_games import named
 
 AGREE = "must agree with the result after the moves"
 RESULT = "must be a result: 1-0, 1/2-1/2, 0-1 or *"
@@ -39,7 +40,7 @@ def read(text, name="event.pgn", **options):
 
 def rows(games):
     """Return games as (white, black, points)."""
-    return list(zip(games.white.tolist(), games.black.tolist(), games.points.tolist(), strict=True))
+    return list(zip(*named(games)[:2], games.points.tolist(), strict=True))
 
 
 def accepted(text, **options):
@@ -295,7 +296,7 @@ def test_what_was_not_played_is_counted_and_its_players_are_named(game, reason):
     assert rows(games) == ANN_WON
     assert games.problems == ()
     assert games.left_out == {reason: 1}
-    assert set(games.others.tolist()) <= {"cyd", "dan"}
+    assert set(games.players[games.others]) <= {"cyd", "dan"}
     assert len(games.others) == (1 if reason == "bye" else 2)
 
 
@@ -314,7 +315,7 @@ def test_those_left_out_keep_their_first_rating():
         + pgn("cyd", "dan", "*", WhiteElo="2100", BlackElo="x")
         + pgn("cyd", "bye", WhiteElo="2200")
     )
-    assert games.others.tolist() == ["cyd", "dan"]
+    assert games.players[games.others].tolist() == ["cyd", "dan"]
     assert games.other_rating.tolist()[0] == 2100
     assert math.isnan(games.other_rating[1])
 

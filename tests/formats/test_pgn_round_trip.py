@@ -15,6 +15,7 @@ from equipoise.errors import InvalidDataError
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.pgn.scan import scan
 from equipoise.formats.sources import Content
+from formats.reading_games import named
 from fuzz.damage import damaged
 from fuzz.readers import READERS
 from trials.pace import stopwatch
@@ -88,9 +89,7 @@ def test_games_written_in_any_style_are_read_back(data, games):
     found = read_pgn([Content("", "pgn", encoded)])
     assert found.problems == ()
     assert not found.left_out
-    assert list(zip(found.white, found.black, found.points, strict=True)) == [
-        game[:3] for game in games
-    ]
+    assert list(zip(*named(found)[:2], found.points, strict=True)) == [game[:3] for game in games]
     elos = [game[3] for game in games]
     if found.white_rating is None:
         assert elos == [None] * len(games)
@@ -104,10 +103,9 @@ def told(data, **options):
         found = read_pgn([Content("x", "pgn", data)], **options)
     except InvalidDataError as error:
         return error.problems
-    named = None if found.others is None else found.others.tolist()
-    columns = found.white.tolist(), found.black.tolist(), found.points.tolist()
+    columns = *named(found), found.points.tolist()
     places = [found.locate(row) for row in range(len(found.white))]
-    return columns, places, found.left_out, found.problems, found.notes, named
+    return columns, places, found.left_out, found.problems, found.notes
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])

@@ -13,6 +13,7 @@ from equipoise.errors import InvalidDataError
 from equipoise.formats.games.rows import GameColumns
 from equipoise.formats.trf import read_trf
 from formats.comparing import real_data, told
+from formats.reading_games import named
 from formats.trf_writing import player_line, report
 
 REAL = ("trf_autotest_60p.trf", "trf_dutch_c9_5p.trf")
@@ -30,15 +31,8 @@ def pair(mine: str, theirs: str, **given: Any) -> GameColumns:
 
 def games_of(columns: GameColumns) -> list[tuple[Any, ...]]:
     assert columns.round is not None
-    return list(
-        zip(
-            columns.round.tolist(),
-            columns.white.tolist(),
-            columns.black.tolist(),
-            columns.points.tolist(),
-            strict=True,
-        )
-    )
+    white, black, _ = named(columns)
+    return list(zip(columns.round.tolist(), white, black, columns.points.tolist(), strict=True))
 
 
 def points_of(columns: GameColumns) -> Counter[str]:
@@ -74,7 +68,7 @@ def test_the_report_of_60_players_gives_its_standings() -> None:
     lines = [line for line in data.decode().split("\r") if line.startswith("001")]
     scored, rating = (
         points_of(columns),
-        dict(zip(columns.others, columns.other_rating, strict=True)),
+        dict(zip(columns.players[columns.others], columns.other_rating, strict=True)),
     )
     for line in lines:
         name = re.search(r"Test\d+ Player\d+", line)
@@ -92,7 +86,7 @@ def test_the_report_of_5_players_has_two_games_and_a_bye() -> None:
     names = [f"Test000{number} Player000{number}" for number in range(1, 6)]
     assert games_of(columns) == [(1, names[0], names[2], 1.0), (1, names[3], names[1], 0.0)]
     assert columns.others is not None
-    assert columns.others.tolist() == names
+    assert columns.players[columns.others].tolist() == names
     assert columns.left_out == {"bye": 1}
     assert columns.problems == columns.notes == ()
 
@@ -177,7 +171,7 @@ def test_what_is_no_game_is_counted(mine: str, theirs: str, left_out: dict[str, 
     assert (columns.problems, len(columns.points)) == ((), 0)
     assert columns.left_out == left_out
     assert columns.others is not None
-    assert columns.others.tolist() == ["Player 1", "Player 2"]
+    assert columns.players[columns.others].tolist() == ["Player 1", "Player 2"]
 
 
 @pytest.mark.parametrize(
@@ -324,7 +318,7 @@ def test_players_with_one_name_are_told_apart() -> None:
         )
     )
     assert columns.others is not None
-    assert columns.others.tolist() == [
+    assert columns.players[columns.others].tolist() == [
         "Smith, John (1234567)",
         "Smith, John (7654321)",
         "Smith, John (no. 3)",
@@ -334,7 +328,7 @@ def test_players_with_one_name_are_told_apart() -> None:
         "Roe, Ann",
         "no. 8",
     ]
-    assert columns.white.tolist() == ["Smith, John (1234567)"]
+    assert columns.players[columns.white].tolist() == ["Smith, John (1234567)"]
     assert columns.notes == (
         "players with equal names are distinguished: Smith, John (1234567); Smith, John (7654321); "
         "Smith, John (no. 3); Doe, Jane (no. 4); Doe, Jane (no. 5)'",
@@ -347,7 +341,7 @@ def test_a_name_may_fill_its_columns_and_the_blank_behind() -> None:
     line = player_line(1, GAME[:1], rating="2000")
     columns = read(report(line[:14] + name + line[48:], player_line(2, GAME[1:])))
     assert columns.problems == ()
-    assert columns.white.tolist() == [name[:33]]
+    assert columns.players[columns.white].tolist() == [name[:33]]
 
 
 # Encodings and columns.
@@ -406,7 +400,7 @@ def test_a_line_that_fits_no_columns_is_reported() -> None:
 def test_bytes_without_a_letter_in_windows_1252_are_read() -> None:
     data = report(player_line(1, GAME[:1], name="J?"), player_line(2, GAME[1:])).encode()
     columns = read_trf(data.replace(b"J?", b"J\x81"), "t.trf")
-    assert columns.white.tolist() == ["J\x81"]
+    assert columns.players[columns.white].tolist() == ["J\x81"]
 
 
 def test_letters_that_are_line_ends_elsewhere_are_not() -> None:

@@ -534,7 +534,6 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         found.skipped |= {(one.round, order[one.white].number) for one in uncoloured}
         games = [one for one in games if one.coloured]
     ids, twice = ids_of(order)
-    names = id_array(ids)
     rating = np.array([one.rating for one in order], dtype=np.float64)
     white = np.array([one.white for one in games], dtype=np.int64)
     black = np.array([one.black for one in games], dtype=np.int64)
@@ -545,15 +544,16 @@ def read_trf(data: bytes, name: str) -> GameColumns:
     if report.tournament:
         events = np.full(len(games), report.tournament, dtype=object)
     return GameColumns(
-        white=names[white],
-        black=names[black],
+        players=id_array(ids),
+        white=white,
+        black=black,
         points=points,
         white_rating=rating[white],
         black_rating=rating[black],
         draws=(points == 0.5).astype(np.float64),
         coloured=coloured,
         round=np.array([one.round + 1 for one in games], dtype=object),
-        others=names,
+        others=np.arange(len(order)),
         other_rating=rating,
         rounds=None if found.skipped or players.doubtful else _rounds(order, coloured),
         left_out=found.left_out,

@@ -386,14 +386,15 @@ def read_cross_table(table: Table) -> GameColumns:
     # If several games are not listed one by one, any number of them may be drawn.
     known = (weight == 1) | (points == 0) | (points == weight)
     return GameColumns(
-        white=names[white],
-        black=names[black],
+        players=names,
+        white=white,
+        black=black,
         points=points,
         weight=None if (weight == 1).all() else weight,
         white_rating=None if rating is None else rating[white],
         black_rating=None if rating is None else rating[black],
         draws=(points % 1 != 0).astype(np.float64) if known.all() else None,
-        others=names[~grid.unusable],
+        others=np.flatnonzero(~grid.unusable),
         other_rating=None if rating is None else rating[~grid.unusable],
         left_out=Counter({"forfeit": found.forfeits} if found.forfeits else {}),
         problems=grid.problems(),

@@ -51,6 +51,7 @@ def read_duels(table: Table, options: Options) -> GameColumns:
     if history is None:
         nothing = np.zeros(0, np.int64)
         return GameColumns(
+            players=np.zeros(0, object),
             white=nothing,
             black=nothing,
             points=np.zeros(0),

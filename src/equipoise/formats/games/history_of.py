@@ -37,7 +37,6 @@ from equipoise.formats.games.rows import (
     GameRows,
     Players,
     always_won,
-    both_players,
     both_sides,
     choose_rows,
     count_reasons,
@@ -268,10 +267,9 @@ def _long_frame(
     frame = rows.frame
     named = {"player": rows.columns["black"]}
     pair = np.repeat(kept, 2)
-    white, black = (players_at(players.ids, of[kept]) for of in (players.first, players.second))
     columns = {
         "match": _match_ids(frame, options).gather(pair),
-        "player": both_players(white, black),
+        "player": players_at(players.ids, both_sides(players.first[kept], players.second[kept])),
         places.name: places,
     }
     words = side_words(layout)
@@ -583,11 +581,11 @@ def _long_table(
 ) -> Table:
     """Return two rows for each of some games, white first."""
     pair = np.repeat(np.arange(len(kept)), 2)
-    white, black = (_ids(columns, side[kept]) for side in (columns.white, columns.black))
+    white, black = columns.white[kept], columns.black[kept]
     numbers = kept + 1 if columns.numbers is None else columns.numbers[kept]
     frame = {
         "match": pl.Series(np.repeat(numbers, 2)),
-        "player": both_players(white, black),
+        "player": players_at(columns.players, both_sides(white, black)),
         "rank": pl.Series(both_sides(*places_of(columns.points[kept]))),
     }
     if when.times is not None:
@@ -605,7 +603,8 @@ def _long_table(
     ratings = _ratings(columns)
     if ratings is not None:
         frame["rating"] = pl.Series(both_sides(*(one[kept] for one in ratings))).fill_nan(None)
-    broken = [*_broken((white == black).to_numpy(), kind.black, OTHER, black)]
+    names = players_at(columns.players, black)
+    broken = [*_broken(white == black, kind.black, OTHER, names)]
     for column, tag in options.columns.items():
         values = pl.Series(columns.tags[tag][kept].tolist(), dtype=pl.String).replace("", None)
         if column == "match":
@@ -619,13 +618,6 @@ def _long_table(
         locate=lambda rows: [columns.place(one) for one in kept[rows // 2].tolist()],
         broken_rows=tuple(sorted(broken)),
     )
-
-
-def _ids(columns: GameColumns, side: Ids) -> pl.Series:
-    """Return the ids of the players of one side."""
-    if columns.players is None:
-        return players_at(side, np.arange(len(side)))
-    return players_at(columns.players, side)
 
 
 def _ratings(columns: GameColumns) -> tuple[Floats, Floats] | None:

@@ -17,7 +17,7 @@ import polars as pl
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.games import OTHER, Games, Rounds, id_array, round_numbers, rounds_of_games
+from equipoise.data.games import OTHER, Games, Rounds, round_numbers, rounds_of_games
 from equipoise.data.reading import GamesReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
@@ -31,9 +31,10 @@ from equipoise.formats.games.rows import (
     describe_repeated,
     describe_strangers,
     in_order,
+    players_at,
 )
 from equipoise.formats.histories import check_options, check_sheet, summarise
-from equipoise.formats.names import Synonyms, describe_doubles, read_synonyms, strangers
+from equipoise.formats.names import Synonyms, describe_doubles, merge_ids, read_synonyms, strangers
 from equipoise.formats.opening.kinds import CONTEST_FORMATS, Format
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.sources import Holding, open_games
@@ -159,11 +160,14 @@ def assemble_games(
     synonyms : name -> name of the player
     skip_bad : leave out results that break a rule
     """
-    roster = _roster(columns)
+    others = np.zeros(0, np.int64) if columns.others is None else columns.others
+    roster = _appearing(columns.white, columns.black, others, columns.players)
     unknown: tuple[str, ...] = ()
     if synonyms:
-        unknown = describe_strangers(strangers(synonyms, _texts(roster.ids)))
-        roster = _merged(roster, synonyms)
+        names = players_at(roster.ids, np.arange(len(roster.ids)))
+        unknown = describe_strangers(strangers(synonyms, names.cast(pl.String)))
+        rows, ids = number_ids(merge_ids(names, synonyms))
+        roster = _appearing(rows[roster.white], rows[roster.black], rows[roster.others], ids)
     selves = np.flatnonzero(roster.white == roster.black)
     problems = in_order([*columns.problems, *_selves(columns, roster, selves)])
     left_out = _ordered(columns.left_out)
@@ -240,33 +244,6 @@ def _rounds(columns: GameColumns, roster: _Roster, games: Games) -> Rounds | Non
     return None if numbers is None else rounds_of_games(games, numbers)
 
 
-def _roster(columns: GameColumns) -> _Roster:
-    """Return the players of a source in order of appearance."""
-    named = np.zeros(0, object) if columns.others is None else columns.others
-    if columns.players is None:
-        parts: list[Ids] = [columns.white, columns.black, named]
-    else:
-        parts = [columns.players, named]
-    codes, ids = _coded(parts)
-    lengths = np.cumsum([len(part) for part in parts])
-    split = np.split(codes, lengths[:-1])
-    if columns.players is None:
-        white, black, others = split
-    else:
-        white, black, others = split[0][columns.white], split[0][columns.black], split[1]
-    return _appearing(white, black, others, ids)
-
-
-def _coded(parts: list[Ids]) -> tuple[Ints, Ids]:
-    """Return a number for every id in several columns, and the id of every number."""
-    present = [part for part in parts if len(part)]
-    if all(part.dtype != object for part in present):
-        values = np.concatenate([np.zeros(0, np.int64), *present])
-        return number_ids(pl.Series(values))
-    texts = [pl.Series([str(one) for one in part.tolist()], dtype=pl.String) for part in present]
-    return number_ids(pl.concat(texts))
-
-
 def _appearing(white: Ints, black: Ints, others: Ints, ids: Ids) -> _Roster:
     """Return the roster with ids in order of appearance, and without those who do not appear."""
     # The others follow as if each had a row.
@@ -274,33 +251,6 @@ def _appearing(white: Ints, black: Ints, others: Ints, ids: Ids) -> _Roster:
     both, ids = by_appearance(first, second, ids)
     games, rows = len(white), len(first)
     return _Roster(both[:games], both[rows : rows + games], both[games:rows], ids)
-
-
-def _texts(ids: Ids) -> dict[str, int]:
-    """Return text of an id -> its row."""
-    return {str(one): row for row, one in enumerate(ids.tolist())}
-
-
-def _merged(roster: _Roster, synonyms: Mapping[str, str]) -> _Roster:
-    """Return the roster with synonyms replaced by their players."""
-    row_of = _texts(roster.ids)
-    names: list[str | int] = roster.ids.tolist()
-    target = np.arange(len(names))
-    for row, text in enumerate(list(row_of)):
-        player = synonyms.get(text)
-        if player is None:
-            continue
-        if player not in row_of:
-            row_of[player] = len(names)
-            names.append(int(player) if _is_whole(roster.ids, player) else player)
-        target[row] = row_of[player]
-    white, black, others = (target[rows] for rows in (roster.white, roster.black, roster.others))
-    return _appearing(white, black, others, id_array(names))
-
-
-def _is_whole(ids: Ids, text: str) -> bool:
-    """Return whether text is a whole number, as the other ids are."""
-    return ids.dtype != object and text.isascii() and text.isdecimal() and len(text) <= 18
 
 
 def _selves(columns: GameColumns, roster: _Roster, selves: Ints) -> list[Problem]:

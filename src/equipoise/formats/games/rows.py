@@ -2,7 +2,7 @@
 
 `choose_rows` applies the filters, `read_players` and `read_ratings` read the players,
 `read_single_results`, `read_side_scores` and `read_draws` read results, and `to_game_columns`
-combines them. Names become players later. The functions `describe_...` write notes: on repeated
+combines them. The functions `describe_...` write notes: on repeated
 pairings, on synonyms that do not occur, and on what was read and left out.
 """
 
@@ -53,19 +53,17 @@ from equipoise.wording import counted
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GameColumns:
-    """G results as a source has them, one row each; names become players later.
+    """G results as a source has them, one row each.
 
-    white, black : shape (G,), ids (int64 or object of str), or rows of `players` (int64) if these
-      are given; white has the white pieces if `coloured`
+    players : ids of players, int64 or object of str; rows name each of them once
+    white, black : shape (G,), rows of `players`; white has the white pieces if `coloured`
     points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
     weight : shape (G,), number of games of each result; None means 1 each
     white_rating, black_rating : shape (G,), NaN if unrated; None: the source has none
     draws : shape (G,), number of drawn games; None if unknown
     coloured : whether white had the white pieces
     round : shape (G,), object; None: the source has none
-    players : distinct ids of players, int64 or object of str; None if white and black are ids.
-      Sources of many games use it to avoid one object for each row
-    others : ids of players who are named but may have no game
+    others : rows of `players` who are named but may have no game; None if nobody is
     other_rating : rating of each of `others`, NaN if unrated; None: the source has none
     rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
     left_out : reason -> number of results that are not games
@@ -87,8 +85,9 @@ class GameColumns:
     tags : name -> shape (G,), object of str: tags of PGN that were asked for, "" if a game has none
     """
 
-    white: Ids
-    black: Ids
+    players: Ids
+    white: Ints
+    black: Ints
     points: Floats
     weight: Floats | None = None
     white_rating: Floats | None = None
@@ -96,8 +95,7 @@ class GameColumns:
     draws: Floats | None = None
     coloured: bool = False
     round: Ids | None = None
-    players: Ids | None = None
-    others: Ids | None = None
+    others: Ints | None = None
     other_rating: Floats | None = None
     rounds: Rounds | None = None
     left_out: Counter[str] = field(default_factory=Counter)
@@ -155,13 +153,6 @@ def both_sides(white: Ids, black: Ids) -> Ids:
     """Return the values of white and of black for each game in turn."""
     values: Ids = np.stack([white, black], axis=1).ravel()
     return values
-
-
-def both_players(white: pl.Series, black: pl.Series) -> pl.Series:
-    """Return the ids of white and of black for each game in turn."""
-    rows = np.arange(len(white))
-    together = pl.concat([white.alias("player"), black.alias("player")])
-    return together.gather(both_sides(rows, rows + len(white)))
 
 
 def places_of(points: Floats) -> tuple[Ints, Ints]:
@@ -737,7 +728,7 @@ def count_reasons(reasons: Ints) -> Counter[str]:
     return +Counter(dict(zip(REASONS[1:], counts[1:], strict=True)))
 
 
-def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ids, Floats]:
+def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ints, Floats]:
     """Return the players of some rows and their ratings there, each pair once."""
     who = both_sides(players.first[rows], players.second[rows])
     given = [np.full(len(rows), np.nan) if one is None else one[rows] for one in ratings]
@@ -745,7 +736,7 @@ def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tu
     there = who >= 0
     frame = pl.DataFrame({"who": who[there], "rating": rating[there]})
     frame = frame.unique(maintain_order=True)
-    return players.ids[frame["who"].to_numpy()], frame["rating"].to_numpy()
+    return frame["who"].to_numpy(), frame["rating"].to_numpy()
 
 
 #: Words for a score of a match that was not played yet.

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 
 import numpy as np
+import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.errors import InvalidDataError, Problem
@@ -45,7 +46,7 @@ from equipoise.formats.pgn.values import (
 )
 from equipoise.formats.sources import Content
 from equipoise.formats.table import refuse, shown
-from equipoise.formats.tables.values import is_nobody
+from equipoise.formats.tables.values import is_nobody, number_ids
 from equipoise.wording import counted
 
 #: Largest number of names in one sentence; the rest is only counted.
@@ -357,10 +358,11 @@ class Rows:
         """Return which rows have moves, shape (rows,)."""
         return np.frombuffer(self.moved, dtype=np.bool_)
 
-    def columns(self, kept: Flags, files: Sequence[str]) -> GameColumns:
+    def columns(self, kept: Flags, files: Sequence[str], others: Sequence[str]) -> GameColumns:
         """Return some of the rows as columns.
 
         kept : shape (rows,), mask of the rows; files : names by number
+        others : names of players who may have no game
         """
         points = np.array(self.points)[kept]
         at_file, at_line = _integers(self.file)[kept], _integers(self.line)[kept]
@@ -372,9 +374,13 @@ class Rows:
         def locate(row: int) -> tuple[str, int | None]:
             return files[int(at_file[row])], int(at_line[row])
 
+        white, black = (list(compress(side, kept)) for side in (self.white, self.black))
+        rows, ids = number_ids(pl.Series([*white, *black, *others], dtype=pl.String))
         return GameColumns(
-            white=texts(list(compress(self.white, kept))),
-            black=texts(list(compress(self.black, kept))),
+            players=ids,
+            white=rows[: len(white)],
+            black=rows[len(white) : 2 * len(white)],
+            others=rows[2 * len(white) :] if others else None,
             points=points,
             white_rating=ratings[0] if rated else None,
             black_rating=ratings[1] if rated else None,
@@ -476,12 +482,11 @@ class PgnGames:
         notes += self._notes.sentences() + self._values.notes() + self._identities.sentences()
         times, source, dates = (Moments() if self._moments is None else self._moments).times(kept)
         return replace(
-            rows.columns(kept, self._files),
+            rows.columns(kept, self._files, list(self._others)),
             times=times,
             time_source=source,
             events=None if self._moments is None else self._moments.events(kept),
             tags={tag: texts(values)[kept] for tag, values in self._tags.items()},
-            others=texts(list(self._others)) if self._others else None,
             other_rating=known(np.array(list(self._others.values()), dtype=np.float64)),
             left_out=self._left_out,
             problems=tuple(self.problems()),
