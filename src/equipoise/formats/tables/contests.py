@@ -24,7 +24,7 @@ and inclusive) and, optionally, `weight` and `perf_ceiling`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -96,11 +96,27 @@ def contest_table(contests: list[Contest], name: str) -> Table:
             for contest, size in zip(contests, sizes.tolist(), strict=True)
         ]
         columns.append(series_of(key, [value for values in lists for value in values]))
+    starts = np.cumsum(sizes) - sizes
+
+    def locate(rows: Ints) -> list[tuple[str, int | None]]:
+        places: list[tuple[str, int | None]] = []
+        for row, at in zip(rows.tolist(), of_row[rows].tolist(), strict=True):
+            file, _, line = contests[at].origin
+            # A document on a line of its own has no lines, so its standings are counted.
+            places.append(
+                (file, contests[at].rows[row - int(starts[at])] if line is None else line)
+            )
+        return places
+
     return Table(
         frame=pl.DataFrame(columns),
         name=name,
-        locate=_locator(contests, sizes),
-        broken_rows=_broken(contests, sizes),
+        locate=locate,
+        broken_rows=tuple(
+            BrokenRow(int(start) + row, *rest)
+            for contest, start in zip(contests, starts, strict=True)
+            for row, *rest in contest.broken
+        ),
         notes=_empty_note(contests),
     )
 
@@ -114,35 +130,6 @@ def _distinct_ids(contests: list[Contest]) -> list[str | int]:
         place = origin.stem if origin.line is None else f"line {origin.line}"
         ids.append(contest.match if often[contest.match] == 1 else f"{contest.match} ({place})")
     return ids
-
-
-def _locator(
-    contests: list[Contest], sizes: Ints
-) -> Callable[[Ints], list[tuple[str, int | None]]]:
-    ends = np.cumsum(sizes)
-
-    def locate(rows: Ints) -> list[tuple[str, int | None]]:
-        found = np.searchsorted(ends, rows, side="right")
-        places: list[tuple[str, int | None]] = []
-        for row, at in zip(rows.tolist(), found.tolist(), strict=True):
-            contest = contests[at]
-            if contest.origin.line is not None:
-                places.append((contest.origin.file, contest.origin.line))
-            else:
-                standing = contest.rows[row - int(ends[at] - sizes[at])]
-                places.append((contest.origin.file, standing))
-        return places
-
-    return locate
-
-
-def _broken(contests: list[Contest], sizes: Ints) -> tuple[BrokenRow, ...]:
-    starts = np.cumsum(sizes) - sizes
-    return tuple(
-        BrokenRow(int(start) + row, name, rule, got)
-        for contest, start in zip(contests, starts, strict=True)
-        for row, name, rule, got in contest.broken
-    )
 
 
 def _empty_note(contests: list[Contest]) -> tuple[str, ...]:
@@ -163,6 +150,22 @@ def listed(document: Any, key: str, origin: Origin) -> list[Any]:
     if not isinstance(value, list):
         origin.refuse("must be a list", shown(value), key)
     return value
+
+
+def participants(entries: list[Any], key: str, origin: Origin) -> list[tuple[int, dict[str, Any]]]:
+    """Return the objects of a list with their numbers from 1, or refuse the document.
+
+    key : of the list
+    """
+    for entry in entries:
+        if not isinstance(entry, dict):
+            origin.refuse("must be a list of participants", shown(entry), key)
+    return list(enumerate(entries, start=1))
+
+
+def columns_of(entries: Sequence[dict[str, Any]], keys: Mapping[str, str]) -> dict[str, list[Any]]:
+    """Return the values of objects; keys : name of a column -> key of the objects."""
+    return {name: [entry.get(key) for entry in entries] for name, key in keys.items()}
 
 
 OFFICIAL = "CONTESTANT"
@@ -192,34 +195,27 @@ def read_codeforces(document: Any, origin: Origin) -> list[Contest]:
 
 def _rating_changes(changes: list[Any], origin: Origin) -> list[Contest]:
     """Return a contest for every contest id, in the order of the answer."""
-    contests: dict[Any, tuple[Contest, list[int]]] = {}
+    contests: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
     for row, change in enumerate(changes, start=1):
         if not isinstance(change, dict) or "contestId" not in change:
             origin.refuse("must be a rating change with a contestId", shown(change), "result")
-        match = change["contestId"]
-        if match not in contests:
-            rows: list[int] = []
-            columns: dict[str, list[Any]] = {
-                name: [] for name in ("player", "rank", "old_rating", "new_rating")
-            }
-            contest = Contest(
-                origin=origin,
-                match=match,
-                time=change.get("ratingUpdateTimeSeconds"),
-                columns=columns,
-                rows=rows,
-            )
-            contests[match] = contest, rows
-        contest, rows = contests[match]
-        rows.append(row)
-        for name, key in (
-            ("player", "handle"),
-            ("rank", "rank"),
-            ("old_rating", "oldRating"),
-            ("new_rating", "newRating"),
-        ):
-            contest.columns[name].append(change.get(key))
-    return [contest for contest, _ in contests.values()]
+        contests.setdefault(change["contestId"], []).append((row, change))
+    keys = {
+        "player": "handle",
+        "rank": "rank",
+        "old_rating": "oldRating",
+        "new_rating": "newRating",
+    }
+    return [
+        Contest(
+            origin=origin,
+            match=match,
+            time=of_one[0][1].get("ratingUpdateTimeSeconds"),
+            columns=columns_of([change for _, change in of_one], keys),
+            rows=[row for row, _ in of_one],
+        )
+        for match, of_one in contests.items()
+    ]
 
 
 def _standings(result: dict[str, Any], origin: Origin) -> Contest:
@@ -281,31 +277,25 @@ def read_atcoder(document: Any, origin: Origin) -> list[Contest]:
     """Return the contest of a document."""
     results = isinstance(document, list)
     entries = document if results else listed(document, "StandingsData", origin)
-    place = "Place" if results else "Rank"
-    taken, rows = [], []
-    for row, entry in enumerate(entries, start=1):
-        if not isinstance(entry, dict):
-            origin.refuse("must be a list of participants", shown(entry), "StandingsData")
-        if entry.get("IsRated", True) and not _submitted_nothing(entry):
-            taken.append(entry)
-            rows.append(row)
-    first = taken[0] if taken else {}
+    taken = [
+        (row, entry)
+        for row, entry in participants(entries, "StandingsData", origin)
+        if entry.get("IsRated", True) and not _submitted_nothing(entry)
+    ]
+    first = taken[0][1] if taken else {}
+    keys = {"rank": "Place" if results else "Rank"}
+    ratings = {"old_rating": "OldRating", "new_rating": "NewRating"}
+    keys |= {name: key for name, key in ratings.items() if key in first}
+    names = [entry.get("UserScreenName") or entry.get("UserName") for _, entry in taken]
     screen_name = first.get("ContestScreenName")
-    columns: dict[str, list[Any]] = {
-        "player": [entry.get("UserScreenName") or entry.get("UserName") for entry in taken],
-        "rank": [entry.get(place) for entry in taken],
-    }
-    for name, key in (("old_rating", "OldRating"), ("new_rating", "NewRating")):
-        if key in first:
-            columns[name] = [entry.get(key) for entry in taken]
     return [
         Contest(
             origin=origin,
             # Old contests are called agc001.contest.atcoder.jp.
             match=screen_name.partition(".")[0] if isinstance(screen_name, str) else origin.stem,
             time=first.get("EndTime"),
-            columns=columns,
-            rows=rows,
+            columns={"player": names, **columns_of([entry for _, entry in taken], keys)},
+            rows=[row for row, _ in taken],
         )
     ]
 
@@ -323,29 +313,24 @@ def holds_dmoj(document: Any) -> bool:
 def read_dmoj(document: Any, origin: Origin) -> list[Contest]:
     """Return the contest of an answer."""
     contest = _contest_of(document)
-    standings = listed(contest, "rankings", origin)
+    standings = participants(listed(contest, "rankings", origin), "rankings", origin)
     has_rating = bool(contest.get("has_rating"))
-    taken, rows = [], []
-    for row, standing in enumerate(standings, start=1):
-        if not isinstance(standing, dict):
-            origin.refuse("must be a list of participants", shown(standing), "rankings")
-        unrated = has_rating and standing.get("new_rating") is None
-        if not standing.get("is_disqualified") and not unrated:
-            taken.append(standing)
-            rows.append(row)
-    ranks, broken = _ranks(taken)
+    taken = [
+        (row, standing)
+        for row, standing in standings
+        if not standing.get("is_disqualified")
+        and not (has_rating and standing.get("new_rating") is None)
+    ]
+    entries = [standing for _, standing in taken]
+    ranks, broken = _ranks(entries)
+    columns = columns_of(entries, {name: name for name in ("user", "old_rating", "new_rating")})
     return [
         Contest(
             origin=origin,
             match=contest.get("key") or origin.stem,
             time=contest.get("end_time") or contest.get("start_time"),
-            columns={
-                "player": [standing.get("user") for standing in taken],
-                "rank": ranks,
-                "old_rating": [standing.get("old_rating") for standing in taken],
-                "new_rating": [standing.get("new_rating") for standing in taken],
-            },
-            rows=rows,
+            columns={"player": columns.pop("user"), "rank": ranks, **columns},
+            rows=[row for row, _ in taken],
             rated=contest.get("is_rated") is not False,
             broken=broken,
         )
