@@ -326,8 +326,6 @@ ODD = st.sampled_from(["", " ", "1 ", "1_0", "1.0", "1e3", "\u0661", "9223372036
 @example(texts=["-9223372036854775808", "9223372036854775807"])
 @examples(500)
 def test_a_canonical_number_is_one_that_is_written_as_it_was_read(texts):
-    """Lengths are compared in sum, which says the same as comparing every text."""
-
     def canonical(text: str) -> bool:
         try:
             return str(int(text)) == text and -(2**63) <= int(text) < 2**63
@@ -359,18 +357,18 @@ def test_texts_are_numbered_in_their_order(alike, texts):
 
 
 @given(
-    rows=st.lists(st.lists(st.sampled_from(["", "x", " "]), max_size=4), min_size=1, max_size=5),
+    rows=st.lists(st.lists(st.sampled_from(["", "x", "y"]), max_size=4), min_size=1, max_size=5),
     end=st.sampled_from(["", "\n", "\n\n"]),
     newline=st.sampled_from(["\n", "\r\n"]),
 )
-@example(rows=[["x", ""], [" "], ["", "x", ""]], end="", newline="\n")
+@example(rows=[["x", ""], ["x"], ["", "x", ""]], end="", newline="\n")
 @examples(300)
 def test_rows_are_known_to_be_complete_by_their_separators(rows, end, newline):
-    """A row with too few fields is reported even if another has too many."""
+    """A row with too few fields is reported even if another has too many, by both readers."""
     data = newline.join(["a,b", *(",".join(row) for row in rows)]).encode() + end.encode()
     fast = told_of(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "_all_separated", lambda *_: False)
+        patch.setattr(delimited, "_fast", lambda *_: None)
         assert told_of(data) == fast
 
 

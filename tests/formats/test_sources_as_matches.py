@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.formats.pgn.values import clock_of, day_of
+from equipoise.formats.pgn import values
 from equipoise.formats.trf import read_dates
 
 #: Hints are checked as they are typed on the command line.
@@ -221,14 +221,14 @@ def test_events_of_large_sites_are_no_events(tmp_path: Path) -> None:
 
 
 def test_dates_and_times_of_pgn() -> None:
-    unknown = day_of(None)
-    assert day_of(b"1970.01.02") == 1
-    assert day_of(b" 1969-12-31 ") == -1
-    for text in (b"", b"????.??.??", b"1970.01.??", b"1970.13.01", b"01.02.1970", b"70.01.01"):
-        assert day_of(text) == unknown
-    assert clock_of(b"01:00:01.5") == 3601
-    for text in (b"24:00:00", b"1:00", b"", b"?"):
-        assert clock_of(text) == unknown
+    unknown = ["", "????.??.??", "1970.01.??", "1970.13.01", "1970.02.30", "01.02.1970", "70.01.01"]
+    assert values.days_of(pl.Series([None, *unknown], dtype=pl.String)).null_count() == 8
+    assert values.days_of(pl.Series(["1970.01.02", " 1969-12-31 "])).to_list() == [1, -1]
+    assert (
+        values.seconds_of(pl.Series([None, "24:00:00", "1:00", "1:60:00", "", "?"])).null_count()
+        == 6
+    )
+    assert values.seconds_of(pl.Series(["01:00:01.5"])).to_list() == [3601]
 
 
 def player_line(number: int, name: str, rating: int, *rounds: str) -> str:

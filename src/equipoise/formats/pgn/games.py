@@ -485,7 +485,7 @@ class PgnGames:
             rows.columns(kept, self._files, list(self._others)),
             times=times,
             time_source=source,
-            events=None if self._moments is None else self._moments.events(kept),
+            events=None if self._moments is None else self._moments.events(kept, self._values),
             tags={tag: texts(values)[kept] for tag, values in self._tags.items()},
             other_rating=known(np.array(list(self._others.values()), dtype=np.float64)),
             left_out=self._left_out,
@@ -519,7 +519,7 @@ class PgnGames:
             return
         self._rows.add(entry, game.ending.moved, (len(self._files) - 1, game.line, self._count))
         if self._moments is not None:
-            self._moments.add(game.tags, self._values)
+            self._moments.add(game.tags)
         for name_of_tag, values in self._tags.items():
             values.append(self._values.text(game.tags.get(name_of_tag.encode())))
         for name, tag in ((entry.white, b"WhiteFideId"), (entry.black, b"BlackFideId")):

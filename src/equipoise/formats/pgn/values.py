@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Ids, Ints
+from equipoise.data.times import calendar_days
 from equipoise.formats.tables.values import PROVISIONAL, describe_provisional, is_nobody
 from equipoise.wording import counted
 
@@ -217,129 +216,84 @@ class Values:
         return text
 
 
-#: A day or a time of day that is not known.
-_UNKNOWN = -(2**31)
-_DATE = re.compile(rb"\s*([0-9]{4})[./-]([0-9]{1,2})[./-]([0-9]{1,2})\s*\Z")
-_CLOCK = re.compile(rb"\s*([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?\s*\Z")
+_DATE = r"^\s*([0-9]{4})[./-]([0-9]{1,2})[./-]([0-9]{1,2})\s*$"
+_CLOCK = r"^\s*([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?\s*$"
 #: What large sites write into Event if a game belongs to no event.
 _NO_EVENT = re.compile(r"(?:rated|casual|unrated)\b.*\bgame|live chess\b.*|let's play!?|-", re.I)
-_SECONDS_A_DAY = 86_400
-_EPOCH = date(1970, 1, 1).toordinal()
-
-
-def _whole() -> array[int]:
-    return array("i")
+_TAGS = (b"UTCDate", b"UTCTime", b"Date", b"Event")
 
 
 @dataclass(slots=True)
 class Moments:
-    """The dates of games, a row each, and the event of each.
+    """The tags of games that say when and where they were played; equal values are kept once."""
 
-    day : days since 1970; clock : seconds of the day, if the day is that of UTC
-    in_utc : whether any day is that of UTC
-    """
+    _values: dict[bytes, list[bytes | None]] = field(default_factory=lambda: {t: [] for t in _TAGS})
+    _known: dict[bytes | None, bytes | None] = field(default_factory=dict)
 
-    day: array[int] = field(default_factory=_whole)
-    clock: array[int] = field(default_factory=_whole)
-    event: list[str | None] = field(default_factory=list)
-    in_utc: bool = False
-    _days: dict[bytes | None, int] = field(default_factory=lambda: {None: _UNKNOWN})
-    _clocks: dict[bytes | None, int] = field(default_factory=lambda: {None: _UNKNOWN})
-    _events: dict[bytes | None, str | None] = field(default_factory=lambda: {None: None})
-
-    def add(self, tags: Mapping[bytes, bytes], values: Values) -> None:
-        """Add the date and the event of a game."""
-        day, clock = self._day(tags.get(b"UTCDate")), _UNKNOWN
-        if day == _UNKNOWN:
-            day = self._day(tags.get(b"Date"))
-        else:
-            self.in_utc = True
-            value = tags.get(b"UTCTime")
-            known = self._clocks.get(value)
-            clock = _remember(self._clocks, value, clock_of(value)) if known is None else known
-        self.day.append(day)
-        self.clock.append(clock)
-        value = tags.get(b"Event")
-        if value not in self._events:
-            self._events[value] = _event_of(values.text(value))
-        self.event.append(self._events[value])
+    def add(self, tags: Mapping[bytes, bytes]) -> None:
+        """Add the tags of a game."""
+        for tag, values in self._values.items():
+            value = tags.get(tag)
+            values.append(self._known.setdefault(value, value))
 
     def times(self, kept: Flags) -> tuple[pl.Series | None, str, tuple[str, ...]]:
         """Return the times of some games, what they come from, and notes; None without any.
 
         Days alone are the times if a game with a day lacks the time of day.
         """
-        if not self.day:
+        if not self._known:
             return None, "", ()
-        days = np.array(self.day, dtype=np.int64)[kept]
-        clocks = np.array(self.clock, dtype=np.int64)[kept]
-        known = days != _UNKNOWN
+        column = {
+            tag: pl.Series(values, dtype=pl.Binary).filter(kept).cast(pl.String, strict=False)
+            for tag, values in self._values.items()
+        }
+        in_utc = days_of(column[b"UTCDate"])
+        days = in_utc.zip_with(in_utc.is_not_null(), days_of(column[b"Date"]))
+        clocks = seconds_of(column[b"UTCTime"]).set(in_utc.is_null(), None)
+        known, timed = days.is_not_null(), clocks.is_not_null()
         if not known.any():
             return None, "", ()
-        without = known & (clocks == _UNKNOWN)
-        if not without.any():
-            return _series(days * _SECONDS_A_DAY + clocks, known, pl.Datetime("us")), _MOMENT, ()
-        dated, source = _series(days, known, pl.Date), _DAYS if self.in_utc else _DAY
-        if without.all() or not (known & ~without).any():
+        if timed.equals(known):
+            moments = (days * 86_400 + clocks) * 1_000_000
+            return moments.cast(pl.Datetime("us")), "UTCDate and UTCTime", ()
+        dated = days.cast(pl.Int32).cast(pl.Date)
+        source = "UTCDate or Date" if in_utc.is_not_null().any() else "Date"
+        if not timed.any():
             return dated, source, ()
-        games = counted(int(without.sum()), "game has", "games have")
+        games = counted(int((known & ~timed).sum()), "game has", "games have")
         note = f"{games} no UTCDate and UTCTime, so only the day of every game counts"
         return dated, source, (note,)
 
-    def events(self, kept: Flags) -> Ids | None:
+    def events(self, kept: Flags, values: Values) -> Ids | None:
         """Return the event of some games, None if no game has one."""
-        if not any(self.event):
+        name_of = {value: _event_of(values.text(value)) for value in {*self._values[b"Event"]}}
+        events = [name_of[value] for value in self._values[b"Event"]]
+        if not any(events):
             return None
-        found: Ids = np.empty(len(self.event), dtype=object)
-        found[:] = self.event
+        found: Ids = np.empty(len(events), dtype=object)
+        found[:] = events
         return found[kept]
 
-    def _day(self, value: bytes | None) -> int:
-        known = self._days.get(value)
-        return _remember(self._days, value, day_of(value)) if known is None else known
+
+def days_of(dates: pl.Series) -> pl.Series:
+    """Return dates of PGN in days since 1970, null if they are not known."""
+    year, month, day = _numbers(dates, _DATE)
+    days, exist = calendar_days(year, month, day)
+    return pl.Series(days).set(pl.Series(~exist), None)
 
 
-#: What the times come from.
-_MOMENT, _DAYS, _DAY = "UTCDate and UTCTime", "UTCDate or Date", "Date"
-#: Number of values that are cached of each kind.
-_CACHED = 200_000
+def seconds_of(clocks: pl.Series) -> pl.Series:
+    """Return times of day in seconds, null if they are not known."""
+    hours, minutes, seconds = _numbers(clocks, _CLOCK)
+    inside = (hours >= 0) & (hours < 24) & (minutes < 60) & (seconds < 60)
+    return pl.Series(hours * 3600 + minutes * 60 + seconds).set(pl.Series(~inside), None)
 
 
-def _remember(cache: dict[bytes | None, int], value: bytes | None, number: int) -> int:
-    if len(cache) < _CACHED:
-        cache[value] = number
-    return number
-
-
-def day_of(value: bytes | None) -> int:
-    """Return a date of PGN in days since 1970; a fixed number if it is not known."""
-    found = None if value is None else _DATE.match(value)
-    if found is None:
-        return _UNKNOWN
-    try:
-        return date(*map(int, found.groups())).toordinal() - _EPOCH
-    except ValueError:
-        return _UNKNOWN
-
-
-def clock_of(value: bytes | None) -> int:
-    """Return a time of day in seconds; a fixed number if it is not known."""
-    found = None if value is None else _CLOCK.match(value)
-    if found is None:
-        return _UNKNOWN
-    hours, minutes, seconds = map(int, found.groups())
-    inside = hours < 24 and minutes < 60 and seconds < 60
-    return hours * 3600 + minutes * 60 + seconds if inside else _UNKNOWN
+def _numbers(texts: pl.Series, pattern: str) -> list[Ints]:
+    """Return the groups of a pattern as numbers, -1 without a match."""
+    groups = texts.str.extract_groups(pattern).struct.unnest()
+    return [group.cast(pl.Int64).fill_null(-1).to_numpy() for group in groups]
 
 
 def _event_of(text: str) -> str | None:
     return None if is_nothing(text) or _NO_EVENT.fullmatch(text) else text
-
-
-def _series(values: Ints, known: Flags, dtype: pl.Date | pl.Datetime | type[pl.Date]) -> pl.Series:
-    """Return days, or seconds, as a column of dates, null where they are not known."""
-    scale = 1 if dtype == pl.Date else 1_000_000
-    column = pl.Series(np.where(known, values, 0) * scale).cast(
-        pl.Int32 if scale == 1 else pl.Int64
-    )
-    return column.cast(dtype).set(pl.Series(~known), None)

@@ -393,7 +393,7 @@ def _fast(data: bytes, name: str, separator: str, header: list[str], above: int)
     frame = _named(frame.slice(1), header)
     # A row with too few fields ends in a null, but so does one with an empty last field.
     ends_empty = frame.width > 1 and len(frame) > 0 and frame[:, -1].null_count() > 0
-    if ends_empty and not _all_separated(data, separator, len(header), len(frame) + 1):
+    if ends_empty:
         ends, fields = _records(data, ord(separator))
         if len(ends) != len(frame) + 1:
             return None
@@ -402,23 +402,6 @@ def _fast(data: bytes, name: str, separator: str, header: list[str], above: int)
             return None
     locate = _lines_of(data, name, separator, above)
     return Table(frame=frame, name=name, untyped=True, locate=locate)
-
-
-def _all_separated(data: bytes, separator: str, width: int, rows: int) -> bool:
-    """Return whether every row has all fields, in little memory; if there are quotes, false."""
-    if _QUOTE in data:
-        return False
-    letters, mark, found = np.frombuffer(data, np.uint8), ord(separator), []
-    for start in range(0, len(letters), _PIECE):
-        piece = letters[start : start + _PIECE]
-        found.append(piece[(piece == mark) | (piece == _NEWLINE)])
-    if not data.endswith(b"\n"):
-        found.append(np.array([_NEWLINE], np.uint8))
-    marks = np.concatenate(found)
-    if len(marks) != rows * width:
-        return False
-    newlines = marks.reshape(rows, width) == _NEWLINE
-    return bool(newlines[:, -1].all() and not newlines[:, :-1].any())
 
 
 def _named(frame: pl.DataFrame, header: list[str]) -> pl.DataFrame:

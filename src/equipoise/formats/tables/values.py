@@ -354,9 +354,7 @@ def whole_numbers(column: pl.Series) -> pl.Series | None:
     same text.
     """
     whole = _all_integers(column)
-    # No text of a number is shorter than the canonical one, so all are as long only in sum.
-    canonical = whole is not None and column.str.len_bytes().sum() == _characters(whole)
-    return whole if canonical else None
+    return whole if whole is not None and whole.cast(pl.String).equals(column) else None
 
 
 def _all_integers(column: pl.Series) -> pl.Series | None:
@@ -366,23 +364,6 @@ def _all_integers(column: pl.Series) -> pl.Series | None:
         if whole.null_count() > some.null_count():
             return None
     return whole
-
-
-def _characters(whole: pl.Series) -> int:
-    """Return the sum of the characters of whole numbers in canonical form."""
-    numbers = whole.drop_nulls().to_numpy()
-    if not len(numbers):
-        return 0
-    low, high = int(numbers.min()), int(numbers.max())
-    characters = len(numbers) + (int(np.count_nonzero(numbers < 0)) if low < 0 else 0)
-    limit = 10
-    while limit <= max(high, -low):
-        if limit <= high:
-            characters += int(np.count_nonzero(numbers >= limit))
-        if limit <= -low:
-            characters += int(np.count_nonzero(numbers <= -limit))
-        limit *= 10
-    return characters
 
 
 def _iso_text(column: pl.Series) -> pl.Series:
