@@ -25,15 +25,12 @@ because otherwise the second row may be another game.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from itertools import compress
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags, Floats, Ints
+from equipoise.arrays import Flags, Ints
 from equipoise.data.games import OTHER, POINTS, WEIGHT
 from equipoise.formats.games.rows import (
     BYE,
@@ -153,77 +150,56 @@ SIDES = (
 _TOLERANCE = 1e-9
 
 
-class Pairings(NamedTuple):
-    """The pairings of some rows of a table.
+def find_pairings(players: Players, rows: Ints) -> pl.DataFrame:
+    """Return the rows in which two players met, with their pairing.
 
-    rows : their numbers among the selected rows
-    of_row : the pairing of each, from 0
-    ahead : whether the player of each row is the one who appears first in the table
-    first, opposite : for each pairing the first row (an index into `rows`) of the direction that
-      comes first, and of the other direction (-1 if it is listed from one side)
+    Columns: row; pair; ahead (its player is the one who appears first in the table); leads (it has
+    the direction in which its pairing comes first); back (the first row of its pairing in the other
+    direction, null if the pairing is listed from one side)
     """
-
-    rows: Ints
-    of_row: Ints
-    ahead: Flags
-    first: Ints
-    opposite: Ints
-
-    @property
-    def mirrored(self) -> bool:
-        """Whether any pairing is listed from both sides."""
-        return bool(np.any(self.opposite >= 0))
-
-    def leading(self, bad: Flags | None = None) -> Ints:
-        """Return the rows in the first direction of their pairing, without bad pairings."""
-        chosen = self.ahead == self.ahead[self.first][self.of_row]
-        rows: Ints = self.rows[chosen if bad is None else chosen & ~bad[self.of_row]]
-        return rows
-
-    def repeated(self) -> int:
-        """Return the number of pairings with several rows in one direction."""
-        counts = np.bincount(self.of_row, minlength=len(self.first))
-        return int(np.sum(counts - (self.opposite >= 0) > 1))
+    one, other = players.first[rows], players.second[rows]
+    pair = np.minimum(one, other) * len(players.ids) + np.maximum(one, other)
+    pairings = pl.DataFrame({"row": rows, "pair": pair, "ahead": one < other})
+    leads = pl.col("ahead") == pl.col("ahead").first().over("pair")
+    pairings = pairings.with_columns(leads=leads)
+    return pairings.with_columns(back=pl.col("row").filter(~pl.col("leads")).first().over("pair"))
 
 
-def find_pairings(players: Players, rows: Ints) -> Pairings:
-    """Return the pairings of rows in which two players met."""
-    first, second = players.first[rows], players.second[rows]
-    ahead = first < second
-    keys = np.minimum(first, second) * len(players.ids) + np.maximum(first, second)
-    distinct, of_row = np.unique(keys, return_inverse=True)
-    beyond = len(rows)
-    earliest = np.full((2, len(distinct)), beyond, np.int64)
-    for way in (0, 1):
-        there = np.flatnonzero(ahead == (way == 0))[::-1]
-        # Assigned from the last row to the first, so that the first one stays.
-        earliest[way, of_row[there]] = there
-    opposite = earliest.max(axis=0)
-    return Pairings(
-        rows,
-        of_row.astype(np.int64, copy=False),
-        ahead,
-        earliest.min(axis=0),
-        np.where(opposite == beyond, -1, opposite),
-    )
-
-
-def check_mirrors(rows: GameRows, players: Players, totals: Totals, pairings: Pairings) -> Flags:
+def check_mirrors(
+    rows: GameRows, players: Players, totals: Totals, pairings: pl.DataFrame
+) -> pl.Series:
     """Record and return pairings with one side if others have both, and sides that differ."""
-    both = pairings.opposite >= 0
-    bad = np.zeros(len(both), dtype=bool)
+    columns = {"points": totals.points, "games": totals.games}
+    if totals.draws is not None:
+        columns["draws"] = totals.draws
+    sums = (
+        pairings.with_columns(
+            pl.Series(name, column[pairings["row"]]) for name, column in columns.items()
+        )
+        .group_by("pair", maintain_order=True)
+        .agg(
+            pl.col("row", "back").first(),
+            pl.col(*columns).filter("leads").sum(),
+            pl.col(*columns).filter(~pl.col("leads")).sum().name.prefix("other "),
+        )
+    )
+    both = sums["back"].is_not_null()
+    few = both if 2 * both.sum() < len(both) else ~both
     if not both.all():
-        few = both if 2 * both.sum() < len(both) else ~both
-        at = np.sort(pairings.first[few])
-        sides = "both sides" if both[few][0] else "one side only"
-        got = [f"{_pair(players, row)} from {sides}" for row in pairings.rows[at].tolist()]
-        rows.findings.add(pairings.rows[at], rows.columns["opponent"], SIDES, got)
-        bad |= few
+        at = sums.filter(few)["row"].to_numpy()
+        sides = "both sides" if 2 * both.sum() < len(both) else "one side only"
+        got = [f"{_pair(players, row)} from {sides}" for row in at.tolist()]
+        rows.findings.add(at, rows.columns["opponent"], SIDES, got)
+    else:
+        few = ~both
     # Sides that are given are compared nevertheless.
-    differ = np.flatnonzero(_differ(totals, pairings) & both & ~bad)
-    bad[differ] = True
-    differ = differ[np.argsort(pairings.opposite[differ])]
-    one, other = pairings.rows[pairings.first[differ]], pairings.rows[pairings.opposite[differ]]
+    near = _TOLERANCE * pl.max_horizontal("games", "other games", 1.0)
+    wrong = (pl.col("games") - pl.col("other games")).abs() > near
+    wrong |= (pl.col("points") + pl.col("other points") - pl.col("games")).abs() > near
+    if totals.draws is not None:
+        wrong |= (pl.col("draws") - pl.col("other draws")).abs() > near
+    differ = sums.filter(both & ~few).filter(wrong).sort("back")
+    one, other = (differ[name].to_numpy() for name in ("row", "back"))
     places = rows.table.places(rows.findings.rows[one])
     got = [
         f"{_as_text(players, totals, back)}, while line {line} has "
@@ -231,26 +207,7 @@ def check_mirrors(rows: GameRows, players: Players, totals: Totals, pairings: Pa
         for ahead, back, (_, line) in zip(one.tolist(), other.tolist(), places, strict=True)
     ]
     rows.findings.add(other, rows.columns["opponent"], MIRROR, got)
-    return bad
-
-
-def _differ(totals: Totals, pairings: Pairings) -> Flags:
-    """Return the pairings whose two directions do not mirror each other."""
-
-    def sums(column: Floats) -> tuple[Floats, Floats]:
-        taken, pairs = column[pairings.rows], len(pairings.first)
-        ahead = np.bincount(pairings.of_row, np.where(pairings.ahead, taken, 0.0), pairs)
-        back = np.bincount(pairings.of_row, np.where(pairings.ahead, 0.0, taken), pairs)
-        return ahead.astype(np.float64), back.astype(np.float64)
-
-    (points, other_points), (games, other_games) = sums(totals.points), sums(totals.games)
-    near = _TOLERANCE * np.maximum(games, 1.0)
-    differ = np.abs(games - other_games) > near
-    differ |= np.abs(points + other_points - games) > near
-    if totals.draws is not None:
-        draws, other_draws = sums(totals.draws)
-        differ |= np.abs(draws - other_draws) > near
-    return differ
+    return pl.concat([sums.filter(few)["pair"], differ["pair"]])
 
 
 def _pair(players: Players, row: int) -> str:
@@ -284,17 +241,18 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
     ratings = [rows.ratings(name) for name in ("player_rating", "opponent_rating")]
     played = ~rows.findings.bad & (totals.reason == 0) & (totals.games > 0)
     pairings = find_pairings(players, np.flatnonzero(played))
-    bad = None
-    if pairings.mirrored:
+    leading, skipped = pairings.filter("leads"), 0
+    if pairings["back"].count():
         bad = check_mirrors(rows, players, totals, pairings)
+        leading, skipped = leading.filter(~pl.col("pair").is_in(bad.implode())), len(bad)
     return to_game_columns(
         rows,
         players,
         totals,
         ratings,
-        pairings.leading(bad),
+        leading["row"].to_numpy(),
         notes=_notes(totals, pairings),
-        skipped=0 if bad is None else int(bad.sum()),
+        skipped=skipped,
     )
 
 
@@ -317,15 +275,16 @@ def read_totals(rows: GameRows) -> Totals:
     return read_single_results(rows, "player", "opponent")
 
 
-def _notes(totals: Totals, pairings: Pairings) -> list[str]:
+def _notes(totals: Totals, pairings: pl.DataFrame) -> list[str]:
     """Return notes on rows without games, and on repeated pairings."""
     notes = []
     empty = int(np.sum(totals.games == 0))
     if empty:
         notes.append(f"{counted(empty, 'row has', 'rows have')} no games")
-    if pairings.mirrored and np.all(pairings.opposite >= 0):
+    if len(pairings) and not pairings["back"].null_count():
         notes.append("every pairing is listed from both sides and counts once")
-    again = pairings.repeated()
+    sizes = pairings.group_by("pair").agg(rows=pl.len() - pl.col("back").first().count())
+    again = int((sizes["rows"] > 1).sum())
     if again:
         which = counted(again, "pairing has", "pairings have")
         notes.append(f"{which} several rows in one direction, which are added up")
@@ -356,13 +315,10 @@ def games_of_pairs(table: Table, layout: Layout, options: Options) -> tuple[Tabl
     pairings = find_pairings(players, np.flatnonzero(played))
     dropped = totals.games == 0  # the diagonal of a square matrix
     broken = table.broken_rows
-    if pairings.mirrored:
-        bad = check_mirrors(rows, players, totals, pairings)
-        if not bad.any():
+    if pairings["back"].count():
+        if not len(check_mirrors(rows, players, totals, pairings)):
             _check_games(rows, _marks(layout, table), totals, pairings)
-        leading = np.zeros(len(dropped), dtype=bool)
-        leading[pairings.leading(None)] = True
-        dropped |= played & ~leading
+        dropped[pairings.filter(~pl.col("leads"))["row"]] = True
         found = [one for one in rows.findings.broken_rows() if one.rule in _OF_PAIRINGS]
         dropped[[one.row for one in found]] = False
         broken = tuple(sorted((*broken, *found)))
@@ -384,17 +340,19 @@ def _marks(layout: Layout, table: Table) -> list[str]:
     return [*named, *([layout.columns["time"]] if "time" in layout.columns else [])]
 
 
-def _check_games(rows: GameRows, names: list[str], totals: Totals, pairings: Pairings) -> None:
+def _check_games(rows: GameRows, names: list[str], totals: Totals, pairings: pl.DataFrame) -> None:
     """Record the first row whose game the other side does not have, at this time and round."""
-    at = pairings.rows
-    points = np.where(pairings.ahead, totals.points[at], totals.games[at] - totals.points[at])
-    marks = [text_of(rows.frame[name]).fill_null("").gather(at).to_list() for name in names]
-    keys = list(zip(pairings.of_row.tolist(), points.tolist(), *marks, strict=True))
-    sides = [Counter(compress(keys, pairings.ahead == way)) for way in (True, False)]
-    for row, key, ahead in zip(at.tolist(), keys, pairings.ahead.tolist(), strict=True):
-        if sides[0][key] != sides[1][key]:
-            said = ", ".join(f"{name} {mark}" for name, mark in zip(names, key[2:], strict=True))
-            side = "player" if ahead else "opponent"
-            got = f"a result that the other side does not have{said and f' at {said}'}"
-            rows.findings.add(np.array([row]), rows.columns[side], SAME_GAMES, [got])
-            return
+    at = pairings["row"].to_numpy()
+    points = np.where(pairings["ahead"], totals.points[at], totals.games[at] - totals.points[at])
+    marks = {f"mark {name}": text_of(rows.frame[name]).fill_null("").gather(at) for name in names}
+    games = pairings.with_columns(points=points, **marks)
+    of_one_side = pl.col("ahead").sum().over("pair", "points", *marks)
+    for row in (
+        games.filter(2 * of_one_side != pl.len().over("pair", "points", *marks))
+        .head(1)
+        .iter_rows(named=True)
+    ):
+        said = ", ".join(f"{name} {row[f'mark {name}']}" for name in names)
+        side = "player" if row["ahead"] else "opponent"
+        got = f"a result that the other side does not have{said and f' at {said}'}"
+        rows.findings.add(np.array([row["row"]]), rows.columns[side], SAME_GAMES, [got])
