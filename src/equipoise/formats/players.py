@@ -73,7 +73,7 @@ def check_player_columns(table: Table, what: str) -> None:
 
 
 def rename_player_columns(
-    table: Table, columns: Mapping[str, str] | None, what: str
+    table: Table, columns: Mapping[str, str] | None, what: str, own: Collection[str] | None = None
 ) -> tuple[Table, tuple[str, ...]]:
     """Return a table with the columns player, rating and, if there is one, deviation, and notes.
 
@@ -82,6 +82,8 @@ def rename_player_columns(
     columns : new name -> name in the table; names that are not in it are ignored. None: no option
         names columns of this table
     what : the table is, where it has no name
+    own : columns with a meaning of their own, which are none of these; a column that is missing, or
+      that several could be, is then left to `check_player_columns`. None: there are no such columns
     Raises : InvalidDataError   no column can be meant, or several can
     """
     frame = table.frame
@@ -91,53 +93,27 @@ def rename_player_columns(
     for name, spellings in OF_PLAYERS.items():
         if name in taken or name in frame.columns:
             continue
-        free = [one for one in frame.columns if one not in taken.values()]
+        free = [one for one in frame.columns if one not in (*taken.values(), *(own or ()))]
         meant = [one for one in free if spelling(one) in spellings]
         if len(meant) == 1:
             taken[name] = meant[0]
             notes.append(f"{table.name or what}: {meant[0]} was read as {name}")
-        elif meant:
-            choice = " or ".join(addressed(f"--column {option_text(name, one)}") for one in meant)
+        elif meant and own is None:
+            options = (shlex.quote(f"{name}={one}") for one in meant)
+            choice = " or ".join(addressed(f"--column {one}") for one in options)
             way = f"call it {name} in the table" if columns is None else f"choose it with {choice}"
             rule = f"must be one column; {way}"
             problems.append(Problem(table.name, None, name, rule, "columns " + ", ".join(meant)))
-        elif name != "deviation":
+        elif name != "deviation" and own is None:
             rule = _lacking(name, free, is_named=columns is not None)
             problems.append(Problem(table.name, None, name, rule, got))
     refuse_problems(problems, table, what)
-    kept = [one for one in frame.columns if one not in taken.values() and one not in taken]
-    renamed = [frame[old].alias(new) for new, old in taken.items()]
-    frame = pl.DataFrame([*(frame[one] for one in kept), *renamed])
-    if not len(frame):
+    hidden = [one for one in frame.columns if one in taken and one not in taken.values()]
+    frame = frame.drop(hidden).rename({old: new for new, old in taken.items()})
+    if not len(frame) and own is None:
         rows = Problem(table.name, None, "", "must have at least one row", "none")
         refuse_problems([rows], table, what)
     return replace(table, frame=frame), tuple(notes)
-
-
-def recognise_player_columns(
-    table: Table, own: Collection[str], what: str
-) -> tuple[Table, tuple[str, ...]]:
-    """Return a table whose columns are named player, rating and deviation where this is clear.
-
-    The second value has notes. A column that is missing, or that several could be, is left to
-    `check_player_columns`.
-
-    own : columns with a meaning of their own, which are none of these
-    what : the table is, where it has no name
-    """
-    names = table.frame.columns
-    taken = {}
-    for name, spellings in OF_PLAYERS.items():
-        meant = [one for one in names if one not in own and spelling(one) in spellings]
-        if name not in names and len(meant) == 1:
-            taken[meant[0]] = name
-    notes = (f"{table.name or what}: {old} was read as {new}" for old, new in taken.items())
-    return replace(table, frame=table.frame.rename(taken)), tuple(notes)
-
-
-def option_text(name: str, column: str) -> str:
-    """Return the value of `--column` as a shell takes it."""
-    return shlex.quote(f"{name}={column}")
 
 
 def _lacking(name: str, columns: Sequence[str], *, is_named: bool) -> str:
@@ -263,7 +239,7 @@ def read_lobby_noting(
 ) -> tuple[Lobby, tuple[str, ...]]:
     """Return the lobby of a source, as `read_lobby` does, and notes on how it was read."""
     given = open_source(source, format)
-    table, notes = recognise_player_columns(given, _OWN, WHAT)
+    table, notes = rename_player_columns(given, None, WHAT, _OWN)
     lobby, more = _lobby_of(table, default_deviation)
     return lobby, (*given.notes, *notes, *more)
 

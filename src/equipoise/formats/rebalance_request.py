@@ -52,34 +52,6 @@ _REQUEST = ("ruleset", "session", "parties", "default_attributes")
 _RULESET = ("rebalance_enable", "auto_backfill", "alliance", "matching_rule", "rebalance_version")
 _ALLIANCE = ("min_number", "max_number", "player_min_number", "player_max_number")
 _RULE = ("attribute", "criteria", "reference", "max", "normalizationMax", "isForBalancing")
-#: Fields of rulesets that decide who is matched, which has happened before teams are made.
-_WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
-    "ruleset": (
-        "alliance_flexing_rule",
-        "batch_size",
-        "blocked_player_option",
-        "bucket_mmr_rule",
-        "disable_bidirectional_latency_after_ms",
-        "distance_scope",
-        "extra_attributes",
-        "flexing_rule",
-        "match_options",
-        "match_options_referred_for_backfill",
-        "max_delay_ms",
-        "name",
-        "region_expansion_range_ms",
-        "region_expansion_rate_ms",
-        "region_latency_initial_range_ms",
-        "region_latency_max_ms",
-        "region_latency_rule_weight",
-        "sort_ticket",
-        "sort_tickets",
-        "sub_game_modes",
-        "ticket_observability_enable",
-    ),
-    "alliance": ("combination",),
-    "matching_rule": ("weight", "useLatestTicketData"),
-}
 #: Fields of rulesets that decide who is matched, as `MatchRuleset` has them.
 _QUEUE_FLAGS = ("rebalance_enable", "auto_backfill", "match_options_referred_for_backfill")
 _QUEUE_VALUES = (
@@ -91,17 +63,22 @@ _QUEUE_VALUES = (
 _QUEUE_LISTS = ("alliance", "alliance_flexing_rule", "flexing_rule", "match_options")
 #: Fields that change nothing in the queue, and those of older services, which are not supported.
 _NOTED = ("batch_size", "extra_attributes", "max_delay_ms", "name", "ticket_observability_enable")
+_OLDER = ("bucket_mmr_rule", "sort_ticket", "sort_tickets", "sub_game_modes")
 _REFUSED = (
-    "bucket_mmr_rule",
-    "sort_ticket",
-    "sort_tickets",
-    "sub_game_modes",
+    *_OLDER,
     "sub_gamemode_selection",
     "ticket_flexing_selection",
     "ticket_flexing_selections",
     "use_newest_ticket_for_flexing",
     "use_sub_gamemode",
 )
+_IN_QUEUE = (*_QUEUE_FLAGS, *_QUEUE_VALUES, *_QUEUE_LISTS, *_NOTED)
+#: Fields of rulesets that decide who is matched, which has happened before teams are made.
+_WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
+    "ruleset": tuple(key for key in (*_IN_QUEUE, *_OLDER) if key not in _RULESET),
+    "alliance": ("combination",),
+    "matching_rule": ("weight", "useLatestTicketData"),
+}
 _NOT_SUPPORTED = "is not supported in the queue: leave it out"
 _ONE_MAXIMUM = "must be the same as normalizationMax"
 _ONE_OR_TWO = "must be 1 or 2"
@@ -260,7 +237,7 @@ def _request(document: object, name: str, attributes: Attributes) -> RebalanceRe
                 parties=tuple(parties),
                 session=tuple(tuple(team) for team in session),
                 default_attributes=defaults,
-                notes=reader.notes(),
+                notes=reader.notes("on teams"),
             )
         except InvalidDataError as error:
             faults = [Fault(one.field, one.rule, one.got) for one in error.problems]
@@ -288,17 +265,10 @@ class RequestReader:
         self.everyone: list[_Named] = []
         self._without_effect: dict[str, None] = {}
 
-    def notes(self) -> tuple[str, ...]:
-        """Return notes on ignored fields, as sentences."""
-        if not self._without_effect:
-            return ()
-        return (f"no effect on teams: {', '.join(self._without_effect)}",)
-
-    def queue_notes(self) -> tuple[str, ...]:
-        """Return notes on fields of a ruleset that change nothing in the queue."""
-        if not self._without_effect:
-            return ()
-        return (f"no effect in the queue: {', '.join(self._without_effect)}",)
+    def notes(self, where: str) -> tuple[str, ...]:
+        """Return the note on fields of a ruleset that change nothing `where`: on teams."""
+        listed = ", ".join(self._without_effect)
+        return (f"no effect {where}: {listed}",) if listed else ()
 
     def check(self, holds: bool, path: str, rule: str, got: object) -> bool:
         """Record a fault unless a rule holds; return whether it does."""
@@ -373,7 +343,7 @@ class RequestReader:
         fields = self.fields(
             value,
             "ruleset",
-            (*_QUEUE_FLAGS, *_QUEUE_VALUES, *_QUEUE_LISTS, *_NOTED, *_REFUSED, *_RULESET),
+            (*_IN_QUEUE, *_REFUSED, *_RULESET),
         )
         self._without_effect.clear()
         for key in _REFUSED:
@@ -385,33 +355,24 @@ class RequestReader:
             rule = self._rule(one, path, queue=True)
             rules += [rule] if rule else []
         self._without_effect.pop("ruleset.matching_rule.weight", None)
-        alliances = []
-        path = "ruleset.alliance_flexing_rule"
-        for where, one in self.items(fields.get("alliance_flexing_rule", []), path):
-            flexed = self.fields(one, where, ("duration", *_ALLIANCE))
-            if self._has(flexed, where, ("duration", *_ALLIANCE)):
-                numbers = Alliance(*(flexed[key] for key in _ALLIANCE))
-                alliances.append(AllianceFlexing(flexed["duration"], numbers))
-        flexing = []
+        listed = self._listed
+        alliances = [
+            AllianceFlexing(one["duration"], Alliance(*(one[key] for key in _ALLIANCE)))
+            for _, one in listed(fields, "alliance_flexing_rule", ("duration", *_ALLIANCE))
+        ]
         names = ("attribute", "criteria", "duration", "reference")
-        for where, one in self.items(fields.get("flexing_rule", []), "ruleset.flexing_rule"):
-            flexed = self.fields(one, where, names)
-            if self._has(flexed, where, names):
-                criteria = flexed["criteria"]
-                self.check(
-                    criteria == "distance", f"{where}.criteria", must.DISTANCE, shown(criteria)
-                )
-                flexing.append(
-                    Flexing(flexed["attribute"], flexed["duration"], flexed["reference"])
-                )
-        options = []
-        listed = fields.get("match_options") or {}
-        listed = self.fields(listed, "ruleset.match_options", ("options",))
-        path = "ruleset.match_options.options"
-        for where, one in self.items(listed.get("options", []), path):
-            option = self.fields(one, where, ("name", "type"))
-            if self._has(option, where, ("name", "type")):
-                options.append(MatchOption(option["name"], option["type"]))
+        flexing = []
+        for where, one in listed(fields, "flexing_rule", names):
+            criteria = one["criteria"]
+            self.check(criteria == "distance", f"{where}.criteria", must.DISTANCE, shown(criteria))
+            flexing.append(Flexing(one["attribute"], one["duration"], one["reference"]))
+        match_options = self.fields(
+            fields.get("match_options") or {}, "ruleset.match_options", ("options",)
+        )
+        options = [
+            MatchOption(one["name"], one["type"])
+            for _, one in listed(match_options, "match_options.options", ("name", "type"))
+        ]
         flags = self._flags(fields, _QUEUE_FLAGS)
         numbers_of = self._alliance(fields, before, queue=True)
         if numbers_of is None:
@@ -443,11 +404,17 @@ class RequestReader:
         sound = version in (1, 2) and not isinstance(version, bool)
         self.check(sound, "ruleset.rebalance_version", _ONE_OR_TWO, shown(version))
 
-    def _has(self, fields: Mapping[str, Any], path: str, names: tuple[str, ...]) -> bool:
-        """Return whether all fields are given; record those that are not."""
-        for key in names if fields else ():
-            self.check(key in fields, f"{path}.{key}", must.GIVEN, "nothing")
-        return all(key in fields for key in names)
+    def _listed(
+        self, fields: Mapping[str, Any], path: str, names: tuple[str, ...]
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the objects of a list that have all of these fields, with their paths."""
+        key = path.rpartition(".")[2]
+        for where, value in self.items(fields.get(key, []), f"ruleset.{path}"):
+            one = self.fields(value, where, names)
+            for name in names if one else ():
+                self.check(name in one, f"{where}.{name}", must.GIVEN, "nothing")
+            if all(name in one for name in names):
+                yield where, one
 
     def _alliance(
         self, fields: Mapping[str, Any], before: int, *, queue: bool = False

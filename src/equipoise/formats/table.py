@@ -334,7 +334,10 @@ class Findings:
             at = np.flatnonzero(rows & ~self.broken)
             self.bad[at] = True
             self._bad_in.setdefault(name, np.zeros(len(self.rows), dtype=bool))[at] = True
-            self._add_alike(at, name, rule, _shown_all(values.gather(at)))
+            got = _shown_all(values.gather(at))
+            if len(at) > LISTED_ALIKE and len(at) == len(self.rows):
+                at, got = at[:1], [f"{got[0]}, and the same on all {len(got):,} rows"]
+            self.add(at, name, rule, got)
 
     def bad_in(self, *names: str) -> Flags:
         """Return the rows with a bad cell in one of the columns, and the malformed rows."""
@@ -361,11 +364,6 @@ class Findings:
             BrokenRow(row, problem.field, problem.rule, problem.got)
             for row, problem in sorted(self._found, key=lambda found: found[0])
         )
-
-    def _add_alike(self, at: Ints, name: str, rule: str, got: list[str]) -> None:
-        if len(at) > LISTED_ALIKE and len(at) == len(self.rows):
-            at, got = at[:1], [f"{got[0]}, and the same on all {len(got):,} rows"]
-        self.add(at, name, rule, got)
 
     def _add_broken(self) -> None:
         """Record the rows that the reader could not parse."""

@@ -350,7 +350,7 @@ def read_players(lines: list[PlayerLine], name: str) -> Players:
     return found
 
 
-def ids_of(players: list[Player]) -> tuple[list[str], str]:
+def ids_of(players: list[Player]) -> tuple[list[str], list[str]]:
     """Return an id for every player, and notes on players who share a name.
 
     The id is the name. Players with the same name get their FIDE number in brackets, or the start
@@ -376,7 +376,7 @@ def ids_of(players: list[Player]) -> tuple[list[str], str]:
     listed = "; ".join(twice[:_LISTED])
     if len(twice) > _LISTED:
         listed += f"; and {len(twice) - _LISTED:,} more"
-    return ids, f"players with equal names are distinguished: {listed}" if twice else ""
+    return ids, [f"players with equal names are distinguished: {listed}"] if twice else []
 
 
 def _player(line: int, number: int, text: str, name: str, problems: list[Problem]) -> Player:
@@ -498,18 +498,100 @@ class _Game(NamedTuple):
     coloured: bool
 
 
-@dataclass(slots=True)
-class _Found:
-    """The games of a report, and the counts and problems of its rounds.
+class _Pairings:
+    """Pairs the entries of the players of a report: each game once, and what else they say.
 
-    skipped : round from 0 and start number of entries that break a rule or are not reciprocated
+    order : the players; skipped : round from 0 and start number of entries that break a rule or are
+    not reciprocated
     """
 
-    games: list[_Game] = field(default_factory=list)
-    unrated: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    problems: list[Problem] = field(default_factory=list)
-    skipped: set[tuple[int, int]] = field(default_factory=set)
+    def __init__(self, players: Players, name: str) -> None:
+        self.players, self.name = players, name
+        self.order = list(players.by_number.values())
+        self.games: list[_Game] = []
+        self.unrated = 0
+        self.left_out: Counter[str] = Counter()
+        self.problems: list[Problem] = []
+        self.skipped: set[tuple[int, int]] = set()
+        self._row_of = {one.number: row for row, one in enumerate(self.order)}
+        for one in self.order:
+            for at, entry in enumerate(one.entries):
+                if entry.opponent:
+                    self._add(one, at, entry.opponent)
+                elif entry is BROKEN:
+                    self.skipped.add((at, one.number))
+                elif entry.result in _NO_GAME:
+                    self.left_out["bye"] += 1
+
+    def refuse(self, one: Player, at: int, rule: str, got: str) -> None:
+        """Record an entry that breaks a rule."""
+        self.skipped.add((at, one.number))
+        self.problems.append(Problem(self.name, one.line, f"round {at + 1}", rule, got))
+
+    def _add(self, one: Player, at: int, opponent: int) -> None:
+        """Record a round with an opponent."""
+        other = self.players.by_number.get(opponent)
+        if other is None:
+            self.skipped.add((at, one.number))
+            if self.players.complete:
+                self.refuse(one, at, KNOWN, one.block(at))
+        elif other.entry(at).opponent != one.number:
+            self._add_one_sided(one, other, at)
+        elif self._row_of[one.number] < self._row_of[opponent]:
+            self._add_pair(one, other, at)
+
+    def _add_one_sided(self, one: Player, other: Player, at: int) -> None:
+        """Record an opponent whose entry does not name this player."""
+        mine, theirs = one.entry(at), other.entry(at)
+        if theirs is BROKEN or {one.number, other.number} & self.players.doubtful:
+            self.skipped.add((at, other.number if theirs is BROKEN else one.number))
+        elif mine.result in FORFEITS and not theirs.opponent and theirs.result not in GAMES:
+            # Players of a team that did not come may have no entry.
+            self.left_out["forfeit"] += 1
+        else:
+            self.refuse(one, at, BACK, _against(one, other, at))
+
+    def _add_pair(self, one: Player, other: Player, at: int) -> None:
+        """Record a pairing whose players name each other."""
+        mine, theirs = one.entry(at), other.entry(at)
+        results = (mine.result, theirs.result)
+        if results in _LEFT_OUT:
+            self.left_out[_LEFT_OUT[results]] += 1
+        elif results not in _GAMES:
+            self.refuse(one, at, FITTING, _against(one, other, at))
+        elif mine.colour + theirs.colour not in ("wb", "bw", "--"):
+            self.refuse(one, at, OPPOSITE, _against(one, other, at))
+        else:
+            rows, points = [self._row_of[one.number], self._row_of[other.number]], _GAMES[results]
+            if mine.colour == "b":
+                rows, points = rows[::-1], 1.0 - points
+            self.games.append(_Game(at, *rows, points, mine.colour != "-"))
+            self.unrated += mine.result in UNRATED
+
+    def notes(self, report: Report, *, coloured: bool) -> Iterator[str]:
+        """Yield notes for users on a report."""
+        if not coloured:
+            yield "the report has no colours"
+        if self.unrated:
+            yield (
+                f"{counted(self.unrated, 'game')} of less than one move (W, D, L) "
+                "counted, although FIDE does not rate them"
+            )
+        both = self.left_out["lost by both"]
+        if both:
+            yield f"{counted(both, 'game')} lost by both left out"
+        differing = [
+            one
+            for one in self.order
+            if not math.isnan(one.points) and abs(one.points - one.scored) > _SAME_POINTS
+        ]
+        if differing and report.standard and not self.problems and not self.players.problems:
+            first = differing[0]
+            yield (
+                f"points of {len(differing):,} of {counted(len(self.order), 'player')} differ from "
+                f"the sum of their results (the first on line {first.line}: {first.points:g} "
+                f"instead of {first.scored:g}); results count, not points"
+            )
 
 
 def read_trf(data: bytes, name: str) -> GameColumns:
@@ -524,14 +606,14 @@ def read_trf(data: bytes, name: str) -> GameColumns:
     """
     report = read_report(data, name)
     players = read_players(report.lines, name)
-    order = list(players.by_number.values())
-    found = _paired(players, order, name)
-    games = sorted(found.games)
+    found = _Pairings(players, name)
+    order, games = found.order, sorted(found.games)
     coloured = not games or any(one.coloured for one in games)
     if coloured:
-        uncoloured = [one for one in games if not one.coloured]
-        found.problems += [_uncoloured(one, order, name) for one in uncoloured]
-        found.skipped |= {(one.round, order[one.white].number) for one in uncoloured}
+        for one in games:
+            if not one.coloured:
+                player = order[one.white]
+                found.refuse(player, one.round, COLOURED, player.block(one.round))
         games = [one for one in games if one.coloured]
     ids, twice = ids_of(order)
     rating = np.array([one.rating for one in order], dtype=np.float64)
@@ -558,7 +640,7 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         rounds=None if found.skipped or players.doubtful else _rounds(order, coloured),
         left_out=found.left_out,
         problems=tuple(problems),
-        notes=(*report.notes, *_notes(report, order, found, problems, coloured, twice)),
+        notes=(*report.notes, *twice, *found.notes(report, coloured=coloured)),
         locate=lambda row: (name, order[games[row].white].line),
         skipped=len(found.skipped),
         dropped=tuple(f"round {at + 1} of no. {number}" for at, number in sorted(found.skipped)),
@@ -568,36 +650,6 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         format="trf",
         kind="games",
     )
-
-
-def _paired(players: Players, order: list[Player], name: str) -> _Found:
-    """Return the games of a report, each once, with counts and problems of the rounds."""
-    found = _Found()
-    row_of = {one.number: row for row, one in enumerate(order)}
-    for row, one in enumerate(order):
-        for at, mine in enumerate(one.entries):
-            if not mine.opponent:
-                if mine is BROKEN:
-                    found.skipped.add((at, one.number))
-                elif mine.result in _NO_GAME:
-                    found.left_out["bye"] += 1
-                continue
-            other = players.by_number.get(mine.opponent)
-            if other is None:
-                found.skipped.add((at, one.number))
-                if players.complete:
-                    where, got = f"round {at + 1}", one.block(at)
-                    found.problems.append(Problem(name, one.line, where, KNOWN, got))
-                continue
-            if other.entry(at).opponent != one.number:
-                _add_one_sided(players, one, other, at, name, found)
-            elif row < row_of[other.number]:
-                rule = _add_pair(one, other, at, (row, row_of[other.number]), found)
-                if rule:
-                    found.skipped.add((at, one.number))
-                    where, got = f"round {at + 1}", _against(one, other, at)
-                    found.problems.append(Problem(name, one.line, where, rule, got))
-    return found
 
 
 #: What a round without an opponent is, by its result.
@@ -642,83 +694,6 @@ def _rounds(order: list[Player], coloured: bool) -> Rounds | None:
     return Rounds(opponent=opponent, points=points, kind=kind, colour=colour)
 
 
-def _add_one_sided(
-    players: Players, one: Player, other: Player, at: int, name: str, found: _Found
-) -> None:
-    """Record an opponent whose entry does not name this player."""
-    mine, theirs = one.entry(at), other.entry(at)
-    if theirs is BROKEN or {one.number, other.number} & players.doubtful:
-        found.skipped.add((at, other.number if theirs is BROKEN else one.number))
-        return
-    if mine.result in FORFEITS and not theirs.opponent and theirs.result not in GAMES:
-        # Players of a team that did not come may have no entry.
-        found.left_out["forfeit"] += 1
-        return
-    got = _against(one, other, at)
-    found.skipped.add((at, one.number))
-    found.problems.append(Problem(name, one.line, f"round {at + 1}", BACK, got))
-
-
-def _add_pair(one: Player, other: Player, at: int, rows: tuple[int, int], found: _Found) -> str:
-    """Record a pairing whose players name each other; return the rule that it breaks, or ""."""
-    mine, theirs = one.entry(at), other.entry(at)
-    results = (mine.result, theirs.result)
-    points = _GAMES.get(results)
-    if points is None:
-        if results not in _LEFT_OUT:
-            return FITTING
-        found.left_out[_LEFT_OUT[results]] += 1
-        return ""
-    if mine.colour + theirs.colour not in ("wb", "bw", "--"):
-        return OPPOSITE
-    if mine.colour == "b":
-        rows, points = (rows[1], rows[0]), 1.0 - points
-    found.games.append(_Game(at, *rows, points, mine.colour != "-"))
-    found.unrated += mine.result in UNRATED
-    return ""
-
-
-def _uncoloured(game: _Game, order: list[Player], name: str) -> Problem:
-    """Return the problem of a game without colours, if other games have them."""
-    one = order[game.white]
-    return Problem(name, one.line, f"round {game.round + 1}", COLOURED, one.block(game.round))
-
-
 def _against(one: Player, other: Player, at: int) -> str:
     """Return the entries of both players for a round, with the line of the opponent."""
     return f"{one.block(at)}, while line {other.line} has {other.block(at)}"
-
-
-def _notes(
-    report: Report,
-    order: list[Player],
-    found: _Found,
-    problems: list[Problem],
-    coloured: bool,
-    twice: str,
-) -> Iterator[str]:
-    """Yield notes for users on a report."""
-    if twice:
-        yield twice
-    if not coloured:
-        yield "the report has no colours"
-    if found.unrated:
-        yield (
-            f"{counted(found.unrated, 'game')} of less than one move (W, D, L) "
-            "counted, although FIDE does not rate them"
-        )
-    both = found.left_out["lost by both"]
-    if both:
-        yield f"{counted(both, 'game')} lost by both left out"
-    differing = [
-        one
-        for one in order
-        if not math.isnan(one.points) and abs(one.points - one.scored) > _SAME_POINTS
-    ]
-    if differing and report.standard and not problems:
-        first = differing[0]
-        yield (
-            f"points of {len(differing):,} of {counted(len(order), 'player')} differ from the sum "
-            f"of their results (the first on line {first.line}: {first.points:g} instead of "
-            f"{first.scored:g}); results count, not points"
-        )

@@ -138,7 +138,7 @@ def read_queue_ruleset(source: object) -> tuple[MatchRuleset, tuple[str, ...]]:
     ruleset = reader.queue_ruleset(document["ruleset"] if inside else document, True)
     refuse(reader.faults, opened.name or "the ruleset", opened.name)
     assert ruleset is not None
-    return ruleset, reader.queue_notes()
+    return ruleset, reader.notes("in the queue")
 
 
 class _TickReader(RequestReader):
@@ -148,7 +148,7 @@ class _TickReader(RequestReader):
         """Return the request of a document; None if it has faults."""
         fields = self.fields(document, "", _FIELDS)
         ruleset = self.queue_ruleset(fields.get("ruleset"), "ruleset" in fields)
-        notes = self.queue_notes()
+        notes = self.notes("in the queue")
         self.check("now" in fields, "now", must.GIVEN, "nothing")
         values: dict[str, Any] = {"now": self._number(fields, "now", is_time, TIME)}
         objective = fields.get("objective", "accelbyte")

@@ -141,6 +141,9 @@ class Grid:
     headings : row of a player -> name of the player's column; a half table may lack one
     cells : (row, row of the opponent) -> the content of a cell that is not blank
     total : name of the column of points, and its number on every row, NaN if there is none
+    games : rows of both players, points of the first, number of games
+    skipped : pairings that break a rule, by their rows
+    one_sided, two_sided : number of pairings with games in one cell, and in both
     """
 
     table: Table
@@ -154,6 +157,11 @@ class Grid:
     total: tuple[str, list[float]] | None = None
     heading_problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    games: list[tuple[int, int, float, int]] = field(default_factory=list)
+    skipped: list[tuple[int, int]] = field(default_factory=list)
+    forfeits: int = 0
+    one_sided: int = 0
+    two_sided: int = 0
 
     def add(self, row: int, heading: str, rule: str, got: str) -> None:
         """Record a broken rule of a cell."""
@@ -324,24 +332,6 @@ _LARGEST = 5_000
 FITTING = "must agree with the opponent's row"
 
 
-@dataclass(slots=True)
-class _Found:
-    """Games of a table: rows of players, points of the first, number of games.
-
-    skipped : pairings that break a rule, by their rows
-    one_sided, two_sided : number of pairings with games in one cell, and in both
-    """
-
-    white: list[int] = field(default_factory=list)
-    black: list[int] = field(default_factory=list)
-    points: list[float] = field(default_factory=list)
-    weight: list[int] = field(default_factory=list)
-    forfeits: int = 0
-    skipped: list[tuple[int, int]] = field(default_factory=list)
-    one_sided: int = 0
-    two_sided: int = 0
-
-
 def may_be_cross_table(table: Table) -> bool:
     """Return whether a table has a column for every row, or for every row but one."""
     frame = table.frame
@@ -371,17 +361,16 @@ def read_cross_table(table: Table) -> GameColumns:
     Raises : InvalidDataError   it is not a cross table; other problems are in the result
     """
     grid = read_grid(_as_text(table))
-    found = _Found()
     bad = {(min(at), max(at)) for at in grid.bad}
     for one, other in sorted(bad | {(min(at), max(at)) for at in grid.cells}):
         if (one, other) in bad or grid.unusable[one] or grid.unusable[other]:
-            found.skipped.append((one, other))
+            grid.skipped.append((one, other))
         else:
-            _add_pair(grid, one, other, found)
+            _add_pair(grid, one, other)
     names = id_array([one if one is not None else "" for one in grid.ids.to_list()])
-    white, black = (np.array(rows, dtype=np.int64) for rows in (found.white, found.black))
-    points = np.array(found.points, dtype=np.float64)
-    weight = np.array(found.weight, dtype=np.float64)
+    kinds = {"white": pl.Int64, "black": pl.Int64, "points": pl.Float64, "games": pl.Float64}
+    frame = pl.DataFrame(grid.games, schema=kinds, orient="row")
+    white, black, points, weight = (column.to_numpy() for column in frame)
     rating = grid.rating
     # If several games are not listed one by one, any number of them may be drawn.
     known = (weight == 1) | (points == 0) | (points == weight)
@@ -396,12 +385,12 @@ def read_cross_table(table: Table) -> GameColumns:
         draws=(points % 1 != 0).astype(np.float64) if known.all() else None,
         others=np.flatnonzero(~grid.unusable),
         other_rating=None if rating is None else rating[~grid.unusable],
-        left_out=Counter({"forfeit": found.forfeits} if found.forfeits else {}),
+        left_out=Counter({"forfeit": grid.forfeits} if grid.forfeits else {}),
         problems=grid.problems(),
-        notes=(*grid.table.notes, *grid.notes, *_notes(grid, found)),
+        notes=(*grid.table.notes, *grid.notes, *_notes(grid)),
         locate=lambda row: grid.table.places(white[[row]])[0],
-        skipped=len(found.skipped),
-        dropped=tuple(f"{names[one]} - {names[other]}" for one, other in found.skipped),
+        skipped=len(grid.skipped),
+        dropped=tuple(f"{names[one]} - {names[other]}" for one, other in grid.skipped),
         refused=bool(grid.heading_problems),
         format=table.format,
         kind="crosstable",
@@ -419,46 +408,43 @@ def _as_text(table: Table) -> Table:
     return replace(table, frame=frame, untyped=True, by_commas=True)
 
 
-def _add_pair(grid: Grid, one: int, other: int, found: _Found) -> None:
+def _add_pair(grid: Grid, one: int, other: int) -> None:
     """Record the games of two players, or a contradiction between both sides."""
     mine, theirs = (grid.cells.get(at, BLANK) for at in ((one, other), (other, one)))
     if mine is not BLANK and theirs is not BLANK and not agree(mine, theirs):
         there = f"line {grid.line(other)}, column {shown(grid.headings[one])}"
         got = f"{grid.text(one, other)}, while {there} has {grid.text(other, one)}"
         grid.add(one, grid.headings[other], FITTING, got)
-        found.skipped.append((one, other))
+        grid.skipped.append((one, other))
         return
     # Prefer the side that lists its games one by one.
     turned = mine.kind != "games" or (bool(theirs.results) and not mine.results)
     said = theirs if turned else mine
-    found.forfeits += "forfeit" in (mine.kind, theirs.kind)
+    grid.forfeits += "forfeit" in (mine.kind, theirs.kind)
     if said.kind != "games":
         return
     if mine.kind == theirs.kind:
-        found.two_sided += 1
+        grid.two_sided += 1
     else:
-        found.one_sided += 1
+        grid.one_sided += 1
     single = [(result, 1) for result in said.results]
     for points, games in single or [(said.points, said.games)]:
-        found.white.append(one)
-        found.black.append(other)
-        found.points.append(games - points if turned else points)
-        found.weight.append(games)
+        grid.games.append((one, other, games - points if turned else points, games))
 
 
-def _notes(grid: Grid, found: _Found) -> Iterator[str]:
+def _notes(grid: Grid) -> Iterator[str]:
     """Yield notes for users on a table without problems."""
     if grid.problems():
         return
-    if found.one_sided and found.two_sided:
+    if grid.one_sided and grid.two_sided:
         yield (
-            f"{found.one_sided:,} of {found.one_sided + found.two_sided:,} pairings "
-            f"{'is' if found.one_sided == 1 else 'are'} on only one side of the table"
+            f"{grid.one_sided:,} of {grid.one_sided + grid.two_sided:,} pairings "
+            f"{'is' if grid.one_sided == 1 else 'are'} on only one side of the table"
         )
     if grid.total is None:
         return
     column, totals = grid.total
-    scored = _scored(grid, found)
+    scored = _scored(grid)
     differing = [
         row
         for row, total in enumerate(totals)
@@ -473,11 +459,10 @@ def _notes(grid: Grid, found: _Found) -> Iterator[str]:
         )
 
 
-def _scored(grid: Grid, found: _Found) -> list[float]:
+def _scored(grid: Grid) -> list[float]:
     """Return the points of every row, including one point for each win by forfeit."""
     scored = [0.0] * len(grid.ids)
-    rows = zip(found.white, found.black, found.points, found.weight, strict=True)
-    for white, black, points, games in rows:
+    for white, black, points, games in grid.games:
         scored[white] += points
         scored[black] += games - points
     for (row, _), cell in grid.cells.items():

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -46,39 +46,31 @@ def read_duels(table: Table, options: Options) -> GameColumns:
     Raises : InvalidParameterError   the options do not suit the table
     """
     reading = build_history(table, options)
-    left_out = Counter({"unrated": reading.unrated, "filtered": reading.filtered})
     history = reading.history
-    if history is None:
-        nothing = np.zeros(0, np.int64)
-        return GameColumns(
-            players=np.zeros(0, object),
-            white=nothing,
-            black=nothing,
-            points=np.zeros(0),
-            left_out=+left_out,
-            problems=reading.problems,
-            notes=reading.notes,
-            skipped=len(reading.dropped_matches),
-            format=reading.format,
-            kind=reading.kind,
-            meanings=reading.columns,
-        )
-    lines = _Lines(table, reading.columns["match"], history)
-    duels = (history.sizes() == 2) & (history.teams() == 2)
-    if not duels.any():
-        sizes = history.sizes()
-        got = f"none among {counted(history.matches, 'match', 'matches')}; the largest has "
-        refuse(table.name, DUELS, got + counted(int(sizes.max()), "player"))
-    ratings = _ratings(history, duels, lines, by_commas=table.by_commas)
-    problems = (*reading.problems, *_not_duels(history, ~duels, lines), *ratings.problems)
-    good = duels & ~ratings.bad
-    columns = _games(history, np.flatnonzero(good), ratings.values, lines)
+    nothing = np.zeros(0, np.int64)
+    columns = GameColumns(
+        players=np.zeros(0, object), white=nothing, black=nothing, points=np.zeros(0)
+    )
+    problems, notes, skipped = [*reading.problems], [*reading.notes], len(reading.dropped_matches)
+    if history is not None:
+        lines = _Lines(table, reading.columns["match"], history)
+        duels = (history.sizes() == 2) & (history.teams() == 2)
+        if not duels.any():
+            sizes = history.sizes()
+            got = f"none among {counted(history.matches, 'match', 'matches')}; the largest has "
+            refuse(table.name, DUELS, got + counted(int(sizes.max()), "player"))
+        ratings = _ratings(history, duels, lines, by_commas=table.by_commas)
+        problems += [*_not_duels(history, ~duels, lines), *ratings.problems]
+        notes += ratings.notes
+        good = duels & ~ratings.bad
+        skipped += int(np.sum(~good))
+        columns = _games(history, np.flatnonzero(good), ratings.values, lines)
     return replace(
         columns,
-        left_out=+left_out,
-        problems=problems,
-        notes=(*reading.notes, *ratings.notes),
-        skipped=len(reading.dropped_matches) + int(np.sum(~good)),
+        left_out=+Counter({"unrated": reading.unrated, "filtered": reading.filtered}),
+        problems=tuple(problems),
+        notes=tuple(notes),
+        skipped=skipped,
         format=reading.format,
         kind=reading.kind,
         meanings=reading.columns,
@@ -192,15 +184,8 @@ def _ratings(history: History, duels: Flags, lines: _Lines, *, by_commas: bool) 
         bad[matches[at]] = True
         for row, (file, line) in zip(at.tolist(), lines.of(matches[at]), strict=True):
             player = history.player_ids[history.player[row]]
-            problems.append(
-                Problem(
-                    file,
-                    line,
-                    name or "white_elo, black_elo",
-                    rule,
-                    f"{shown(column[row])} of {player}",
-                )
-            )
+            got = f"{shown(column[row])} of {player}"
+            problems.append(Problem(file, line, name or "white_elo, black_elo", rule, got))
     return _Ratings(values, bad, problems, notes)
 
 
@@ -327,8 +312,7 @@ def _series(values: Ids) -> pl.Series:
     return pl.Series(values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TwoSides:
+class _TwoSides(NamedTuple):
     """G matches between two single players.
 
     matches : shape (G,), rows of matches; first, second : shape (G,), rows of participations
@@ -371,15 +355,7 @@ def _two_sides(history: History) -> _TwoSides:
         if not both.any() and not neutral.all():
             words = _words(history, first[~neutral])
     points = (1.0 + np.sign(history.rank[second] - history.rank[first])) / 2
-    return _TwoSides(
-        history=history,
-        matches=matches,
-        first=first,
-        second=second,
-        points=points,
-        words=words,
-        neutral=neutral,
-    )
+    return _TwoSides(history, matches, first, second, points, words, neutral)
 
 
 def _words(history: History, first: Ints) -> Literal["white", "home"]:

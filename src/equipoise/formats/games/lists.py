@@ -313,31 +313,27 @@ def games_of_pairs(table: Table, layout: Layout, options: Options) -> tuple[Tabl
     met = (players.first >= 0) & (players.second >= 0) & (players.first != players.second)
     played = ~rows.findings.bad & (totals.reason == 0) & (totals.games > 0) & met
     pairings = find_pairings(players, np.flatnonzero(played))
+    rounds = [name for name in table.frame.columns if spelling(name) == "round"]
     dropped = totals.games == 0  # the diagonal of a square matrix
     broken = table.broken_rows
     if pairings["back"].count():
         if not len(check_mirrors(rows, players, totals, pairings)):
-            _check_games(rows, _marks(layout, table), totals, pairings)
+            # What says which game a row is.
+            marks = [*rounds, *([columns["time"]] if "time" in columns else [])]
+            _check_games(rows, marks, totals, pairings)
         dropped[pairings.filter(~pl.col("leads"))["row"]] = True
         found = [one for one in rows.findings.broken_rows() if one.rule in _OF_PAIRINGS]
         dropped[[one.row for one in found]] = False
         broken = tuple(sorted((*broken, *found)))
     games = {"white": columns["player"], "black": columns["opponent"]}
     games |= {one: columns[one] for one in ("points", "result", "games", "time") if one in columns}
-    round_ = next((name for name in table.frame.columns if spelling(name) == "round"), None)
-    if round_ is not None:
-        games["round"] = round_
+    if rounds:
+        games["round"] = rounds[0]
     kept = replace(table, broken_rows=broken).only(np.flatnonzero(~dropped))
     return kept, Layout("games", games, False, ())
 
 
 _OF_PAIRINGS = (MIRROR, SIDES, SAME_GAMES)
-
-
-def _marks(layout: Layout, table: Table) -> list[str]:
-    """Return the columns that say which game a row is: times and rounds."""
-    named = [name for name in table.frame.columns if spelling(name) == "round"]
-    return [*named, *([layout.columns["time"]] if "time" in layout.columns else [])]
 
 
 def _check_games(rows: GameRows, names: list[str], totals: Totals, pairings: pl.DataFrame) -> None:

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -126,26 +126,19 @@ class GameColumns:
     def keep(self, rows: Ints) -> GameColumns:
         """Return some of the results; the rounds of players are not known any more."""
         locate = self.locate
-
-        def of(column: Any) -> Any:
-            return None if column is None else column[rows]
-
+        of_rows = ("white", "black", "points", "weight", "white_rating", "black_rating", "draws")
+        kept = {
+            name: column[rows]
+            for name in (*of_rows, "round", "numbers", "events")
+            if (column := getattr(self, name)) is not None
+        }
         return replace(
             self,
-            white=self.white[rows],
-            black=self.black[rows],
-            points=self.points[rows],
-            weight=of(self.weight),
-            white_rating=of(self.white_rating),
-            black_rating=of(self.black_rating),
-            draws=of(self.draws),
-            round=of(self.round),
             rounds=None,
             locate=None if locate is None else lambda row: locate(int(rows[row])),
-            numbers=of(self.numbers),
             times=None if self.times is None else self.times.gather(rows),
-            events=of(self.events),
             tags={tag: values[rows] for tag, values in self.tags.items()},
+            **kept,
         )
 
 

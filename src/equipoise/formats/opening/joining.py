@@ -203,6 +203,13 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
     starts = np.cumsum(rows) - rows
     frame = _concatenated(frames, names, untyped)
     file_of = np.repeat(np.arange(len(tables)), rows)
+    nested, dates = (
+        [
+            [new.get(name, name) for name in getattr(one, kind)]
+            for one, new in zip(tables, renamed, strict=True)
+        ]
+        for kind in ("nested", "dates")
+    )
     return Table(
         frame=frame,
         name=listed_files([one.name for one in tables]),
@@ -219,21 +226,8 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
             *_repeated_notes(frame, file_of),
         ),
         format=", ".join(dict.fromkeys(one.format for one in tables)),
-        nested=tuple(
-            dict.fromkeys(
-                new.get(name, name)
-                for one, new in zip(tables, renamed, strict=True)
-                for name in one.nested
-            )
-        ),
-        dates=tuple(
-            name
-            for name in names
-            if all(
-                name in {new.get(own, own) for own in one.dates}
-                for one, new in zip(tables, renamed, strict=True)
-            )
-        ),
+        nested=tuple(dict.fromkeys(name for names in nested for name in names)),
+        dates=tuple(name for name in names if all(name in of_one for of_one in dates)),
         files=tuple(one.name for one in tables),
         file_of=file_of,
     )
@@ -245,14 +239,9 @@ def _same_files(tables: Sequence[Table]) -> list[Problem]:
     problems = []
     for table in tables:
         alike = seen.setdefault((len(table.frame), *table.frame.columns), [])
-        twin = next(
-            (
-                one
-                for one in alike
-                if one.frame.schema == table.frame.schema and one.frame.equals(table.frame)
-            ),
-            None,
-        )
+        schema = table.frame.schema
+        same = (one for one in alike if one.frame.schema == schema)
+        twin = next((one for one in same if one.frame.equals(table.frame)), None)
         if twin is not None and len(table.frame):
             got = f"the same {counted(len(table.frame), 'row')} as {twin.name}"
             problems.append(Problem(table.name, None, "", DIFFERENT_FILES, got))

@@ -17,11 +17,10 @@ import codecs
 import io
 import os
 import re
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from equipoise.formats.opening.kinds import (
@@ -32,6 +31,8 @@ from equipoise.formats.opening.kinds import (
     READABLE,
     ZIP,
     GuardedStream,
+    archive_of,
+    members_of,
     packing_of,
     reason_of,
     unpacking,
@@ -514,12 +515,8 @@ def _opened(path: Path) -> Iterator[Document]:
 
 def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
     """Yield the .pgn members of an archive in the order of their names."""
-    try:
-        archive = zipfile.ZipFile(file)
-    except BAD_ARCHIVE as error:
-        refuse(name, ARCHIVE, reason_of(error))
-    with archive:
-        members = sorted(one for one in archive.namelist() if _is_pgn(one))
+    with archive_of(file, name) as archive:
+        members = sorted(one for one in members_of(archive) if one.lower().endswith(".pgn"))
         if not members:
             refuse(name, "must be an archive with .pgn files", "none")
         for one in members:
@@ -530,12 +527,6 @@ def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
                 refuse(place, ARCHIVE, reason_of(error))
             with member:
                 yield Document(place, GuardedStream(member, place, ZIP))
-
-
-def _is_pgn(member: str) -> bool:
-    """Return whether a member of an archive is PGN; macOS adds hidden files."""
-    hidden = PurePosixPath(member).name.startswith(".") or member.startswith("__MACOSX/")
-    return member.lower().endswith(".pgn") and not hidden
 
 
 TEXT = "must be PGN text"

@@ -21,16 +21,18 @@ def read_frame(source: object) -> Table | None:
         if isinstance(source, pl.LazyFrame):
             source = source.collect()
         if isinstance(source, pl.DataFrame):
-            return Table(frame=_plain(source), borrowed=True, format="memory")
-        if isinstance(source, Mapping):
-            return Table(frame=_from_mapping(source), borrowed=True, format="memory")
-        if library == "pandas":
-            return Table(frame=_from_pandas(source), borrowed=True, format="memory")
-        if library == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
-            return Table(frame=_from_arrow(source), borrowed=True, format="memory")
+            frame = _plain(source)
+        elif isinstance(source, Mapping):
+            frame = _from_mapping(source)
+        elif library == "pandas":
+            frame = _from_pandas(source)
+        elif library == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
+            frame = _from_arrow(source)
+        else:
+            return None
     except (pl.exceptions.PolarsError, OSError) as error:
         refuse("", "must be a readable table", str(error).partition("\n")[0])
-    return None
+    return Table(frame=frame, borrowed=True, format="memory")
 
 
 def series_of(name: str, values: Any) -> pl.Series:
@@ -90,16 +92,13 @@ def _from_mapping(source: Mapping[Any, Any]) -> pl.DataFrame:
                 f"column {name!r} must have one dimension; got shape {values.shape}"
             )
         columns.append(series_of(name, values))
-    lengths = [len(column) for column in columns]
-    if len(set(lengths)) > 1:
-        rule = f"must have as many values as {columns[0].name!r}: {lengths[0]}"
-        raise InvalidDataError(
-            [
-                Problem("", None, column.name, rule, f"{len(column)}")
-                for column in columns
-                if len(column) != lengths[0]
-            ]
-        )
+    problems = []
+    for column in columns:
+        if len(column) != len(columns[0]):
+            rule = f"must have as many values as {columns[0].name!r}: {len(columns[0])}"
+            problems.append(Problem("", None, column.name, rule, f"{len(column)}"))
+    if problems:
+        raise InvalidDataError(problems)
     return pl.DataFrame(columns)
 
 

@@ -150,36 +150,24 @@ def read_json_rows(documents: list[Any], name: str) -> Table:
 
 
 def _table(rows: list[dict[str, Any]], name: str) -> Table:
-    keys = _keys(rows)
+    keys = list(dict.fromkeys(key for row in rows for key in row))
     check_cells(len(rows), len(keys), name)
-    return Table(
-        frame=pl.DataFrame([_column(key, rows) for key in keys]),
-        name=name,
-        nested=tuple(key for key in keys if _is_nested(key, rows)),
-    )
+    columns, nested = [], []
+    for key in keys:
+        values = [row.get(key) for row in rows]
+        kinds = {type(value) for value in values} - {type(None)}
+        columns.append(_column(key, values, kinds))
+        # Lists or objects alone are the values of no column.
+        if kinds and kinds <= {list, dict}:
+            nested.append(key)
+    return Table(frame=pl.DataFrame(columns), name=name, nested=tuple(nested))
 
 
-def _is_nested(key: str, rows: list[dict[str, Any]]) -> bool:
-    """Return whether all values of a key are lists or objects, as those of no column are."""
-    values = [value for row in rows if (value := row.get(key)) is not None]
-    return bool(values) and all(isinstance(value, list | dict) for value in values)
-
-
-def _keys(rows: list[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(key for row in rows for key in row))
-
-
-def _column(key: str, rows: list[dict[str, Any]]) -> pl.Series:
-    values = [row.get(key) for row in rows]
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds <= {int} or kinds <= {int, float} or kinds <= {bool}:
-        return series_of(
-            key,
-            [
-                float(value) if kinds == {int, float} and value is not None else value
-                for value in values
-            ],
-        )
+def _column(key: str, values: list[Any], kinds: set[type]) -> pl.Series:
+    if kinds == {int, float}:
+        values = [None if value is None else float(value) for value in values]
+    if kinds <= {int, float} or kinds <= {bool}:
+        return series_of(key, values)
     texts = [
         value if value is None or isinstance(value, str) else json.dumps(value) for value in values
     ]
