@@ -35,7 +35,6 @@ from equipoise.formats.games.rows import (
     BYE,
     GameColumns,
     GameRows,
-    Players,
     always_won,
     both_sides,
     choose_rows,
@@ -138,20 +137,27 @@ def history_of_sides(table: Table, sides: Layout, options: Options) -> HistoryRe
     table, sides = in_order_of_rounds(table, sides, options)
     table, options = without_needless_format(table, options, sides.columns.get("time"))
     # The long table has no columns of sides, results and scores, so these are selected here.
-    consumed = _consumed(sides) & {*table.frame.columns}
+    consumed = _consumed(sides)
     wanted = tuple(one for one in options.where if one[0] in consumed)
     rows = choose_rows(table, sides, replace(everything_of(options), columns={}, where=wanted))
     if wanted and not len(rows.frame):
         refuse(table.name, LEFT, "no match is rated and selected")
     left = tuple(one for one in options.where if one not in wanted)
-    long, named, renamed = _as_long_table(rows, sides, replace(options, where=left))
+    sided = _Sides(rows, sides, options)
+    long = sided.table()
+    # What options rename, and the long table still has under its old name.
+    renamed = {
+        new: old
+        for new, old in options.columns.items()
+        if old in long.frame.columns and new not in long.frame.columns and old not in consumed
+    }
     left_over = replace(options, where=left, columns=renamed)
     reading = build_history(long, left_over, own_names=True)
     return replace(
         reading,
         # A game has two rows, and its problems count once.
-        problems=tuple(dict.fromkeys(in_file(reading.problems, named))),
-        notes=_with_rounds(reading.notes, sides, named),
+        problems=tuple(dict.fromkeys(in_file(reading.problems, sided.named))),
+        notes=_with_rounds(reading.notes, sides, sided.named),
         format=table.format,
         kind="games",
         columns=sides.columns,
@@ -180,54 +186,107 @@ def _with_rounds(notes: tuple[str, ...], layout: Layout, named: dict[str, str]) 
     return tuple(said if note.startswith(ORDER_NOTE) else note for note in notes)
 
 
-def _as_long_table(
-    rows: GameRows, layout: Layout, options: Options
-) -> tuple[Table, dict[str, str], dict[str, str]]:
-    """Return the long table of rows with two sides, and two names of columns.
+class _Sides:
+    """Rows with two sides, and the long table of the games among them.
 
-    The second value has the column of the file behind each column, for problems. The third one has
-    the columns that options rename and that the long table still has under their old names.
+    reason : why a row is no game, a number of `REASONS`; kept : rows that are games, or problems
+    words : what the column `side` says of both sides; when : the column of times
+    named : column of the long table -> column of the file behind it, for problems
     """
-    table, findings = rows.table, rows.findings
-    decides, sides, reason = _decided(rows, layout)
-    players = read_players(rows, ("white", "black"), reason == BYE)
-    same = (players.first == players.second) & (players.first >= 0)
-    rows.add("black", *faults_of((same, OTHER)))
-    reason = np.where(players.bye, BYE, reason)
-    neutral = read_neutral(rows)
-    broken = findings.broken_rows()
-    # A rule that every row breaks is listed once, so the other rows have nothing to add.
-    listed = np.isin(findings.rows, [one.row for one in broken])
-    kept = np.flatnonzero(np.where(findings.bad, listed, reason == 0))
-    at = findings.rows[kept]
-    places = whole_if_all(both_sides(*(one[kept] for one in sides))).alias(decides)
-    frame, named = _long_frame(rows, layout, players, places, kept, neutral, options)
-    renamed = {
-        new: old
-        for new, old in options.columns.items()
-        if old in frame.columns and new not in frame.columns and old not in _consumed(layout)
-    }
-    long = Table(
-        frame=frame,
-        name=table.name,
-        untyped=table.untyped,
-        locate=lambda found: table.places(at[found // 2]),
-        broken_rows=tuple(
-            one._replace(row=int(2 * np.searchsorted(at, one.row) + second))
-            for one in broken
-            for second in (0, 1)
-        ),
-        files=table.files,
-        file_of=None if table.file_of is None else np.repeat(table.file_of[at], 2),
-        notes=(
-            *table.notes,
-            *_row_notes(rows, layout, reason, kept, neutral, named, options),
-            *rows.notes,
-        ),
-    )
-    if not len(kept):
-        refuse(table.name, "must hold at least one game", _left_out(reason) or "none")
-    return long, named, renamed
+
+    def __init__(self, rows: GameRows, layout: Layout, options: Options) -> None:
+        self.rows, self.layout, self.options = rows, layout, options
+        findings = rows.findings
+        self.decides, self.values, reason = _decided(rows, layout)
+        self.players = read_players(rows, ("white", "black"), reason == BYE)
+        one, other = self.players.first, self.players.second
+        rows.add("black", *faults_of(((one == other) & (one >= 0), OTHER)))
+        self.reason = np.where(self.players.bye, BYE, reason)
+        self.neutral = read_neutral(rows)
+        self.broken = findings.broken_rows()
+        # A rule that every row breaks is listed once, so the other rows have nothing to add.
+        listed = np.isin(findings.rows, [one.row for one in self.broken])
+        self.kept = np.flatnonzero(np.where(findings.bad, listed, self.reason == 0))
+        self.words, self.when = side_words(layout), _time_column(rows, options)
+        self.named = {"player": rows.columns["black"]}
+        if self.when is not None:
+            self.named["time"] = self.when
+
+    def table(self) -> Table:
+        """Return the long table. Raises : InvalidDataError   there is no game."""
+        table, at = self.rows.table, self.rows.findings.rows[self.kept]
+        long = Table(
+            frame=self._frame(),
+            name=table.name,
+            untyped=table.untyped,
+            locate=lambda found: table.places(at[found // 2]),
+            broken_rows=tuple(
+                one._replace(row=int(2 * np.searchsorted(at, one.row) + second))
+                for one in self.broken
+                for second in (0, 1)
+            ),
+            files=table.files,
+            file_of=None if table.file_of is None else np.repeat(table.file_of[at], 2),
+            notes=(*table.notes, *self._notes(), *self.rows.notes),
+        )
+        if not len(self.kept):
+            out = describe_left_out(count_reasons(self.reason))
+            refuse(table.name, GAME, out or "none")
+        return long
+
+    def _frame(self) -> pl.DataFrame:
+        """Return two rows for each game."""
+        frame, kept, players = self.rows.frame, self.kept, self.players
+        pair = np.repeat(kept, 2)
+        columns = {
+            "match": _match_ids(frame, self.options).gather(pair),
+            "player": players_at(
+                players.ids, both_sides(players.first[kept], players.second[kept])
+            ),
+            self.decides: whole_if_all(both_sides(*(one[kept] for one in self.values))),
+        }
+        if self.words is not None:
+            sides = np.array([*self.words, "neutral"])
+            ground = np.zeros(len(kept), np.int64)
+            if self.neutral is not None:
+                ground = 2 * self.neutral[kept]
+            code = both_sides(ground, np.maximum(ground, 1))
+            columns["side"] = pl.Series(sides[code].tolist(), dtype=pl.String)
+        taken = {*_consumed(self.layout), *columns, *_MADE}
+        if self.when is not None:
+            columns["time"] = frame[self.when].gather(pair)
+            taken |= {"time", self.when}
+            # Rounds that are the order stay, too.
+            taken -= {self.when} & {self.rows.columns.get("round")}
+        for name in frame.columns:
+            if name not in taken:
+                columns[name] = frame[name].gather(pair)
+        return pl.DataFrame([column.alias(name) for name, column in columns.items()])
+
+    def _notes(self) -> list[str]:
+        """Return what was understood, and what was left out."""
+        frame, columns, bad = self.rows.frame, self.layout.columns, self.rows.findings.bad
+        what = f"{columns['white']} and {columns['black']}"
+        notes = [describe_matches(int(np.sum(~bad[self.kept])), what, self.words)]
+        neutral = 0 if self.neutral is None else int(self.neutral[self.kept].sum())
+        if self.layout.coloured and neutral:
+            notes[0] += f" ({neutral:,} on neutral ground)"
+        out = describe_left_out(count_reasons(np.where(bad, 0, self.reason)))
+        if out:
+            notes.append(f"rows that are no games are left out: {out}")
+        if "white_score" in columns and "result" in columns:
+            scores = f"{columns['white_score']} and {columns['black_score']}"
+            notes.append(f"{scores} decide the places, not {columns['result']}")
+        dropped = [one for one in frame.columns if one in _MADE and one not in columns.values()]
+        if dropped:
+            notes.append(f"left out, because the two sides say it: {', '.join(dropped)}")
+        later = () if self.when is not None else other_times(frame.columns)
+        if later:
+            notes.append(describe_passed("time", later[0]))
+        own = self.options.columns.get("match", "match")
+        if own in frame.columns and frame[own].n_unique() < len(frame):
+            notes.append(f"{own} repeats, so the number of the row is the id of a match")
+        return notes
 
 
 def _decided(rows: GameRows, layout: Layout) -> tuple[str, tuple[Ids, Ids], Ints]:
@@ -252,43 +311,6 @@ def _decided(rows: GameRows, layout: Layout) -> tuple[str, tuple[Ids, Ids], Ints
             rows.add("games", *faults_of((rows.numbers("games") != 1, SINGLE_ROW)))
         reason = np.zeros(len(points), np.int64)
     return "rank", places_of(points), reason
-
-
-def _long_frame(
-    rows: GameRows,
-    layout: Layout,
-    players: Players,
-    places: pl.Series,
-    kept: Ints,
-    neutral: Flags | None,
-    options: Options,
-) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return two rows for each of some games, and the columns of the file behind its columns."""
-    frame = rows.frame
-    named = {"player": rows.columns["black"]}
-    pair = np.repeat(kept, 2)
-    columns = {
-        "match": _match_ids(frame, options).gather(pair),
-        "player": players_at(players.ids, both_sides(players.first[kept], players.second[kept])),
-        places.name: places,
-    }
-    words = side_words(layout)
-    if words is not None:
-        sides = np.array([words[0], words[1], "neutral"])
-        ground = np.zeros(len(kept), np.int64) if neutral is None else 2 * neutral[kept]
-        code = both_sides(ground, np.maximum(ground, 1))
-        columns["side"] = pl.Series(sides[code].tolist(), dtype=pl.String)
-    when = _time_column(rows, options)
-    if when is not None:
-        named["time"] = when
-        columns["time"] = frame[when].gather(pair)
-    taken = {*_consumed(layout), *columns, *_MADE, *(() if when is None else (when,))}
-    if when is not None and when == rows.columns.get("round"):
-        taken.discard(when)
-    for name in frame.columns:
-        if name not in taken:
-            columns[name] = frame[name].gather(pair)
-    return pl.DataFrame([column.alias(name) for name, column in columns.items()]), named
 
 
 def _match_ids(frame: pl.DataFrame, options: Options) -> pl.Series:
@@ -327,45 +349,6 @@ def side_words(layout: Layout) -> tuple[str, str] | None:
         return None
     at_home = spelling(layout.columns["white"]).startswith("home")
     return ("home", "away") if at_home else ("white", "black")
-
-
-def _left_out(reason: Ints) -> str:
-    """Return how many rows are no games, by reason, as text."""
-    return describe_left_out(count_reasons(reason))
-
-
-def _row_notes(
-    rows: GameRows,
-    layout: Layout,
-    reason: Ints,
-    kept: Ints,
-    neutral: Flags | None,
-    named: dict[str, str],
-    options: Options,
-) -> list[str]:
-    """Return what was understood, and what was left out."""
-    columns = layout.columns
-    what = f"{columns['white']} and {columns['black']}"
-    good = int(np.sum(~rows.findings.bad[kept]))
-    notes = [describe_matches(good, what, side_words(layout))]
-    if layout.coloured and neutral is not None and neutral[kept].any():
-        notes[0] += f" ({int(neutral[kept].sum()):,} on neutral ground)"
-    out = _left_out(np.where(rows.findings.bad, 0, reason))
-    if out:
-        notes.append(f"rows that are no games are left out: {out}")
-    if "white_score" in columns and "result" in columns:
-        scores = f"{columns['white_score']} and {columns['black_score']}"
-        notes.append(f"{scores} decide the places, not {columns['result']}")
-    dropped = [one for one in rows.frame.columns if one in _MADE and one not in columns.values()]
-    if dropped:
-        notes.append(f"left out, because the two sides say it: {', '.join(dropped)}")
-    later = () if "time" in named else other_times(rows.frame.columns)
-    if later:
-        notes.append(describe_passed("time", later[0]))
-    own = options.columns.get("match", "match")
-    if own in rows.frame.columns and rows.frame[own].n_unique() < len(rows.frame):
-        notes.append(f"{own} repeats, so the number of the row is the id of a match")
-    return notes
 
 
 class SourceKind(NamedTuple):
@@ -433,13 +416,15 @@ def history_of_games(
     Raises : InvalidParameterError   the options do not suit the source
     """
     problems = [*columns.problems]
-    dropped = [*columns.dropped]
-    kept = _single_games(columns, problems, dropped)
-    when = _When.of(columns, kind, kept, options, problems, dropped)
+    single = _single_games(columns, problems)
+    when = _order_of(columns, kind, single, options, problems)
     kept = when.rows
+    numbers = np.arange(1, len(columns.points) + 1) if columns.numbers is None else columns.numbers
+    out = [np.setdiff1d(np.arange(len(numbers)), single), np.setdiff1d(single, kept)]
+    dropped = [*columns.dropped, *map(str, numbers[np.concatenate(out)].tolist())]
     reading = HistoryReading(history=None)
     if len(kept):
-        table = _long_table(columns, kind, name, kept, when, options)
+        table = _long_table(columns, kind, name, when, numbers, options)
         named = {"player": kind.black, "time": when.field}
         try:
             reading = build_history(table, replace(options, columns={}), own_names=True)
@@ -467,7 +452,7 @@ def history_of_games(
     )
 
 
-def _single_games(columns: GameColumns, problems: list[Problem], dropped: list[str]) -> Ints:
+def _single_games(columns: GameColumns, problems: list[Problem]) -> Ints:
     """Return the rows that are single games; the others become problems."""
     rows = np.arange(len(columns.points))
     single = np.isin(columns.points, (0.0, 0.5, 1.0))
@@ -477,7 +462,6 @@ def _single_games(columns: GameColumns, problems: list[Problem], dropped: list[s
         games = 1.0 if columns.weight is None else columns.weight[row]
         got = f"{columns.points[row]:g} of {games:g} games"
         problems.append(Problem(*columns.place(row), "", SINGLE, got))
-        dropped.append(_label(columns, row))
     return rows[single]
 
 
@@ -493,45 +477,38 @@ class _When(NamedTuple):
     field: str
     notes: tuple[str, ...]
 
-    @classmethod
-    def of(
-        cls,
-        columns: GameColumns,
-        kind: SourceKind,
-        rows: Ints,
-        options: Options,
-        problems: list[Problem],
-        dropped: list[str],
-    ) -> _When:
-        """Return the order of some games; games that have no place in it become problems."""
-        tag = options.columns.get("time")
-        if tag is not None:
-            values = pl.Series(columns.tags[tag][rows].tolist(), dtype=pl.String)
-            return cls(rows, values.replace("", None), tag, (f"times come from {tag}",))
-        if columns.times is None:
-            return _by_round(columns, kind, rows, options)
-        times = columns.times.gather(rows)
-        undated = times.is_null().to_numpy()
-        if undated.any():
-            others = times.drop_nulls()
-            bounded = options.since is not None or options.until is not None
-            if options.skip_bad is None and not bounded and others.is_sorted():
-                place = _where(*columns.place(int(rows[undated][0])))
-                said = (
-                    f"{int(undated.sum()):,} of {counted(len(rows), 'game')} have no complete date "
-                    f"(the first: {place}), so no dates are used and the order of the source "
-                    "counts; --skip-bad keeps the dates and leaves these games out"
-                )
-                return cls(rows, None, "", (said,))
-            rule = DATED_BOUNDS if bounded and others.is_sorted() else DATED
-            problems += undated_problems(columns, rows[undated], rule)
-            dropped += (_label(columns, row) for row in rows[undated].tolist())
-            rows, times = rows[~undated], others
-        order, by_round = _within_days(times, columns.round, rows)
-        said = f"times come from {columns.time_source}"
-        if by_round:
-            said += f"; {kind.round} gives the order within a day"
-        return cls(rows[order], times.gather(order), columns.time_source, (said,))
+
+def _order_of(
+    columns: GameColumns, kind: SourceKind, rows: Ints, options: Options, problems: list[Problem]
+) -> _When:
+    """Return the order of some games; games that have no place in it become problems."""
+    tag = options.columns.get("time")
+    if tag is not None:
+        values = pl.Series(columns.tags[tag][rows].tolist(), dtype=pl.String)
+        return _When(rows, values.replace("", None), tag, (f"times come from {tag}",))
+    if columns.times is None:
+        return _by_round(columns, kind, rows, options)
+    times = columns.times.gather(rows)
+    undated = times.is_null().to_numpy()
+    if undated.any():
+        others = times.drop_nulls()
+        bounded = options.since is not None or options.until is not None
+        if options.skip_bad is None and not bounded and others.is_sorted():
+            place = _where(*columns.place(int(rows[undated][0])))
+            said = (
+                f"{int(undated.sum()):,} of {counted(len(rows), 'game')} have no complete date "
+                f"(the first: {place}), so no dates are used and the order of the source "
+                "counts; --skip-bad keeps the dates and leaves these games out"
+            )
+            return _When(rows, None, "", (said,))
+        rule = DATED_BOUNDS if bounded and others.is_sorted() else DATED
+        problems += undated_problems(columns, rows[undated], rule)
+        rows, times = rows[~undated], others
+    order, by_round = _within_days(times, columns.round, rows)
+    said = f"times come from {columns.time_source}"
+    if by_round:
+        said += f"; {kind.round} gives the order within a day"
+    return _When(rows[order], times.gather(order), columns.time_source, (said,))
 
 
 def _by_round(columns: GameColumns, kind: SourceKind, rows: Ints, options: Options) -> _When:
@@ -577,14 +554,14 @@ def _within_days(times: pl.Series, rounds: Ids | None, rows: Ints) -> tuple[Ints
 
 
 def _long_table(
-    columns: GameColumns, kind: SourceKind, name: str, kept: Ints, when: _When, options: Options
+    columns: GameColumns, kind: SourceKind, name: str, when: _When, numbers: Ints, options: Options
 ) -> Table:
-    """Return two rows for each of some games, white first."""
+    """Return two rows for each of some games, white first; numbers : of all games."""
+    kept = when.rows
     pair = np.repeat(np.arange(len(kept)), 2)
     white, black = columns.white[kept], columns.black[kept]
-    numbers = kept + 1 if columns.numbers is None else columns.numbers[kept]
     frame = {
-        "match": pl.Series(np.repeat(numbers, 2)),
+        "match": pl.Series(np.repeat(numbers[kept], 2)),
         "player": players_at(columns.players, both_sides(white, black)),
         "rank": pl.Series(both_sides(*places_of(columns.points[kept]))),
     }
@@ -656,11 +633,6 @@ def _game_notes(columns: GameColumns, kind: SourceKind, name: str, games: int) -
 def _where(file: str, line: int | None) -> str:
     """Return a place as text."""
     return ", ".join(part for part in (file, "" if line is None else f"line {line}") if part)
-
-
-def _label(columns: GameColumns, row: int) -> str:
-    """Return the id of the match of a game that is left out."""
-    return str(row + 1 if columns.numbers is None else columns.numbers[row])
 
 
 DATED = (
