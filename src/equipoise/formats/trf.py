@@ -562,10 +562,11 @@ class _Pairings:
         elif mine.colour + theirs.colour not in ("wb", "bw", "--"):
             self.refuse(one, at, OPPOSITE, _against(one, other, at))
         else:
-            rows, points = [self._row_of[one.number], self._row_of[other.number]], _GAMES[results]
+            white, black, points = one, other, _GAMES[results]
             if mine.colour == "b":
-                rows, points = rows[::-1], 1.0 - points
-            self.games.append(_Game(at, *rows, points, mine.colour != "-"))
+                white, black, points = other, one, 1.0 - points
+            rows = self._row_of[white.number], self._row_of[black.number]
+            self.games.append(_Game(at, rows[0], rows[1], points, mine.colour != "-"))
             self.unrated += mine.result in UNRATED
 
     def notes(self, report: Report, *, coloured: bool) -> Iterator[str]:

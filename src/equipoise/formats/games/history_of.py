@@ -420,8 +420,8 @@ def history_of_games(
     when = _order_of(columns, kind, single, options, problems)
     kept = when.rows
     numbers = np.arange(1, len(columns.points) + 1) if columns.numbers is None else columns.numbers
-    out = [np.setdiff1d(np.arange(len(numbers)), single), np.setdiff1d(single, kept)]
-    dropped = [*columns.dropped, *map(str, numbers[np.concatenate(out)].tolist())]
+    lost = [np.setdiff1d(np.arange(len(numbers)), single), np.setdiff1d(single, kept)]
+    dropped = [*columns.dropped, *map(str, numbers[np.concatenate(lost)].tolist())]
     reading = HistoryReading(history=None)
     if len(kept):
         table = _long_table(columns, kind, name, when, numbers, options)
