@@ -80,9 +80,12 @@ class _Player(Protocol):
     def attributes(self) -> Mapping[str, float]: ...
 
 
-class _Party(Protocol):
+class _Players(Protocol):
     @property
     def players(self) -> Sequence[_Player]: ...
+
+
+class _Party(_Players, Protocol):
     @property
     def party(self) -> Id | None: ...
 
@@ -116,7 +119,7 @@ def name_faults(everyone: Iterable[tuple[str, _Party]]) -> Iterator[Fault]:
 
 
 def attribute_faults(
-    names: Sequence[str], defaults: Mapping[str, float], everyone: Iterable[tuple[str, _Party]]
+    names: Sequence[str], defaults: Mapping[str, float], everyone: Iterable[tuple[str, _Players]]
 ) -> Iterator[Fault]:
     """Yield attributes that are missing or out of range; only those in `names` are checked."""
     for name in names:

@@ -6,15 +6,13 @@ that must be equal is one number, the class. Values of options are bits.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.lobby import Id
 from equipoise.data.matchmaking import MatchRuleset, Session, Ticket
 from equipoise.data.rebalancing import (
     ID,
@@ -84,6 +82,12 @@ def _key(value: Any) -> Any:
     return ("flag", value) if isinstance(value, bool) else value
 
 
+def differ(one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> bool:
+    """Return whether an attribute that is no option differs; absent and "" are the same."""
+    first, second = (None if own.get(name) == "" else own.get(name) for own in (one, other))
+    return bool(_key(first) != _key(second))
+
+
 def values_of(attributes: Mapping[str, Any], name: str) -> dict[Any, Any]:
     """Return the set of values of an option, as key -> value; empty if it is absent."""
     value = attributes.get(name)
@@ -92,7 +96,17 @@ def values_of(attributes: Mapping[str, Any], name: str) -> dict[Any, Any]:
     return {_key(one): one for one in (value if isinstance(value, list | tuple) else [value])}
 
 
-def tolerance(ruleset: MatchRuleset, attribute: str, reference: float, waited: float) -> float:
+def shared_values(values: Sequence[Mapping[Any, Any]]) -> list[Any]:
+    """Return the values that all tickets have, each with values as `values_of` returns them."""
+    return [value for key, value in values[0].items() if all(key in one for one in values[1:])]
+
+
+def all_values(values: Sequence[Mapping[Any, Any]]) -> list[Any]:
+    """Return the values of all tickets."""
+    return list({key: value for one in values for key, value in one.items()}.values())
+
+
+def _tolerance(ruleset: MatchRuleset, attribute: str, reference: float, waited: float) -> float:
     """Return the tolerance in an attribute after a wait in seconds."""
     best = -1.0
     for one in ruleset.flexing_rule:
@@ -101,75 +115,185 @@ def tolerance(ruleset: MatchRuleset, attribute: str, reference: float, waited: f
     return float(reference)
 
 
-def region_steps(ruleset: MatchRuleset, waited: float) -> int:
-    """Return the number of latency steps after a wait in seconds."""
-    rate = ruleset.region_expansion_rate_ms
-    return max(math.ceil(waited * 1000.0 / rate) - 1, 0) if rate else 0
-
-
 def accepted_latency(ruleset: MatchRuleset, best: float, waited: float) -> float:
     """Return the highest latency that is accepted, milliseconds."""
-    step = ruleset.region_expansion_range_ms or 50
-    limit = best + ruleset.region_latency_initial_range_ms + region_steps(ruleset, waited) * step
+    rate, step = ruleset.region_expansion_rate_ms, ruleset.region_expansion_range_ms or 50
+    steps = max(math.ceil(waited * 1000.0 / rate) - 1, 0) if rate else 0
+    limit = best + ruleset.region_latency_initial_range_ms + steps * step
     most = ruleset.region_latency_max_ms
     return min(limit, most) if most else limit
 
 
-@dataclass(slots=True)
 class Pool:
     """n tickets as columns, and after them a row for each session, which is like a ticket.
 
     waiting : n
     size : players; wait : seconds; value, limit : shape (n, rules), means and tolerances
+    kinds : type of each option by name; has_platforms : whether cross_platform is compared with the
+        platforms played on
     options, others : numbers of the classes of options and of other attributes
-    any_bits, unique_bits : one column for each option of that type
+    any_bits, unique_bits : the columns of the options of that type by name
     own, wish : bits of platforms, None without the rule; platforms : both as arrays
-    latency : shape (n, regions), inf where a region is not listed; best : the lowest, NaN for none
-    accepts : shape (n, regions)
-    conflicts, blocks : rows that share or block a player, and that block one, by row; filled on
-        demand
+    latency : shape (n, regions), inf where a region is not listed; best : the lowest, inf for none
+    accepts : shape (n, regions); unreachable : whether every region is beyond the maximum
     """
 
-    waiting: int
-    tickets: list[Ticket]
-    sessions: list[Session]
-    now: float
-    ruleset: MatchRuleset
-    size: Ints
-    wait: Floats
-    value: Floats
-    limit: Floats
-    options: Ints
-    others: Ints
-    any_names: list[str]
-    any_bits: list[Any]
-    unique_names: list[str]
-    unique_bits: list[Any]
-    keys: ClassKeys
-    own: Any
-    wish: Any
-    platforms: tuple[Any, Any] | None
-    regions: list[str]
-    latency: Floats
-    best: Floats
-    accepts: Flags
-    unreachable: Flags
-    new_only: Flags
-    rows_of: dict[Any, list[int]]
-    blockers_of: dict[Any, list[int]]
-    excluders_of: dict[str, list[int]]
-    conflicts: dict[int, frozenset[int]]
-    blocks: dict[int, frozenset[int]]
-    has_blocks: bool
-    has_twice: bool
+    def __init__(
+        self,
+        tickets: Sequence[Ticket],
+        sessions: Sequence[Session],
+        ruleset: MatchRuleset,
+        now: float,
+        defaults: Mapping[str, float],
+    ) -> None:
+        """Sort tickets by priority, age and id, and sessions by age."""
+        queue = sorted(tickets, key=lambda one: (-one.priority, one.created_at, str(one.ticket)))
+        self.waiting, self.now, self.ruleset = len(queue), now, ruleset
+        self.sessions = sorted(sessions, key=lambda one: (one.created_at, str(one.session)))
+        members = [one for session in self.sessions for team in session.teams for one in team]
+        self.kinds = {one.name: one.type for one in ruleset.match_options}
+        owned = any(OWN in one.attributes for one in (*queue, *members))
+        self.has_platforms = owned and self.kinds.get(CROSS) == "any"
+        self._numbers: dict[Any, int] = {}
+        rows = self.tickets = [*queue, *map(self._as_ticket, self.sessions)]
+        self.size = np.array([len(one.players) for one in rows], dtype=np.int64)
+        self.wait = np.array([max(now - one.created_at, 0.0) for one in rows])
+        rules = ruleset.rules
+        value = [_means(one.players, ruleset, defaults) for one in rows]
+        limit = [
+            [_tolerance(ruleset, rule.attribute, rule.reference or 0.0, one) for rule in rules]
+            for one in self.wait.tolist()
+        ]
+        self.value = np.array(value).reshape(len(rows), len(rules))
+        self.limit = np.array(limit).reshape(len(rows), len(rules))
+        self.options = np.array(
+            [self._option_class(one.attributes) for one in rows], dtype=np.int64
+        )
+        self.others = np.array([self._other_class(one.attributes) for one in rows], dtype=np.int64)
+        left_out = CROSS if self.has_platforms else None
+        self.any_bits = {
+            name: _bits(rows, name)
+            for name, kind in self.kinds.items()
+            if kind == "any" and name != left_out
+        }
+        self.unique_bits = {
+            name: _bits(rows, name) for name, kind in self.kinds.items() if kind == "unique"
+        }
+        self.own: Any = None
+        self.wish: Any = None
+        self.platforms: Any = None
+        if self.has_platforms:
+            both = _bits([*rows, *map(_as_wish, rows)], OWN)
+            own, wish = both[: len(rows)], both[len(rows) :]
+            # Who names no platforms accepts all.
+            self.platforms = own, np.where(wish == 0, -1, wish)
+            self.own, self.wish = (one.tolist() for one in self.platforms)
+        self._add_regions()
+        new_only = [str(one.attributes.get("new_session_only")).lower() == "true" for one in rows]
+        self.new_only = np.array(new_only, dtype=bool)
+        #: Rows by player, by player whom they block, and by session that they exclude.
+        self.rows_of: dict[str, list[int]] = {}
+        self.blockers_of: dict[str, list[int]] = {}
+        self.excluders_of: dict[str, list[int]] = {}
+        listens = ruleset.blocked_player_option != "blockedPlayerCanMatch"
+        for row, one in enumerate(rows):
+            for player in one.players:
+                self.rows_of.setdefault(str(player.player), []).append(row)
+            for name in blocked_by(one) if listens else ():
+                self.blockers_of.setdefault(str(name), []).append(row)
+            for session in one.excluded_sessions:
+                self.excluders_of.setdefault(str(session), []).append(row)
+        self.has_blocks = bool(self.blockers_of)
+        self.has_twice = any(len(one) > 1 for one in self.rows_of.values())
+        self._conflicts: dict[int, frozenset[int]] = {}
+        self._blocks: dict[int, frozenset[int]] = {}
+
+    def _add_regions(self) -> None:
+        """Set the columns of regions."""
+        rows, ruleset = self.tickets, self.ruleset
+        self.regions = sorted({str(region) for one in rows for region in one.latencies})
+        column = {region: at for at, region in enumerate(self.regions)}
+        self.latency = np.full((len(rows), len(self.regions)), np.inf)
+        for row, one in enumerate(rows):
+            for region, milliseconds in one.latencies.items():
+                self.latency[row, column[str(region)]] = milliseconds
+        self.best = self.latency.min(axis=1, initial=np.inf)
+        wishes = np.isfinite(self.best)
+        highest = np.full(len(rows), np.inf)
+        for row in np.flatnonzero(wishes).tolist():
+            highest[row] = accepted_latency(ruleset, float(self.best[row]), float(self.wait[row]))
+        listed = np.isfinite(self.latency)
+        self.accepts = (self.latency <= highest[:, None]) & listed | ~wishes[:, None]
+        self.unreachable = wishes & (self.best > (ruleset.region_latency_max_ms or np.inf))
+
+    def _as_ticket(self, session: Session) -> Ticket:
+        """Return a session as a ticket: its players, and what its tickets agree on."""
+        members = [one for team in session.teams for one in team]
+        given = session.attributes
+        agreed: dict[str, Any] = {}
+        for name in {name: None for one in members for name in one.attributes} | dict(given):
+            kind = self.kinds.get(name)
+            own = [values_of(one.attributes, name) for one in members]
+            shared = kind == "any" or (name == CROSS and self.has_platforms)
+            if name == "blocked_players":
+                agreed[name] = [one for ticket in members for one in blocked_by(ticket)]
+            elif shared and name not in given:
+                agreed[name] = shared_values(own)
+            elif kind == "unique" or (name == OWN and self.has_platforms):
+                agreed[name] = all_values(own)
+            elif name in given:
+                one = given[name]
+                alone = kind is None and isinstance(one, list | tuple) and len(one) == 1
+                agreed[name] = one[0] if alone else one
+            else:
+                agreed[name] = next(
+                    one.attributes[name] for one in members if name in one.attributes
+                )
+        return Ticket(
+            ticket=session.session,
+            created_at=session.created_at,
+            players=tuple(player for one in members for player in one.players),
+            attributes=agreed,
+        )
+
+    def _option_class(self, attributes: Mapping[str, Any]) -> int:
+        """Return the number of what must be equal in options."""
+        return self._number(
+            tuple(
+                (name, frozenset(values if kind == "all" else [bool(values)]))
+                for name, kind in self.kinds.items()
+                if kind != "disable"
+                for values in [values_of(attributes, name)]
+            )
+        )
+
+    def _other_class(self, attributes: Mapping[str, Any]) -> int:
+        """Return the number of what must be equal in other attributes."""
+        names = self.compared(attributes)
+        return self._number(frozenset((name, _key(attributes[name])) for name in names))
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def compared(self, attributes: Mapping[str, Any]) -> list[str]:
+        """Return the names of attributes that are no option, are there and must be equal."""
+        return [
+            name
+            for name, value in attributes.items()
+            if name not in self.kinds
+            and name not in NEVER_COMPARED
+            and not (self.has_platforms and name == OWN)
+            and value is not None
+            and value != ""
+        ]
 
     def conflicts_of(self, row: int) -> frozenset[int]:
         """Return the rows that share a player with a row, or block one, in either direction."""
-        found = self.conflicts.get(row)
+        found = self._conflicts.get(row)
         if found is None:
             twice, blocked = self.sharing(row), self.blocking(row)
             ignored = self.ruleset.blocked_player_option != "blockedPlayerCannotMatch"
-            found = self.conflicts[row] = frozenset(twice if ignored else twice | blocked) - {row}
+            found = self._conflicts[row] = frozenset(twice if ignored else twice | blocked) - {row}
         return found
 
     def sharing(self, row: int) -> set[int]:
@@ -183,13 +307,13 @@ class Pool:
         """Return the rows that block a player of a row, or have one that it blocks."""
         if not self.has_blocks:
             return frozenset()
-        known = self.blocks.get(row)
+        known = self._blocks.get(row)
         if known is None:
             ticket = self.tickets[row]
             rows = {one for name in blocked_by(ticket) for one in self.rows_of.get(str(name), ())}
             for player in ticket.players:
                 rows.update(self.blockers_of.get(str(player.player), ()))
-            known = self.blocks[row] = frozenset(rows - {row})
+            known = self._blocks[row] = frozenset(rows - {row})
         return known
 
 
@@ -206,47 +330,32 @@ def platforms_agree(pool: Pool, one: int, other: int) -> bool:
     return not (pool.own[one] & ~pool.wish[other] or pool.own[other] & ~pool.wish[one])
 
 
-def _faults(
-    tickets: Sequence[tuple[str, Ticket]], ruleset: MatchRuleset, defaults: Mapping[str, float]
-) -> Iterator[Fault]:
-    """Yield what is wrong with tickets, each with its path."""
-    names = [rule.attribute for rule in ruleset.rules]
-    seen: set[str] = set()
-    for path, ticket in tickets:
-        if isinstance(ticket.ticket, bool) or not isinstance(ticket.ticket, int | str):
-            yield Fault(f"{path}.ticket", ID, shown(ticket.ticket))
-        if str(ticket.ticket) in seen:
-            yield Fault(f"{path}.ticket", NAMED_ONCE, shown(ticket.ticket))
-        seen.add(str(ticket.ticket))
-        if not is_time(ticket.created_at):
-            yield Fault(f"{path}.created_at", TIME, shown(ticket.created_at))
-        if not is_whole(ticket.priority) or abs(ticket.priority) > 10**9:
-            yield Fault(f"{path}.priority", PRIORITY, shown(ticket.priority))
-        if not ticket.players:
+def _id_faults(path: str, name: object, seen: set[str]) -> Iterator[Fault]:
+    """Yield what is wrong with the id of a ticket or session; seen : those before it."""
+    if isinstance(name, bool) or not isinstance(name, int | str):
+        yield Fault(path, ID, shown(name))
+    if str(name) in seen:
+        yield Fault(path, NAMED_ONCE, shown(name))
+    seen.add(str(name))
+
+
+def _faults_of(path: str, one: Ticket | Session) -> Iterator[Fault]:
+    """Yield what is wrong with the time of a ticket or session, and what with its attributes."""
+    if not is_time(one.created_at):
+        yield Fault(f"{path}.created_at", TIME, shown(one.created_at))
+    if isinstance(one, Ticket):
+        if not is_whole(one.priority) or abs(one.priority) > 10**9:
+            yield Fault(f"{path}.priority", PRIORITY, shown(one.priority))
+        if not one.players:
             yield Fault(f"{path}.players", SOME_PLAYERS, "none")
-        own = {str(one.player) for one in ticket.players}
-        if len(own) < len(ticket.players):
+        if len({str(player.player) for player in one.players}) < len(one.players):
             yield Fault(f"{path}.players", "must name each player once", "one twice")
-        for region, latency in ticket.latencies.items():
+        for region, latency in one.latencies.items():
             if not is_number(latency, lambda x: 0 <= x <= _LONGEST):
                 yield Fault(f"{path}.latencies.{str(region)[:60]}", LATENCY, shown(latency))
-        yield from _attribute_faults(path, ticket.attributes)
-        yield from attribute_faults(names, defaults, [(path, _Players(ticket))])
-
-
-def _attribute_faults(path: str, attributes: Mapping[str, Any]) -> Iterator[Fault]:
-    for name, value in attributes.items():
+    for name, value in one.attributes.items():
         if not _is_plain(value):
             yield Fault(f"{path}.attributes.{str(name)[:60]}", PLAIN, shown(value))
-
-
-class _Players:
-    """The players of a ticket as a party without a name."""
-
-    party: Id | None = None
-
-    def __init__(self, ticket: Ticket) -> None:
-        self.players = ticket.players
 
 
 def check(
@@ -258,17 +367,11 @@ def check(
     """Raise InvalidDataError with the path of everything that is wrong."""
     everyone = [(f"tickets[{at}]", one) for at, one in enumerate(tickets)]
     faults: list[Fault] = []
-    named: set[str] = set()
+    seen: set[str] = set()
     for at, session in enumerate(sessions):
         path = f"sessions[{at}]"
-        if isinstance(session.session, bool) or not isinstance(session.session, int | str):
-            faults.append(Fault(f"{path}.session", ID, shown(session.session)))
-        if str(session.session) in named:
-            faults.append(Fault(f"{path}.session", NAMED_ONCE, shown(session.session)))
-        named.add(str(session.session))
-        if not is_time(session.created_at):
-            faults.append(Fault(f"{path}.created_at", TIME, shown(session.created_at)))
-        faults += _attribute_faults(path, session.attributes)
+        faults += _id_faults(f"{path}.session", session.session, seen)
+        faults += _faults_of(path, session)
         for team, members in enumerate(session.teams):
             for place, ticket in enumerate(members):
                 everyone.append((f"{path}.teams[{team}][{place}]", ticket))
@@ -284,149 +387,28 @@ def check(
     if blocks > MOST_BLOCKS:
         rule = f"must block at most {MOST_BLOCKS} players in all"
         faults.append(Fault("tickets", rule, f"{blocks} in blocked_players"))
-    refuse([*faults, *_faults(everyone, ruleset, defaults)], "the request")
+    names = [rule.attribute for rule in ruleset.rules]
+    seen = set()
+    for path, ticket in everyone:
+        faults += _id_faults(f"{path}.ticket", ticket.ticket, seen)
+        faults += _faults_of(path, ticket)
+        faults += attribute_faults(names, defaults, [(path, ticket)])
+    refuse(faults, "the request")
 
 
-def means_of(
-    ticket_players: Sequence[Any], ruleset: MatchRuleset, defaults: Mapping[str, float]
+def _means(
+    players: Sequence[Any], ruleset: MatchRuleset, defaults: Mapping[str, float]
 ) -> list[float]:
     """Return the mean of each attribute of the rules over players."""
-    if not ticket_players:
+    if not players:
         return [math.nan] * len(ruleset.rules)
     found = []
     for rule in ruleset.rules:
         name = rule.attribute
-        values = [one.attributes.get(name) for one in ticket_players]
+        values = [one.attributes.get(name) for one in players]
         numbers = [float(defaults[name] if one is None else one) for one in values]
         found.append(math.fsum(numbers) / len(numbers))
     return found
-
-
-def _as_ticket(session: Session, keys: ClassKeys) -> Ticket:
-    """Return a session as a ticket: its players, and what its tickets agree on."""
-    members = [one for team in session.teams for one in team]
-    given = session.attributes
-    agreed: dict[str, Any] = {}
-    names = {name: None for one in members for name in one.attributes} | dict.fromkeys(given)
-    for name in names:
-        kind = keys.kinds.get(name)
-        own = [values_of(one.attributes, name) for one in members]
-        shared = kind == "any" or (name == CROSS and keys.platforms)
-        if name == "blocked_players":
-            agreed[name] = [one for ticket in members for one in blocked_by(ticket)]
-        elif shared and name not in given:
-            agreed[name] = [v for k, v in own[0].items() if all(k in one for one in own[1:])]
-        elif kind == "unique" or (name == OWN and keys.platforms):
-            agreed[name] = list({k: v for one in own for k, v in one.items()}.values())
-        elif name in given:
-            one = given[name]
-            alone = kind is None and isinstance(one, list | tuple) and len(one) == 1
-            agreed[name] = one[0] if alone else one
-        else:
-            agreed[name] = next(one.attributes[name] for one in members if name in one.attributes)
-    return Ticket(
-        ticket=session.session,
-        created_at=session.created_at,
-        players=tuple(player for one in members for player in one.players),
-        attributes=agreed,
-    )
-
-
-def create_pool(
-    tickets: Sequence[Ticket],
-    sessions: Sequence[Session],
-    ruleset: MatchRuleset,
-    now: float,
-    defaults: Mapping[str, float],
-) -> Pool:
-    """Return tickets as columns, in the order of priority, age and id; then sessions by age."""
-    queue = sorted(tickets, key=lambda one: (-one.priority, one.created_at, str(one.ticket)))
-    running = sorted(sessions, key=lambda one: (one.created_at, str(one.session)))
-    everyone = [*queue, *(ticket for one in running for team in one.teams for ticket in team)]
-    keys = ClassKeys(ruleset, any(OWN in one.attributes for one in everyone))
-    rows = [*queue, *(_as_ticket(one, keys) for one in running)]
-    count, rules = len(rows), ruleset.rules
-    wait = np.array([max(now - one.created_at, 0.0) for one in rows])
-    value = np.array([means_of(one.players, ruleset, defaults) for one in rows])
-    limit = np.array(
-        [
-            [tolerance(ruleset, rule.attribute, rule.reference or 0.0, one) for rule in rules]
-            for one in wait.tolist()
-        ]
-    )
-    regions = sorted({str(region) for one in rows for region in one.latencies})
-    column = {region: at for at, region in enumerate(regions)}
-    latency = np.full((count, len(regions)), np.inf)
-    for row, one in enumerate(rows):
-        for region, milliseconds in one.latencies.items():
-            latency[row, column[str(region)]] = milliseconds
-    best = latency.min(axis=1, initial=np.inf)
-    wishes = np.isfinite(best)
-    highest = (
-        [
-            accepted_latency(ruleset, low, waited)
-            for low, waited in zip(best.tolist(), wait.tolist(), strict=True)
-        ]
-        if wishes.any()
-        else [np.inf] * count
-    )
-    accepts = (latency <= np.array(highest)[:, None]) & np.isfinite(latency) | ~wishes[:, None]
-    most = ruleset.region_latency_max_ms
-    classes = [keys.of(one.attributes) for one in rows]
-    rows_of: dict[Any, list[int]] = {}
-    blockers: dict[Any, list[int]] = {}
-    excluders: dict[str, list[int]] = {}
-    listens = ruleset.blocked_player_option != "blockedPlayerCanMatch"
-    for row, one in enumerate(rows):
-        for player in one.players:
-            rows_of.setdefault(str(player.player), []).append(row)
-        for name in blocked_by(one) if listens else ():
-            blockers.setdefault(str(name), []).append(row)
-        for session in one.excluded_sessions:
-            excluders.setdefault(str(session), []).append(row)
-    own = wish = platforms = None
-    if keys.platforms:
-        (both,) = _bits([*rows, *map(_as_wish, rows)], [OWN])
-        # Who names no platforms accepts all.
-        platforms = both[:count], np.where(both[count:] == 0, -1, both[count:])
-        own, wish = (one.tolist() for one in platforms)
-    return Pool(
-        waiting=len(queue),
-        tickets=rows,
-        sessions=running,
-        now=now,
-        ruleset=ruleset,
-        size=np.array([len(one.players) for one in rows], dtype=np.int64),
-        wait=wait,
-        value=value.reshape(count, len(rules)),
-        limit=limit.reshape(count, len(rules)),
-        options=np.array([one[0] for one in classes], dtype=np.int64),
-        others=np.array([one[1] for one in classes], dtype=np.int64),
-        any_names=keys.any_names,
-        any_bits=_bits(rows, keys.any_names),
-        unique_names=keys.unique_names,
-        unique_bits=_bits(rows, keys.unique_names),
-        keys=keys,
-        own=own,
-        wish=wish,
-        platforms=platforms,
-        regions=regions,
-        latency=latency,
-        best=best,
-        accepts=accepts,
-        unreachable=wishes & (best > most) if most else np.zeros(count, dtype=bool),
-        new_only=np.array(
-            [str(one.attributes.get("new_session_only")).lower() == "true" for one in rows],
-            dtype=bool,
-        ),
-        rows_of=rows_of,
-        blockers_of=blockers,
-        excluders_of=excluders,
-        conflicts={},
-        blocks={},
-        has_blocks=bool(blockers),
-        has_twice=any(len(one) > 1 for one in rows_of.values()),
-    )
 
 
 def _as_wish(ticket: Ticket) -> Ticket:
@@ -438,76 +420,13 @@ def _as_wish(ticket: Ticket) -> Ticket:
     )
 
 
-def _bits(rows: Sequence[Ticket], names: Sequence[str]) -> list[Any]:
-    """Return the values of options as bits, a column for each option."""
-    columns = []
-    for name in names:
-        number: dict[Any, int] = {}
-        keys = (key for one in rows for key in values_of(one.attributes, name))
-        different = len(set(keys))
-        if different * len(rows) > MOST_VALUES:
-            rule = f"must have at most {MOST_VALUES} pairs of a ticket and one of all values"
-            got = f"{len(rows)} tickets and {different} values"
-            refuse([Fault(f"attributes.{name}", rule, got)], "the tickets")
-        column = []
-        for one in rows:
-            bits = 0
-            for key in values_of(one.attributes, name):
-                bits |= 1 << number.setdefault(key, len(number))
-            column.append(bits)
-        columns.append(np.array(column, dtype=np.int64 if len(number) < 63 else object))
-    return columns
-
-
-class ClassKeys:
-    """Numbers for everything that must be equal.
-
-    platforms : whether the option cross_platform is compared with the platforms played on
-    """
-
-    def __init__(self, ruleset: MatchRuleset, has_platforms: bool) -> None:
-        kinds = {one.name: one.type for one in ruleset.match_options}
-        self.kinds = kinds
-        self.platforms = has_platforms and kinds.get(CROSS) == "any"
-        left_out = CROSS if self.platforms else None
-        self.any_names = [
-            name for name, kind in kinds.items() if kind == "any" and name != left_out
-        ]
-        self.unique_names = [name for name, kind in kinds.items() if kind == "unique"]
-        self._numbers: dict[Any, int] = {}
-
-    def of(self, attributes: Mapping[str, Any]) -> tuple[int, int]:
-        """Return the numbers of the classes of options and of other attributes."""
-        options = []
-        for name, kind in self.kinds.items():
-            if kind == "disable":
-                continue
-            values = values_of(attributes, name)
-            if kind == "all":
-                options.append((name, frozenset(values)))
-            else:
-                options.append((name, frozenset([bool(values)])))
-        return self.number(tuple(options)), self.number(
-            frozenset((name, _key(attributes[name])) for name in self.compared(attributes))
-        )
-
-    def compared(self, attributes: Mapping[str, Any]) -> list[str]:
-        """Return the names of attributes that are no option, are there and must be equal."""
-        return [
-            name
-            for name, value in attributes.items()
-            if name not in self.kinds
-            and name not in NEVER_COMPARED
-            and not (self.platforms and name == OWN)
-            and value is not None
-            and value != ""
-        ]
-
-    def differs(self, one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> bool:
-        """Return whether an attribute that is no option differs; absent and "" are the same."""
-        first, second = (None if own.get(name) == "" else own.get(name) for own in (one, other))
-        return bool(_key(first) != _key(second))
-
-    def number(self, key: Any) -> int:
-        """Return the number of a key."""
-        return self._numbers.setdefault(key, len(self._numbers))
+def _bits(rows: Sequence[Ticket], name: str) -> Any:
+    """Return the values of an option as bits."""
+    values = [list(values_of(one.attributes, name)) for one in rows]
+    number = {key: at for at, key in enumerate(dict.fromkeys(itertools.chain(*values)))}
+    if len(number) * len(rows) > MOST_VALUES:
+        rule = f"must have at most {MOST_VALUES} pairs of a ticket and one of all values"
+        got = f"{len(rows)} tickets and {len(number)} values"
+        refuse([Fault(f"attributes.{name}", rule, got)], "the tickets")
+    column = [sum(1 << number[key] for key in one) for one in values]
+    return np.array(column, dtype=np.int64 if len(number) < 63 else object)

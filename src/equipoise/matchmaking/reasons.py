@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from equipoise.matchmaking.pool import (
     CROSS,
     Pool,
     accepted_latency,
+    differ,
     platforms_agree,
     values_of,
 )
@@ -27,23 +28,14 @@ from equipoise.matchmaking.pool import (
 _MOST_TICKETS, _MOST_PAIRS = 5_000, 1_000_000
 
 
-class PriceHold(NamedTuple):
-    """A match that the price of waiting withholds.
-
-    tickets : the others; cost, accepted : abs(p - 1/2) of the match, and the largest accepted now
-    ripe : time in seconds at which it is accepted
-    """
-
-    tickets: int
-    cost: float
-    accepted: float
-    ripe: float
-
-
 def why_waiting(
-    pool: Pool, rows: Ints, unsearched: set[int], held: Mapping[int, PriceHold]
+    pool: Pool, rows: Ints, unsearched: set[int], held: Mapping[int, Mapping[str, Any]]
 ) -> tuple[list[Waiting], str]:
-    """Return the waiting tickets of rows with their reasons, and a note if not all are counted."""
+    """Return the waiting tickets of rows with their reasons, and a note if not all are counted.
+
+    unsearched : rows whose search ended at the node limit
+    held : by row, the reason for which the price of waiting withholds a match
+    """
     among = rows[: max(100, _MOST_PAIRS // max(len(rows), 1))]
     changes = {int(row): _next_change(pool, int(row)) for row in rows}
     earliest: dict[tuple[int, int], float] = {}
@@ -52,20 +44,11 @@ def why_waiting(
         earliest[key] = min(earliest.get(key, math.inf), at)
     found = []
     for place, row in enumerate(rows.tolist()):
-        reasons: list[dict[str, Any]] = []
+        reasons: list[Mapping[str, Any]] = []
         at = earliest[int(pool.options[row]), int(pool.others[row])]
         if row in held:
-            hold = held[row]
-            at = min(at, hold.ripe)
-            reasons.append(
-                {
-                    "reason": "price",
-                    "count": hold.tickets,
-                    "cost": hold.cost,
-                    "accepted": hold.accepted,
-                    "accepted_at": hold.ripe,
-                }
-            )
+            at = min(at, held[row]["accepted_at"])
+            reasons.append(held[row])
         elif row in unsearched:
             reasons.append({"reason": "node_limit", "count": len(rows) - 1})
         if pool.unreachable[row]:
@@ -167,20 +150,15 @@ def _blocking(pool: Pool, row: int) -> frozenset[int]:
 
 def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags]]:
     """Yield the names of options and attributes that exclude tickets, and which of `others`."""
-    keys = pool.keys
-    names = [name for name, kind in keys.kinds.items() if kind != "disable"]
     same = (pool.options[others] == pool.options[row]) & (pool.others[others] == pool.others[row])
     own = pool.tickets[row].attributes
-    bits = dict(zip(pool.any_names, pool.any_bits, strict=True))
-    bits |= dict(zip(pool.unique_names, pool.unique_bits, strict=True))
+    bits = pool.any_bits | pool.unique_bits
     left = others
-    for name in names:
+    for name in [name for name, kind in pool.kinds.items() if kind != "disable"]:
         if name in bits:
             column, value = bits[name][left], bits[name][row]
-            meets = (column & value != 0) == (name in pool.any_names)
-            mask = np.asarray(~meets if value else column != 0, dtype=bool)
-            if value:
-                mask |= np.asarray(column == 0, dtype=bool)
+            meets = (column & value != 0) == (name in pool.any_bits)
+            mask = np.asarray(~meets | (column == 0) if value else column != 0, dtype=bool)
         else:
             values = set(values_of(own, name))
             excluded = []
@@ -197,15 +175,10 @@ def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags
             yield name, mask
             left, same = left[~mask], same[~mask]
     if not same.all():
-        compared = keys.compared(own)
-        for name in sorted(
-            {
-                *compared,
-                *(n for one in left.tolist() for n in keys.compared(pool.tickets[one].attributes)),
-            }
-        ):
+        everyone = [own, *(pool.tickets[one].attributes for one in left.tolist())]
+        for name in sorted({name for one in everyone for name in pool.compared(one)}):
             mask = np.array(
-                [keys.differs(own, pool.tickets[one].attributes, name) for one in left.tolist()],
+                [differ(own, pool.tickets[one].attributes, name) for one in left.tolist()],
                 dtype=bool,
             )
             if mask.any():

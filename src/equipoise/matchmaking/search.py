@@ -181,7 +181,7 @@ class Search:
         self.open_players = -1
         self.open_weight: int | None = None
         pool = around.pool
-        self.unique = [bits.tolist() for bits in pool.unique_bits]
+        self.unique = [bits.tolist() for bits in pool.unique_bits.values()]
         separate = pool.ruleset.blocked_player_option == "blockedPlayerCanMatchOnDifferentTeam"
         self.separates = separate and pool.has_blocks
         self.conflicts = pool.has_twice or (pool.has_blocks and not separate)
@@ -229,13 +229,13 @@ class Search:
         """Yield the rows that share a value of every option "any" with the pivot."""
         pool, pivot = self.around.pool, self.around.row
         bits = []
-        for column in pool.any_bits:
+        for column in pool.any_bits.values():
             own = int(column[pivot])
             bits.append([1 << at for at in range(own.bit_length()) if own >> at & 1])
         if not bits:
             yield np.ones(len(rows), dtype=bool)
             return
-        columns = [column[rows] for column in pool.any_bits]
+        columns = [column[rows] for column in pool.any_bits.values()]
         masks: list[Flags] = []
         # An option without values is absent for all of the class.
         combinations = itertools.product(*(one or [0] for one in bits))
@@ -455,7 +455,7 @@ class Search:
     def allows(self, chosen: Sequence[int]) -> bool:
         """Return whether these tickets may meet each other and the pivot."""
         pool = self.around.pool
-        for column in pool.any_bits:
+        for column in pool.any_bits.values():
             shared = own = int(column[self.around.row])
             for row in chosen:
                 shared &= int(column[row])

@@ -20,13 +20,13 @@ is not proved, and a note says how much better another might be.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
-from equipoise.arrays import Ints
+from equipoise.arrays import Floats, Ints
 from equipoise.data.lobby import Id
 from equipoise.data.matchmaking import (
     Backfill,
@@ -44,13 +44,14 @@ from equipoise.matchmaking.fairness import Fairness
 from equipoise.matchmaking.packing import divisions
 from equipoise.matchmaking.pool import (
     Pool,
+    all_values,
     blocked_by,
     check,
-    create_pool,
     is_time,
+    shared_values,
     values_of,
 )
-from equipoise.matchmaking.reasons import PriceHold, why_waiting
+from equipoise.matchmaking.reasons import why_waiting
 from equipoise.matchmaking.search import (
     COMPARED,
     RANK_BITS,
@@ -132,7 +133,7 @@ def tick(
     ]
     gone = {str(one.ticket) for one in late}
     rest = [one for one in tickets if str(one.ticket) not in gone] if late else tickets
-    pool = create_pool(rest, sessions, ruleset, now, defaults)
+    pool = Pool(rest, sessions, ruleset, now, defaults)
     evaluation = _Evaluation(pool, defaults, Budget(node_limit), waiting_price)
     if objective == "fair" and pool.tickets:
         evaluation.fairness = Fairness(pool, system, ratings, evaluation.team_numbers, curve)
@@ -167,23 +168,6 @@ def _default_notes(
     return notes
 
 
-class _Group:
-    """The rows of a class that are in the queue, sorted by the first attribute."""
-
-    def __init__(self, rows: Ints, first: Any) -> None:
-        order = np.lexsort((rows, first))
-        self.rows, self.first = rows[order], first[order]
-        self.gone = 0
-
-    def near(self, value: float, limit: float) -> Ints:
-        """Return the rows within a tolerance of a value."""
-        # A little wider, because the difference itself is rounded.
-        limit += 1e-9 * (abs(value) + limit)
-        low = int(np.searchsorted(self.first, value - limit, "left"))
-        high = int(np.searchsorted(self.first, value + limit, "right"))
-        return self.rows[low:high]
-
-
 class _Evaluation:
     """The state of a tick."""
 
@@ -199,28 +183,28 @@ class _Evaluation:
         self.alive = np.zeros(len(pool.tickets), dtype=bool)
         self.alive[: pool.waiting] = True
         self.queued = self.alive & ~pool.unreachable
-        #: Rows whose search ended at the limit, and those that the price withholds.
+        #: Rows whose search ended at the limit, and why the price withholds the match of others.
         self.unsearched: set[int] = set()
-        self.held: dict[int, PriceHold] = {}
+        self.held: dict[int, Mapping[str, Any]] = {}
         self.weights = [
             (float(getattr(rule, "weight", 1.0)), pool.ruleset.divisor(rule))
             for rule in self.rules.rules
         ]
-        self.groups: dict[tuple[int, int], _Group] = {}
-        queue = np.flatnonzero(self.queued)
-        if len(queue):
-            classes = np.stack([pool.options[queue], pool.others[queue]], axis=1)
-            keys, group = np.unique(classes, axis=0, return_inverse=True)
-            group = group.reshape(-1)
-            order = np.argsort(group, kind="stable")
-            for number, rows in enumerate(
-                np.split(queue[order], np.cumsum(np.bincount(group))[:-1])
-            ):
-                self.groups[int(keys[number, 0]), int(keys[number, 1])] = self._group(rows)
+        self._group()
 
-    def _group(self, rows: Ints) -> _Group:
-        first = self.pool.value[rows, 0] if self.rules.rules else np.zeros(len(rows))
-        return _Group(rows, first)
+    def _group(self) -> None:
+        """Collect the rows of each class that are in the queue, sorted by the first attribute."""
+        pool, rows = self.pool, np.flatnonzero(self.queued)
+        first = pool.value[:, 0] if self.rules.rules else np.zeros(len(pool.tickets))
+        rows = rows[np.lexsort((rows, first[rows], pool.others[rows], pool.options[rows]))]
+        classes = np.stack([pool.options[rows], pool.others[rows]], axis=1)
+        starts = np.flatnonzero(np.diff(classes, axis=0, prepend=-1).any(axis=1))
+        #: Class -> rows and their values of the first attribute.
+        self.groups = {
+            (int(pool.options[one[0]]), int(pool.others[one[0]])): (one, first[one])
+            for one in np.split(rows, starts)[1:]
+        }
+        self.grouped, self.gone = len(rows), 0
 
     def run(self) -> None:
         """Fill sessions and make matches."""
@@ -259,8 +243,13 @@ class _Evaluation:
         if self.price is not None:
             wait = float(pool.wait[chosen].mean())
             if cost > self.price * wait:
-                ripe = pool.now + cost / self.price - wait
-                self.held[row] = PriceHold(len(chosen) - 1, cost, self.price * wait, ripe)
+                self.held[row] = {
+                    "reason": "price",
+                    "count": len(chosen) - 1,
+                    "cost": cost,
+                    "accepted": self.price * wait,
+                    "accepted_at": pool.now + cost / self.price - wait,
+                }
                 return
         self.unsearched.discard(row)
         numbers = self._teams(around, best.rows)
@@ -299,18 +288,12 @@ class _Evaluation:
             gap = f"a cost lower by at most {(found.cost - (found.bound >> RANK_BITS)) / UNIT:.6g}"
         self.notes.append(f"{what}: not proved at the node limit; {gap}")
 
-    def _remove(self, rows: Iterable[int]) -> None:
-        """Take rows out of the queue."""
-        pool = self.pool
-        for row in rows:
-            if row >= pool.waiting:
-                continue
-            self.alive[row] = self.queued[row] = False
-            key = (int(pool.options[row]), int(pool.others[row]))
-            group = self.groups[key]
-            group.gone += 1
-            if 2 * group.gone > len(group.rows):
-                self.groups[key] = self._group(np.sort(group.rows[self.queued[group.rows]]))
+    def _remove(self, rows: Sequence[int]) -> None:
+        """Take tickets out of the queue."""
+        self.alive[rows] = self.queued[rows] = False
+        self.gone += len(rows)
+        if 2 * self.gone > self.grouped:
+            self._group()
 
     def _fill(self, row: int, session: Session) -> None:
         """Fill a session, if tickets may join it."""
@@ -334,7 +317,7 @@ class _Evaluation:
             return
         best = found[1]
         numbers = self._teams(around, best.rows)
-        self._remove(best.rows)
+        self._remove(list(best.rows))
         teams = [[one.ticket for one in team] for team in session.teams]
         for one, team in zip(best.rows, numbers, strict=True):
             teams += [[] for _ in range(team + 1 - len(teams))]
@@ -387,18 +370,19 @@ class _Evaluation:
             groups = [one for (options, _), one in self.groups.items() if options == key[0]]
         value, limit = pool.value[row], pool.limit[row]
         distant = len(value) > 0 and not np.isnan(value).any()
-        parts = [one.near(value[0], limit[0]) if distant else one.rows for one in groups]
+        parts = [_within(*one, value[0], limit[0]) if distant else one[0] for one in groups]
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-        wide = sum(column.dtype == object for column in (*pool.any_bits, *pool.unique_bits))
+        columns = (*pool.any_bits.values(), *pool.unique_bits.values())
+        wide = sum(column.dtype == object for column in columns)
         self.budget.spend(len(rows) * (1 + WIDE * wide) // COMPARED)
         good = self.queued[rows] & (rows != row) & (pool.size[rows] <= around.room)
         if distant:
             both = np.minimum(limit, pool.limit[rows])
             good &= (np.abs(pool.value[rows] - value) <= both).all(axis=1)
-        for column in pool.any_bits:
+        for column in pool.any_bits.values():
             if own := column[row]:
                 good &= (column[rows] & own) != 0
-        for column in pool.unique_bits:
+        for column in pool.unique_bits.values():
             good &= (column[rows] & column[row]) == 0
         if pool.platforms is not None:
             own, wish = pool.platforms
@@ -519,17 +503,12 @@ class _Evaluation:
         pool = self.pool
         tickets = [pool.tickets[one] for one in rows]
         found: dict[str, tuple[Any, ...]] = {}
-        for name, kind in pool.keys.kinds.items():
+        for name, kind in pool.kinds.items():
             own = [values_of(one.attributes, name) for one in tickets]
-            if kind == "any":
-                values = [v for k, v in own[0].items() if all(k in one for one in own)]
-            elif kind in ("all", "unique"):
-                values = list({k: v for one in own for k, v in one.items()}.values())
-            else:
-                continue
-            if values:
+            values = shared_values(own) if kind == "any" else all_values(own)
+            if values and kind != "disable":
                 found[name] = tuple(values)
-        for name in pool.keys.compared(tickets[0].attributes):
+        for name in pool.compared(tickets[0].attributes):
             found[name] = (tickets[0].attributes[name],)
         return dict(sorted(found.items()))
 
@@ -540,6 +519,17 @@ class _Evaluation:
         if note:
             self.notes.append(note)
         return waiting
+
+
+def _within(rows: Ints, first: Floats, value: float, limit: float) -> Ints:
+    """Return the rows whose first attribute is within a tolerance of a value; first : sorted."""
+    # A little wider, because the difference itself is rounded.
+    limit += 1e-9 * (abs(value) + limit)
+    low, high = (
+        np.searchsorted(first, value - limit),
+        np.searchsorted(first, value + limit, "right"),
+    )
+    return rows[low:high]
 
 
 def _balancing(rules: MatchRuleset) -> tuple[Rule, ...]:
