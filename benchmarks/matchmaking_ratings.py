@@ -88,7 +88,7 @@ def islands(name: str) -> dict[str, list[float]]:
         for seed in range(DAYS):
             people = draw_people(model, seed, largest=1)
             # Parties are single players, so tickets are players.
-            people = replace(people, skill=people.skill + BETTER * people.group)
+            people = people._replace(skill=people.skill + BETTER * people.group)
             gaps[label].append(gap(simulate_day(plan, model, seed, people=people)))
     return gaps
 

@@ -175,11 +175,10 @@ def test_backfill_is_quicker_and_less_even() -> None:
 def test_survivors_alone_would_flatter_the_waits() -> None:
     """By hand: matched after 1 and 3, gave up after 2; the estimate halves at 3 and ends there."""
     found = day(ruleset(), steady(1.0, 40.0))
-    people = replace(
-        found.people,
-        **{name: getattr(found.people, name)[:4] for name in ("created", "gives_up", "size")},
+    people = found.people
+    people = people._replace(
+        created=np.zeros(4), gives_up=people.gives_up[:4], size=people.size[:4]
     )
-    people = replace(people, created=np.zeros(4))
     outcome = found.outcome._replace(
         status=np.array([1, 2, 1, 1], np.int8), left=np.array([1.0, 2.0, 3.0, 4.0])
     )

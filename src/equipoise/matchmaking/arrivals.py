@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -238,8 +238,7 @@ def read_day(path: str, _: str = "") -> dict[str, Any]:
     return content
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class People:
+class People(NamedTuple):
     """The n tickets of a day, in order of arrival, and their players.
 
     created : shape (n,), seconds since the day began; gives_up : the same, inf for never

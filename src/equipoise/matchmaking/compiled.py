@@ -21,6 +21,7 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.matchmaking.arrivals import People
 
 #: Most players of a team; with more the packings are too many, and the other tick is used.
 LARGEST_TEAM = 8
@@ -60,17 +61,6 @@ class Rules(NamedTuple):
     one_sided_after: float = math.inf
     expires_after: float = math.inf
     interval: float = 1.0
-
-
-class Tickets(NamedTuple):
-    """Tickets as columns, each of shape (n,); see `People`. `latency` : shape (n, regions)."""
-
-    created: Floats
-    gives_up: Floats
-    size: Ints
-    rating: Floats
-    group: Ints
-    latency: Floats
 
 
 class Queue(NamedTuple):
@@ -149,53 +139,15 @@ def packings(least: int, most: int) -> Ints:
     return np.array(sorted(found, key=lambda row: (-row[0], row[:0:-1])), np.int64)
 
 
-def search_memory(rules: Rules) -> Search:
-    """Return memory for searches with these rules."""
-    sizes = rules.most
-    return Search(
-        cost=np.zeros((sizes + 1, 2 * sizes)),
-        at=np.zeros((sizes + 1, 2 * sizes), np.int64),
-        have=np.zeros(sizes + 1, np.int64),
-        chosen=np.zeros(2 * sizes, np.int64),
-        best=np.zeros(2 * sizes, np.int64),
-        packings=packings(rules.least, sizes),
-    )
-
-
-def queue_memory(room: int) -> Queue:
-    """Return an empty queue for this many tickets."""
-    return Queue(
-        ticket=np.zeros(room, np.int64),
-        tolerance=np.zeros(room),
-        allowed=np.zeros(room),
-        fresh=np.zeros(room, np.bool_),
-        there=np.zeros(room, np.bool_),
-    )
-
-
-def empty_outcome(tickets: int) -> Outcome:
-    """Return the outcome before a day."""
-    matches = tickets // 2 + 1
-    return Outcome(
-        status=np.zeros(tickets, np.int8),
-        left=np.full(tickets, np.nan),
-        match=np.full(tickets, -1, np.int32),
-        team=np.full(tickets, -1, np.int8),
-        time=np.zeros(matches),
-        region=np.full(matches, -1, np.int8),
-        pivot=np.zeros(matches, np.int32),
-    )
-
-
 @inner_kernel
 def _refresh(
-    queue: Queue, count: int, tickets: Tickets, rules: Rules, now: float, before: float
+    queue: Queue, count: int, people: People, rules: Rules, now: float, before: float
 ) -> None:
     """Flex the rules of all who wait; tickets from row `count` on have not been seen before."""
-    regions = tickets.latency.shape[1]
+    regions = people.latency.shape[1]
     for at in range(count):
         row = queue.ticket[at]
-        wait = now - tickets.created[row]
+        wait = now - people.created[row]
         tolerance = rules.tolerances[0]
         for step in range(1, len(rules.durations)):
             if wait > rules.durations[step]:
@@ -205,13 +157,13 @@ def _refresh(
             best = math.inf
             worst = 0.0
             for region in range(regions):
-                best = min(best, tickets.latency[row, region])
-                worst = max(worst, tickets.latency[row, region])
+                best = min(best, people.latency[row, region])
+                worst = max(worst, people.latency[row, region])
             steps = max(math.ceil(wait / rules.region_step) - 1.0, 0.0)
             allowed = best + rules.region_initial + steps * rules.region_range
             # Beyond the worst region nothing changes any more.
             allowed = min(allowed, rules.region_most, worst)
-        sided = before - tickets.created[row] <= rules.one_sided_after < wait
+        sided = before - people.created[row] <= rules.one_sided_after < wait
         changed = tolerance != queue.tolerance[at] or allowed != queue.allowed[at] or sided
         queue.fresh[at] = queue.fresh[at] or changed
         queue.tolerance[at] = tolerance
@@ -221,43 +173,43 @@ def _refresh(
 
 @inner_kernel
 def _may_meet(
-    queue: Queue, tickets: Tickets, rules: Rules, pivot: int, other: int, now: float, region: int
+    queue: Queue, people: People, rules: Rules, pivot: int, other: int, now: float, region: int
 ) -> bool:
     """Return whether two places of the queue may meet in a region, -1 without regions."""
     one = queue.ticket[pivot]
     two = queue.ticket[other]
-    apart = abs(tickets.rating[one] - tickets.rating[two])
+    apart = abs(people.rating[one] - people.rating[two])
     if not (apart <= queue.tolerance[pivot] and apart <= queue.tolerance[other]):
         return False
     if rules.class_rule != 0:
-        same = tickets.group[one] == tickets.group[two]
+        same = people.group[one] == people.group[two]
         if same != (rules.class_rule == 1):
             return False
     if region >= 0:
-        if tickets.latency[one, region] > queue.allowed[pivot]:
+        if people.latency[one, region] > queue.allowed[pivot]:
             return False
-        sided = now - tickets.created[one] > rules.one_sided_after
+        sided = now - people.created[one] > rules.one_sided_after
         limit = rules.region_most if sided else queue.allowed[other]
-        if tickets.latency[two, region] > limit:
+        if people.latency[two, region] > limit:
             return False
     return True
 
 
 @inner_kernel
 def _is_worth_a_search(
-    queue: Queue, tickets: Tickets, rules: Rules, pivot: int, now: float, fresh: Ints, news: int
+    queue: Queue, people: People, rules: Rules, pivot: int, now: float, fresh: Ints, news: int
 ) -> bool:
     """Return whether a pivot is new or flexed, or may meet such a ticket."""
     if queue.fresh[pivot]:
         return True
-    regions = tickets.latency.shape[1]
+    regions = people.latency.shape[1]
     for number in range(news):
         other = fresh[number]
         if queue.there[other]:
-            if regions == 0 and _may_meet(queue, tickets, rules, pivot, other, now, -1):
+            if regions == 0 and _may_meet(queue, people, rules, pivot, other, now, -1):
                 return True
             for region in range(regions):
-                if _may_meet(queue, tickets, rules, pivot, other, now, region):
+                if _may_meet(queue, people, rules, pivot, other, now, region):
                     return True
     return False
 
@@ -266,7 +218,7 @@ def _is_worth_a_search(
 def _collect(
     queue: Queue,
     count: int,
-    tickets: Tickets,
+    people: People,
     rules: Rules,
     pivot: int,
     now: float,
@@ -276,21 +228,21 @@ def _collect(
     """Keep the cheapest candidates of each size, in order of cost, then age."""
     search.have[:] = 0
     one = queue.ticket[pivot]
-    places = 2 * rules.most - tickets.size[one]
+    places = 2 * rules.most - people.size[one]
     for other in range(count):
         if other == pivot or not queue.there[other]:
             continue
-        if not _may_meet(queue, tickets, rules, pivot, other, now, region):
+        if not _may_meet(queue, people, rules, pivot, other, now, region):
             continue
         two = queue.ticket[other]
-        size = tickets.size[two]
+        size = people.size[two]
         most = places // size if size <= rules.most else 0
-        cost = rules.weight * abs(tickets.rating[one] - tickets.rating[two])
+        cost = rules.weight * abs(people.rating[one] - people.rating[two])
         if region >= 0 and rules.region_weight > 0:
             best = math.inf
-            for number in range(tickets.latency.shape[1]):
-                best = min(best, tickets.latency[two, number])
-            cost += rules.region_weight * (tickets.latency[two, region] - best)
+            for number in range(people.latency.shape[1]):
+                best = min(best, people.latency[two, number])
+            cost += rules.region_weight * (people.latency[two, region] - best)
         cost *= size
         have = search.have[size] if most > 0 else 0
         if most == 0 or (have == most and not cost < search.cost[size, have - 1]):
@@ -346,7 +298,7 @@ def _choose(own: int, search: Search) -> int:
 
 
 @inner_kernel
-def _divide(queue: Queue, tickets: Tickets, rules: Rules, count: int, search: Search) -> int:
+def _divide(queue: Queue, people: People, rules: Rules, count: int, search: Search) -> int:
     """Return the most even division of the match: a set bit is a ticket of the second team.
 
     Evenness is that of a rebalance: the numbers of players first, then the mean ratings. Bit 0 is
@@ -357,18 +309,18 @@ def _divide(queue: Queue, tickets: Tickets, rules: Rules, count: int, search: Se
     least_distance = math.inf
     own = queue.ticket[search.chosen[0]]
     for mask in range(1, 1 << count):
-        first = tickets.size[own]
-        first_sum = tickets.rating[own] * first
+        first = people.size[own]
+        first_sum = people.rating[own] * first
         second = 0
         second_sum = 0.0
         for at in range(count):
             row = queue.ticket[search.best[at]]
             if mask >> at & 1:
-                second += tickets.size[row]
-                second_sum += tickets.rating[row] * tickets.size[row]
+                second += people.size[row]
+                second_sum += people.rating[row] * people.size[row]
             else:
-                first += tickets.size[row]
-                first_sum += tickets.rating[row] * tickets.size[row]
+                first += people.size[row]
+                first_sum += people.rating[row] * people.size[row]
         low = min(first, second)
         high = max(first, second)
         if low < rules.least or high > rules.most:
@@ -387,7 +339,7 @@ def _divide(queue: Queue, tickets: Tickets, rules: Rules, count: int, search: Se
 def _tick(
     queue: Queue,
     count: int,
-    tickets: Tickets,
+    people: People,
     rules: Rules,
     now: float,
     search: Search,
@@ -403,11 +355,11 @@ def _tick(
             news += 1
     if news == 0:
         return matches
-    regions = tickets.latency.shape[1]
+    regions = people.latency.shape[1]
     for pivot in range(count):
         if not queue.there[pivot]:
             continue
-        if not _is_worth_a_search(queue, tickets, rules, pivot, now, fresh, news):
+        if not _is_worth_a_search(queue, people, rules, pivot, now, fresh, news):
             continue
         own = queue.ticket[pivot]
         number = 0
@@ -419,22 +371,22 @@ def _tick(
             if regions > 0:
                 region = -1
                 for one in range(regions):
-                    latency = tickets.latency[own, one]
+                    latency = people.latency[own, one]
                     after = latency > last or (latency == last and one > last_region)
-                    if after and (region < 0 or latency < tickets.latency[own, region]):
+                    if after and (region < 0 or latency < people.latency[own, region]):
                         region = one
-                last = tickets.latency[own, region]
+                last = people.latency[own, region]
                 last_region = region
                 if last > queue.allowed[pivot]:
                     break
-            _collect(queue, count, tickets, rules, pivot, now, region, search)
-            number = _choose(tickets.size[own], search)
+            _collect(queue, count, people, rules, pivot, now, region, search)
+            number = _choose(people.size[own], search)
             if number > 0:
                 break
         if number == 0:
             continue
         search.chosen[0] = pivot
-        mask = _divide(queue, tickets, rules, number, search)
+        mask = _divide(queue, people, rules, number, search)
         queue.there[pivot] = False
         outcome.status[own] = 1
         outcome.left[own] = now
@@ -457,7 +409,7 @@ def _tick(
 
 @inner_kernel
 def _let_go(
-    queue: Queue, count: int, tickets: Tickets, rules: Rules, now: float, outcome: Outcome
+    queue: Queue, count: int, people: People, rules: Rules, now: float, outcome: Outcome
 ) -> int:
     """Remove those who were matched, gave up or expired; return the number of the others."""
     kept = 0
@@ -465,8 +417,8 @@ def _let_go(
         row = queue.ticket[at]
         if outcome.status[row] != 0:
             continue
-        expires = tickets.created[row] + rules.expires_after
-        gives_up = tickets.gives_up[row]
+        expires = people.created[row] + rules.expires_after
+        gives_up = people.gives_up[row]
         if gives_up <= now and gives_up <= expires:
             outcome.status[row] = 2
             outcome.left[row] = gives_up
@@ -484,66 +436,75 @@ def _let_go(
 
 @kernel
 def run_day(
-    queue: Queue,
-    tickets: Tickets,
-    rules: Rules,
-    search: Search,
-    fresh: Ints,
-    outcome: Outcome,
-    end: float,
-) -> tuple[int, int, int]:
-    """Run a day of `end` seconds; return the matches, the most who waited, and the ticks.
+    people: People, rules: Rules, packings: Ints, first: float, end: float
+) -> tuple[Outcome, int, int]:
+    """Return the result of a day, the most who waited, and the number of ticks.
 
-    queue, fresh : memory for all tickets
+    packings : see `packings`; first, end : seconds of the first tick and of the end
     """
-    total = len(tickets.created)
+    total = len(people.created)
+    queue = Queue(
+        np.zeros(total, np.int64),
+        np.zeros(total),
+        np.zeros(total),
+        np.zeros(total, np.bool_),
+        np.zeros(total, np.bool_),
+    )
+    sizes = rules.most
+    search = Search(
+        np.zeros((sizes + 1, 2 * sizes)),
+        np.zeros((sizes + 1, 2 * sizes), np.int64),
+        np.zeros(sizes + 1, np.int64),
+        np.zeros(2 * sizes, np.int64),
+        np.zeros(2 * sizes, np.int64),
+        packings,
+    )
+    outcome = Outcome(
+        np.zeros(total, np.int8),
+        np.full(total, np.nan),
+        np.full(total, -1, np.int32),
+        np.full(total, -1, np.int8),
+        np.zeros(total // 2 + 1),
+        np.full(total // 2 + 1, -1, np.int8),
+        np.zeros(total // 2 + 1, np.int32),
+    )
+    fresh = np.zeros(total, np.int64)
     count = 0
     coming = 0
     matches = 0
     largest = 0
     ticks = 0
     before = 0.0
-    while True:
-        if rules.interval > 0:
-            now = (ticks + 1) * rules.interval
-        else:
-            now = tickets.created[coming] if coming < total else end
-        if now > end:
-            break
+    now = first
+    while now <= end:
         known = count
-        while coming < total and tickets.created[coming] <= now:
+        while coming < total and people.created[coming] <= now:
             queue.ticket[count] = coming
             count += 1
             coming += 1
         for at in range(known, count):
             queue.fresh[at] = True
         largest = max(largest, count)
-        count = _let_go(queue, count, tickets, rules, now, outcome)
-        _refresh(queue, count, tickets, rules, now, before)
-        matches = _tick(queue, count, tickets, rules, now, search, fresh, outcome, matches)
+        count = _let_go(queue, count, people, rules, now, outcome)
+        _refresh(queue, count, people, rules, now, before)
+        matches = _tick(queue, count, people, rules, now, search, fresh, outcome, matches)
         queue.fresh[:count] = False
-        count = _let_go(queue, count, tickets, rules, now, outcome)
+        count = _let_go(queue, count, people, rules, now, outcome)
         before = now
         ticks += 1
-        if rules.interval <= 0 and coming >= total:
-            break
+        if rules.interval > 0:
+            now = (ticks + 1) * rules.interval
+        else:
+            now = people.created[coming] if coming < total else math.inf
     # The last give-ups and expiries, until the end of the day.
-    _let_go(queue, count, tickets, rules, end, outcome)
-    return matches, largest, ticks
-
-
-@kernel
-def run_tick(
-    queue: Queue,
-    count: int,
-    tickets: Tickets,
-    rules: Rules,
-    now: float,
-    search: Search,
-    fresh: Ints,
-    outcome: Outcome,
-) -> int:
-    """Run one tick over a queue in which everybody is new; return the number of matches."""
-    queue.fresh[:count] = True
-    _refresh(queue, count, tickets, rules, now, now)
-    return _tick(queue, count, tickets, rules, now, search, fresh, outcome, 0)
+    _let_go(queue, count, people, rules, end, outcome)
+    made = Outcome(
+        outcome.status,
+        outcome.left,
+        outcome.match,
+        outcome.team,
+        outcome.time[:matches],
+        outcome.region[:matches],
+        outcome.pivot[:matches],
+    )
+    return made, largest, ticks

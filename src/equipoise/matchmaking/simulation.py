@@ -33,7 +33,15 @@ from equipoise.matchmaking.arrivals import (
     patience,
     uniforms,
 )
-from equipoise.matchmaking.compiled import EXPIRED, GAVE_UP, MATCHED, WAITING, Outcome, Rules
+from equipoise.matchmaking.compiled import (
+    EXPIRED,
+    GAVE_UP,
+    MATCHED,
+    WAITING,
+    Outcome,
+    Rules,
+    packings,
+)
 from equipoise.matchmaking.ticking import tick
 from equipoise.rating.one_match import OneMatch, PlayerNumbers, numbers_of, rate_match
 
@@ -186,41 +194,20 @@ def rules_of(ruleset: MatchRuleset, model: DayModel) -> Rules:
     )
 
 
-def _tickets(people: People) -> compiled.Tickets:
-    return compiled.Tickets(
-        people.created,
-        people.gives_up,
-        people.size,
-        people.rating,
-        people.group,
-        people.latency,
-    )
-
-
 def _compiled_day(people: People, rules: Rules, model: DayModel) -> SimulatedDay:
-    count = len(people.created)
-    outcome = compiled.empty_outcome(count)
     end = model.hours * SECONDS_PER_HOUR
-    matches, largest, ticks = compiled.run_day(
-        compiled.queue_memory(count),
-        _tickets(people),
-        rules,
-        compiled.search_memory(rules),
-        np.zeros(count, np.int64),
-        outcome,
-        end,
-    )
-    trimmed = outcome._replace(
-        time=outcome.time[:matches], region=outcome.region[:matches], pivot=outcome.pivot[:matches]
+    first = rules.interval or min(people.created[:1].tolist(), default=math.inf)
+    outcome, largest, ticks = compiled.run_day(
+        people, rules, packings(rules.least, rules.most), first, end
     )
     return SimulatedDay(
         people=people,
-        outcome=trimmed,
+        outcome=outcome,
         end=end,
         ticks=ticks,
         largest=largest,
         seconds=np.zeros(0),
-        backfilled=np.zeros(count, np.bool_),
+        backfilled=np.zeros(len(people.created), np.bool_),
         reasons={},
         rated=None,
     )
@@ -230,52 +217,63 @@ def _compiled_day(people: People, rules: Rules, model: DayModel) -> SimulatedDay
 _ARRIVAL, _END, _LEAVE = 0, 1, 2
 
 
+@dataclass(slots=True, kw_only=True)
+class _Visit:
+    """A party in the queue; number : of its visits before; why : the reason for which it waits."""
+
+    party: int
+    number: int
+    created: float
+    gives_up: float
+    rating: float
+    ticket: Ticket | None = None
+    status: int = WAITING
+    left: float = math.nan
+    match: int = -1
+    team: int = -1
+    joined: bool = False
+    why: str = ""
+
+
+@dataclass(slots=True)
+class _Played:
+    """A match with its teams of visits; session, end : of a running match that can be filled."""
+
+    time: float
+    region: int
+    pivot: int
+    teams: list[list[int]]
+    session: Session | None = None
+    end: float = math.nan
+
+
 class _LiveDay:
     """A day with returns, ratings or running sessions; visits are numbered by arrival."""
 
     def __init__(self, plan: Plan, model: DayModel, seed: int, people: People, fast: bool) -> None:
         self._plan, self._model, self._seed, self._people = plan, model, seed, people
-        self._fast = fast
-        self._rules = rules_of(plan.ruleset, model) if fast else None
-        self._search = compiled.search_memory(self._rules) if self._rules is not None else None
-        self._next_change = 0.0
-        self._run_tick: Callable[..., int] | None = None
+        self._rules = rules_of(plan.ruleset, model)._replace(interval=math.inf) if fast else None
+        self._run_tick: Callable[..., Any] | None = None
         self._end = model.hours * SECONDS_PER_HOUR
-        rule = next(iter(plan.ruleset.rules), None)
-        self._attribute = None if rule is None else rule.attribute
         self._parties = np.arange(len(people.created))
-        #: Visit -> party, times, status, match, team.
-        self._party: list[int] = []
-        self._created: list[float] = []
-        self._gives_up: list[float] = []
-        self._status: list[int] = []
-        self._left: list[float] = []
-        self._match: list[int] = []
-        self._team: list[int] = []
-        self._number: list[int] = []
-        self._rating: list[float] = []
-        self._joined: set[int] = set()
-        self._ticket: dict[int, Ticket] = {}
-        self._why: dict[int, str] = {}
-        #: Match -> time, region, pivot, teams of visits.
-        self._starts: list[tuple[float, int, int]] = []
-        self._teams: list[list[list[int]]] = []
-        #: Running matches, their ends, and those with free places.
-        self._running: dict[int, Session] = {}
-        self._ends: dict[int, float] = {}
-        self._open: dict[int, Session] = {}
-        self._visits = np.zeros(len(people.created), np.int64)
+        self._visits: list[_Visit] = []
+        self._matches: list[_Played] = []
+        #: Running matches with free places.
+        self._open: set[int] = set()
+        #: Party -> visits so far.
+        self._number = [0] * len(people.created)
         self._events: list[tuple[float, int, int, int]] = [
             (when, _ARRIVAL, party, 0) for party, when in enumerate(people.created.tolist())
         ]
         self._rounds: dict[tuple[Draw, int], Floats] = {}
+        #: Player -> numbers and games; and the rows of `Rated`.
         self._numbers: list[PlayerNumbers] = []
+        self._games = [0] * len(people.skill)
         self._before: list[tuple[int, float, float, int]] = []
         if plan.system is not None:
             self._numbers = numbers_of(plan.system.initial(len(people.skill)))
             names = list(plan.system.newcomer())
             self._deviation = names.index("deviation") if "deviation" in names else -1
-        self._games = np.zeros(len(people.skill), np.int64)
 
     def run(self) -> SimulatedDay:
         """Run the day."""
@@ -293,16 +291,17 @@ class _LiveDay:
                 now = self._events[0][0] if self._events else math.inf
             if now > self._end or (not queue and not self._events):
                 break
-            known = len(self._party)
+            known = len(self._visits)
             while self._events and self._events[0][0] <= now:
                 self._happen(*heapq.heappop(self._events), queue=queue)
             largest = max(largest, len(queue))
             queue = self._let_go(queue, now)
             began = time.perf_counter()
-            if len(self._party) > known or now > same_until or self._open:
-                self._tick(queue, now)
-                queue = [visit for visit in queue if self._status[visit] == WAITING]
-                same_until = self._same_until(queue, now)
+            if queue and (len(self._visits) > known or now > same_until or self._open):
+                same_until = self._tick(queue, now)
+                queue = [visit for visit in queue if self._visits[visit].status == WAITING]
+                if self._rules is not None:
+                    same_until = self._same_until(queue, now, self._rules)
             seconds.append(time.perf_counter() - began)
         self._let_go(queue, self._end)
         return self._day(len(seconds), largest, np.array(seconds))
@@ -313,7 +312,7 @@ class _LiveDay:
             queue.append(self._arrive(one, when))
         elif kind == _END:
             self._finish(one, when)
-        elif one in self._running:
+        elif self._matches[one].session is not None:
             self._leave(one, other)
 
     def _round(self, kind: Draw, number: int) -> Floats:
@@ -324,109 +323,107 @@ class _LiveDay:
                 party = np.repeat(self._parties, size)
                 member = np.arange(len(party)) - self._people.first[party]
                 found = normals(self._seed, kind, party, (number << 8) + member)
-            elif kind is Draw.LENGTH:
-                found = normals(self._seed, kind, self._parties, number)
             else:
-                found = uniforms(self._seed, kind, self._parties, number)
+                draw = normals if kind is Draw.LENGTH else uniforms
+                found = draw(self._seed, kind, self._parties, number)
             self._rounds[kind, number] = found
         return self._rounds[kind, number]
 
+    def _players(self, party: int) -> range:
+        """Return the rows of the players of a party."""
+        return range(int(self._people.first[party]), int(self._people.first[party + 1]))
+
+    def _rating(self, player: int, unknown: float) -> tuple[float, float]:
+        """Return the rating and deviation that the matchmaker knows; unknown : without one."""
+        if self._plan.system is None:
+            return float(self._people.shown[player]), self._model.rating_deviation
+        row = self._numbers[player][0]
+        return row[0], row[self._deviation] if self._deviation >= 0 else unknown
+
     def _arrive(self, party: int, when: float) -> int:
-        visit, people = len(self._party), self._people
-        number = int(self._visits[party])
-        self._visits[party] += 1
-        first, last = int(people.first[party]), int(people.first[party + 1])
-        players = range(first, last)
+        number, people = self._number[party], self._people
+        self._number[party] += 1
         wait = float(people.gives_up[party] - people.created[party])
         if number > 0:
             wait = float(patience(self._model, self._round(Draw.PATIENCE, number)[[party]])[0])
-        shown = people.shown[first:last].tolist()
+        known = {player: self._rating(player, math.nan) for player in self._players(party)}
         if self._plan.system is not None:
-            shown = [self._numbers[player][0][0] for player in players]
-            for player, rating in zip(players, shown, strict=True):
-                row = self._numbers[player][0]
-                deviation = row[self._deviation] if self._deviation >= 0 else math.nan
-                self._before.append((player, rating, deviation, int(self._games[player])))
-        self._party.append(party)
-        self._created.append(when)
-        self._gives_up.append(when + wait)
-        self._status.append(WAITING)
-        self._left.append(math.nan)
-        self._match.append(-1)
-        self._team.append(-1)
-        self._number.append(number)
-        self._rating.append(sum(shown) / len(shown))
-        if not self._fast:
-            self._ticket[visit] = self._as_ticket(visit, party, when, players, shown)
-        return visit
-
-    def _as_ticket(
-        self, visit: int, party: int, when: float, players: range, shown: Sequence[float]
-    ) -> Ticket:
-        people, name = self._people, self._attribute
-        members = tuple(
-            MatchedPlayer(player=player, attributes={} if name is None else {name: rating})
-            for player, rating in zip(players, shown, strict=True)
+            self._before += [(one, *numbers, self._games[one]) for one, numbers in known.items()]
+        visit = _Visit(
+            party=party,
+            number=number,
+            created=when,
+            gives_up=when + wait,
+            rating=sum(rating for rating, _ in known.values()) / len(known),
         )
-        group = int(people.group[party])
-        latencies = people.latency[party].tolist()
-        return Ticket(
-            ticket=visit,
-            created_at=when,
-            players=members,
-            attributes={} if group < 0 else {CLASS: str(group)},
-            latencies=dict(zip(self._model.region_names, latencies, strict=True)),
-        )
+        self._visits.append(visit)
+        if self._rules is None:
+            names = [rule.attribute for rule in self._plan.ruleset.rules]
+            group = int(people.group[party])
+            latencies = people.latency[party].tolist()
+            visit.ticket = Ticket(
+                ticket=len(self._visits) - 1,
+                created_at=when,
+                players=tuple(
+                    MatchedPlayer(player=player, attributes=dict.fromkeys(names, rating))
+                    for player, (rating, _) in known.items()
+                ),
+                attributes={} if group < 0 else {CLASS: str(group)},
+                latencies=dict(zip(self._model.region_names, latencies, strict=True)),
+            )
+        return len(self._visits) - 1
 
     def _let_go(self, queue: list[int], now: float) -> list[int]:
         """Remove tickets that gave up or expired by their exact times; return the others."""
         kept = []
         patience = self._model.expires_after
-        for visit in queue:
-            gives_up = self._gives_up[visit]
-            expires = self._created[visit] + (math.inf if patience is None else patience)
-            if gives_up <= now and gives_up <= expires:
-                self._status[visit], self._left[visit] = GAVE_UP, gives_up
+        for at in queue:
+            visit = self._visits[at]
+            expires = visit.created + (math.inf if patience is None else patience)
+            if visit.gives_up <= now and visit.gives_up <= expires:
+                visit.status, visit.left = GAVE_UP, visit.gives_up
             elif expires < now:
-                self._status[visit], self._left[visit] = EXPIRED, expires
+                visit.status, visit.left = EXPIRED, expires
             else:
-                kept.append(visit)
+                kept.append(at)
         return kept
 
-    def _same_until(self, queue: list[int], now: float) -> float:
+    def _same_until(self, queue: list[int], now: float, rules: Rules) -> float:
         """Return until when no rule of those who wait is flexed, so that no tick makes a match."""
-        rules, found = self._rules, math.inf
-        if rules is None:
-            return self._next_change
+        found = math.inf
         durations = [*rules.durations[1:].tolist(), rules.one_sided_after]
         for visit in queue:
-            wait = now - self._created[visit]
+            created = self._visits[visit].created
+            wait = now - created
             steps = [one for one in durations if one >= wait]
             if self._model.region_names:
                 steps.append((math.floor(wait / rules.region_step) + 1) * rules.region_step)
-            found = min(found, self._created[visit] + min(steps, default=math.inf))
+            found = min(found, created + min(steps, default=math.inf))
         return found
 
-    def _tick(self, queue: list[int], now: float) -> None:
-        """Match those who wait, and start their matches."""
-        if self._fast:
-            for teams, region in self._compiled_tick(queue, now):
+    def _tick(self, queue: list[int], now: float) -> float:
+        """Match those who wait, and start their matches; return when the next rule changes."""
+        if self._rules is not None:
+            for teams, region in self._compiled_tick(queue, now, self._rules):
                 self._start(teams, region, {}, now)
-            return
-        if not queue:
-            return
-        ratings = None
-        if self._plan.objective == "fair":
-            ratings = self._ratings(queue)
+            return now
+        plan, ratings = self._plan, None
+        if plan.objective == "fair":
+            usual = math.nan if plan.system is None else plan.system.usual_deviation
+            ratings = {
+                player: self._rating(player, usual)
+                for visit in queue
+                for player in self._players(self._visits[visit].party)
+            }
         found = tick(
-            [self._ticket[visit] for visit in queue],
-            list(self._open.values()),
-            self._plan.ruleset,
+            [ticket for visit in queue if (ticket := self._visits[visit].ticket)],
+            [session for match in self._open if (session := self._matches[match].session)],
+            plan.ruleset,
             now,
-            objective=self._plan.objective,
-            system=None if ratings is None else self._plan.system,
+            objective=plan.objective,
+            system=None if ratings is None else plan.system,
             ratings=ratings,
-            waiting_price=self._plan.waiting_price,
+            waiting_price=plan.waiting_price,
         )
         for joined in found.backfills:
             self._join(joined, now)
@@ -436,235 +433,208 @@ class _LiveDay:
             region = -1 if one.region is None else names[one.region]
             self._start(teams, region, one.attributes, now)
         # A price of waiting falls all the time.
-        self._next_change = now if self._plan.waiting_price is not None else math.inf
+        change = math.inf if plan.waiting_price is None else now
         for waiting in found.waiting:
             if waiting.next_change_at is not None:
-                self._next_change = min(self._next_change, waiting.next_change_at)
+                change = min(change, waiting.next_change_at)
             if waiting.reasons:
                 most = max(waiting.reasons, key=lambda reason: int(reason.get("count", 0)))
-                self._why[int(waiting.ticket)] = str(most["reason"])
+                self._visits[int(waiting.ticket)].why = str(most["reason"])
+        return change
 
-    def _ratings(self, queue: list[int]) -> dict[Any, tuple[float, float]]:
-        """Return (rating, deviation) of all who wait, for the objective fair."""
-        known: dict[Any, tuple[float, float]] = {}
-        for visit in queue:
-            party = self._party[visit]
-            for player in range(int(self._people.first[party]), int(self._people.first[party + 1])):
-                if self._plan.system is None:
-                    shown = float(self._people.shown[player])
-                    known[player] = shown, self._model.rating_deviation
-                else:
-                    row = self._numbers[player][0]
-                    usual = self._plan.system.usual_deviation
-                    deviation = row[self._deviation] if self._deviation >= 0 else usual
-                    known[player] = row[0], deviation
-        return known
-
-    def _compiled_tick(self, queue: list[int], now: float) -> Iterator[tuple[list[list[int]], int]]:
+    def _compiled_tick(
+        self, queue: list[int], now: float, rules: Rules
+    ) -> Iterator[tuple[list[list[int]], int]]:
         """Yield the matches of the tick on arrays."""
-        count = len(queue)
-        if count < 2 or self._rules is None or self._search is None:
+        if len(queue) < 2:
             return
         rows = np.array(queue)
-        party = np.array([self._party[visit] for visit in queue])
-        tickets = compiled.Tickets(
-            created=np.array([self._created[visit] for visit in queue]),
-            gives_up=np.array([self._gives_up[visit] for visit in queue]),
+        visits = [self._visits[visit] for visit in queue]
+        party = np.array([visit.party for visit in visits])
+        people = self._people._replace(
+            created=np.array([visit.created for visit in visits]),
+            gives_up=np.array([visit.gives_up for visit in visits]),
             size=self._people.size[party],
-            rating=np.array([self._rating[visit] for visit in queue]),
+            rating=np.array([visit.rating for visit in visits]),
             group=self._people.group[party],
             latency=self._people.latency[party],
         )
-        memory = compiled.queue_memory(count)
-        memory.ticket[:] = np.arange(count)
-        outcome = compiled.empty_outcome(count)
-        fresh = np.zeros(count, np.int64)
-        job = (memory, count, tickets, self._rules, now, self._search, fresh, outcome)
+        job = (people, rules, packings(rules.least, rules.most), now, now)
         if self._run_tick is None:
-            self._run_tick = compiled_for(compiled.run_tick, *job)
-        matches = self._run_tick(*job)
-        for match in range(matches):
+            self._run_tick = compiled_for(compiled.run_day, *job)
+        outcome = self._run_tick(*job)[0]
+        for match, pivot in enumerate(outcome.pivot.tolist()):
             within = outcome.match == match
-            pivot = int(rows[outcome.pivot[match]])
-            first = [int(one) for one in rows[within & (outcome.team == 0)] if one != pivot]
-            second = rows[within & (outcome.team == 1)].tolist()
-            yield [[pivot, *first], second], int(outcome.region[match])
+            first = [one for one in np.flatnonzero(within & (outcome.team == 0)) if one != pivot]
+            second = np.flatnonzero(within & (outcome.team == 1))
+            teams = [rows[[pivot, *first]].tolist(), rows[second].tolist()]
+            yield teams, int(outcome.region[match])
 
     def _start(
         self, teams: list[list[int]], region: int, attributes: Mapping[str, Any], now: float
     ) -> None:
         """Start a match."""
-        match = len(self._starts)
+        match, plan = len(self._matches), self._plan
         pivot = min(visit for team in teams for visit in team)
-        self._starts.append((now, region, pivot))
-        self._teams.append(teams)
+        played = _Played(now, region, pivot, teams)
+        self._matches.append(played)
         for number, team in enumerate(teams):
             for visit in team:
                 self._enter(visit, match, number, now)
-        party = self._party[pivot]
+        party, visits = self._visits[pivot].party, self._visits[pivot].number
         length = float(self._people.length[party])
-        if self._number[pivot] > 0:
+        if visits > 0:
             variation = math.log1p(self._model.match_variation**2)
-            drawn = float(self._round(Draw.LENGTH, self._number[pivot])[party])
+            drawn = float(self._round(Draw.LENGTH, visits)[party])
             spread = math.exp(math.sqrt(variation) * drawn - variation / 2)
             length = 60.0 * self._model.match_minutes * spread
-        live = self._plan.system is not None or self._model.return_probability > 0
-        if live or self._plan.ruleset.auto_backfill:
-            heapq.heappush(self._events, (now + length, _END, match, 0))
-        if self._plan.ruleset.auto_backfill:
+        played.end = now + length
+        live = plan.system is not None or self._model.return_probability > 0
+        if live or plan.ruleset.auto_backfill:
+            heapq.heappush(self._events, (played.end, _END, match, 0))
+        if plan.ruleset.auto_backfill:
             session = Session(
                 session=match,
                 created_at=now,
-                teams=tuple(tuple(self._ticket[visit] for visit in team) for team in teams),
+                teams=(),
                 attributes=attributes,
                 region=None if region < 0 else self._model.region_names[region],
             )
-            self._run(match, session, length)
+            self._go_on(
+                match, session, [[self._visits[one].ticket for one in team] for team in teams]
+            )
+            for visit in (visit for team in teams for visit in team):
+                self._draw_leaving(match, visit, now)
 
     def _enter(self, visit: int, match: int, team: int, now: float) -> None:
-        self._status[visit], self._left[visit] = MATCHED, now
-        self._match[visit], self._team[visit] = match, team
-        self._why.pop(visit, None)
+        one = self._visits[visit]
+        one.status, one.left, one.match, one.team, one.why = MATCHED, now, match, team, ""
 
-    def _run(self, match: int, session: Session, length: float) -> None:
-        """Keep a running match, and draw who leaves it."""
-        self._running[match] = session
-        self._ends[match] = session.created_at + length
-        self._offer(match)
-        for team in session.teams:
-            for ticket in team:
-                self._draw_leaving(match, ticket, session.created_at)
-
-    def _offer(self, match: int) -> None:
-        """Offer a running match to the tick while it has free places."""
-        session = self._running[match]
-        players = sum(len(ticket.players) for team in session.teams for ticket in team)
-        if players < self._plan.ruleset.alliance.places:
-            self._open[match] = session
+    def _go_on(self, match: int, session: Session, teams: Sequence[Sequence[Any]]) -> None:
+        """Let a match go on with these tickets, and offer it to the tick if it has free places."""
+        self._matches[match].session = replace(session, teams=tuple(map(tuple, teams)))
+        players = sum(len(ticket.players) for team in teams for ticket in team)
+        if players < self._plan.ruleset.places:
+            self._open.add(match)
         else:
-            self._open.pop(match, None)
+            self._open.discard(match)
 
-    def _draw_leaving(self, match: int, ticket: Ticket, now: float) -> None:
+    def _draw_leaving(self, match: int, visit: int, now: float) -> None:
         if self._model.leavers <= 0:
             return
-        players = np.array([one.player for one in ticket.players], np.int64)
-        drawn = uniforms(self._seed, Draw.LEAVING, players, self._number[int(ticket.ticket)])
+        one = self._visits[visit]
+        players = np.array(self._players(one.party), np.int64)
+        drawn = uniforms(self._seed, Draw.LEAVING, players, one.number)
         stay = -np.log(drawn) * 60.0 / self._model.leavers
         for player, seconds in zip(players.tolist(), stay.tolist(), strict=True):
-            if now + seconds < self._ends[match]:
+            if now + seconds < self._matches[match].end:
                 heapq.heappush(self._events, (now + seconds, _LEAVE, match, player))
 
     def _leave(self, match: int, player: int) -> None:
         """Let a player leave a running match, whose place is then free."""
-        session = self._running[match]
+        session = self._matches[match].session
+        assert session is not None
         teams = []
         for team in session.teams:
             parts = [
                 replace(one, players=tuple(p for p in one.players if p.player != player))
                 for one in team
             ]
-            teams.append(tuple(one for one in parts if one.players))
-        self._running[match] = replace(session, teams=tuple(teams))
-        self._offer(match)
+            teams.append([one for one in parts if one.players])
+        self._go_on(match, session, teams)
 
     def _join(self, found: Backfill, now: float) -> None:
         """Let tickets join a running match."""
         match = int(found.session)
-        session = self._running[match]
-        teams = [list(team) for team in session.teams]
+        played = self._matches[match]
+        assert played.session is not None
+        teams: list[list[Any]] = [list(team) for team in played.session.teams]
         for visit in map(int, found.tickets):
             number = next(at for at, team in enumerate(found.teams) if visit in team)
             while number >= len(teams):
                 teams.append([])
-                self._teams[match].append([])
-            teams[number].append(self._ticket[visit])
-            self._teams[match][number].append(visit)
+                played.teams.append([])
+            teams[number].append(self._visits[visit].ticket)
+            played.teams[number].append(visit)
             self._enter(visit, match, number, now)
-            self._joined.add(visit)
-            self._draw_leaving(match, self._ticket[visit], now)
-        self._running[match] = replace(session, teams=tuple(map(tuple, teams)))
-        self._offer(match)
+            self._visits[visit].joined = True
+            self._draw_leaving(match, visit, now)
+        self._go_on(match, played.session, teams)
 
     def _finish(self, match: int, when: float) -> None:
         """End a match: rate it, and let its parties come again after some time."""
-        self._running.pop(match, None)
-        self._open.pop(match, None)
-        teams = [team for team in self._teams[match] if team]
+        self._matches[match].session = None
+        self._open.discard(match)
+        teams = [team for team in self._matches[match].teams if team]
         if self._plan.system is not None and len(teams) > 1:
             self._rate(self._plan.system, teams, when)
         if self._model.return_probability <= 0:
             return
-        for visit in (visit for team in teams for visit in team):
-            party, number = self._party[visit], self._number[visit]
-            if self._round(Draw.RETURN, number)[party] < self._model.return_probability:
-                idle = -math.log(float(self._round(Draw.IDLE, number)[party]))
+        for visit in (self._visits[visit] for team in teams for visit in team):
+            if self._round(Draw.RETURN, visit.number)[visit.party] < self._model.return_probability:
+                idle = -math.log(float(self._round(Draw.IDLE, visit.number)[visit.party]))
                 back = when + 60.0 * self._model.idle_minutes * idle
-                heapq.heappush(self._events, (back, _ARRIVAL, party, 0))
+                heapq.heappush(self._events, (back, _ARRIVAL, visit.party, 0))
 
     def _rate(self, system: System, teams: list[list[int]], when: float) -> None:
         """Rate a match by the performances of the players in it."""
-        first = self._people.first
+        deviation = self._model.performance_deviation
         members, means = [], []
         for team in teams:
-            parties = [(self._party[visit], self._number[visit]) for visit in team]
-            rows = [
-                (player, number)
-                for party, number in parties
-                for player in range(int(first[party]), int(first[party + 1]))
-            ]
-            played = [
-                self._people.skill[player]
-                + self._model.performance_deviation * self._round(Draw.PERFORMANCE, number)[player]
-                for player, number in rows
-            ]
-            members.append([player for player, _ in rows])
-            means.append(sum(played) / len(played))
+            played = {
+                player: self._people.skill[player]
+                + deviation * self._round(Draw.PERFORMANCE, visit.number)[player]
+                for visit in (self._visits[visit] for visit in team)
+                for player in self._players(visit.party)
+            }
+            members.append(list(played))
+            means.append(sum(played.values()) / len(played))
         order = sorted(means, reverse=True)
+        everyone = [player for team in members for player in team]
         rated = rate_match(
             system,
-            [self._numbers[player] for team in members for player in team],
+            [self._numbers[player] for player in everyone],
             OneMatch(
                 sizes=tuple(map(len, members)),
                 ranks=tuple(order.index(mean) for mean in means),
                 time=round(when * MICROSECONDS),
             ),
         )
-        for player, numbers in zip((one for team in members for one in team), rated, strict=True):
+        for player, numbers in zip(everyone, rated, strict=True):
             self._numbers[player] = numbers
             self._games[player] += 1
 
     def _day(self, ticks: int, largest: int, seconds: Floats) -> SimulatedDay:
         """Return the visits as columns."""
-        party, people = np.array(self._party, np.int64), self._people
+
+        def column(name: str, kind: Any = np.float64) -> Any:
+            return np.array([getattr(visit, name) for visit in self._visits], kind)
+
+        people, party, number = self._people, column("party", np.int64), column("number", np.int64)
         size = people.size[party]
         first = np.concatenate(([0], np.cumsum(size)))
         owner = np.repeat(np.arange(len(party)), size)
         player = people.first[party][owner] + np.arange(first[-1]) - first[owner]
-        number = np.array(self._number, np.int64)
         shown, rated = people.shown[player], None
         if self._plan.system is not None:
-            columns = list(zip(*self._before, strict=True)) or [(), (), (), ()]
+            before = np.array(self._before, np.float64).reshape(-1, 4).T
             rated = Rated(
-                np.array(columns[0], np.int64),
-                np.array(columns[1], np.float64),
-                np.array(columns[2], np.float64),
-                np.array(columns[3], np.int64),
+                before[0].astype(np.int64), before[1], before[2], before[3].astype(np.int64)
             )
             shown = rated.rating
         luck = np.empty(len(player))
         for one in np.unique(number).tolist():
             of_round = number[owner] == one
             luck[of_round] = self._round(Draw.PERFORMANCE, one)[player[of_round]]
-        starts = np.array(self._starts, np.float64).reshape(-1, 3)
-        joined = np.zeros(len(party), np.bool_)
-        joined[sorted(self._joined)] = True
+        starts = np.array([(one.time, one.region, one.pivot) for one in self._matches], np.float64)
+        starts = starts.reshape(-1, 3)
         return SimulatedDay(
             people=People(
-                created=np.array(self._created),
-                gives_up=np.array(self._gives_up),
+                created=column("created"),
+                gives_up=column("gives_up"),
                 size=size,
                 first=first,
-                rating=np.array(self._rating),
+                rating=column("rating"),
                 group=people.group[party],
                 latency=people.latency[party],
                 length=people.length[party],
@@ -673,10 +643,10 @@ class _LiveDay:
                 luck=luck,
             ),
             outcome=Outcome(
-                status=np.array(self._status, np.int8),
-                left=np.array(self._left),
-                match=np.array(self._match, np.int32),
-                team=np.array(self._team, np.int8),
+                status=column("status", np.int8),
+                left=column("left"),
+                match=column("match", np.int32),
+                team=column("team", np.int8),
                 time=starts[:, 0],
                 region=starts[:, 1].astype(np.int8),
                 pivot=starts[:, 2].astype(np.int32),
@@ -684,8 +654,8 @@ class _LiveDay:
             end=self._end,
             ticks=ticks,
             largest=largest,
-            seconds=np.zeros(0) if self._fast else seconds,
-            backfilled=joined,
-            reasons=dict(sorted(Counter(self._why.values()).items())),
+            seconds=seconds if self._rules is None else np.zeros(0),
+            backfilled=column("joined", np.bool_),
+            reasons=dict(sorted(Counter(one.why for one in self._visits if one.why).items())),
             rated=rated,
         )
