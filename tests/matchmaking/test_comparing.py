@@ -66,6 +66,22 @@ def test_one_day_gives_no_verdict() -> None:
     ]
 
 
+def test_days_end_when_intervals_are_narrow_enough() -> None:
+    """Not before five days, and not while some interval of the verdict is wider."""
+    assert compare(PLANS[:1], SMALL, days=8, precision=1.0).days == 5
+    assert compare(PLANS[:1], SMALL, days=7, precision=1e-6).days == 7
+    found = compare(PLANS[:1], SMALL, days=30, precision=0.05)
+    wide, narrow = (
+        max(
+            one.upper / one.mean - 1.0
+            for name in ("to_match_p50", "gave_up", "unfair")
+            for one in [interval(found.values["narrow"][name][:days])]
+        )
+        for days in (found.days - 1, found.days)
+    )
+    assert wide > 0.05 >= narrow
+
+
 def test_hours_of_a_trace_are_its_units() -> None:
     people = draw_people(SMALL, 3, largest=1)
     found = compare(PLANS[:2], SMALL, people=people)

@@ -121,6 +121,7 @@ def test_a_sweep_of_an_unknown_field_is_refused(rulesets, capsys) -> None:
     [
         (["--sweep", "waiting_price=1,2"], "--sweep must be given with one ruleset"),
         (["--sweep", "[]=1,2"], "--sweep must be FIELD=VALUE,VALUE"),
+        (["--precision", "0"], "--precision must be a number above 0"),
         (["--waiting-price", "0.01"], "--waiting-price needs --objective fair"),
         (["--report", "days.pdf"], "--report must be a file that ends in .html"),
     ],

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ from equipoise.parallel.tasks import run_tasks
 WAITS = ("to_match_p95", "to_match_p50")
 VERDICT = ("gave_up", "unfair")
 CONFIDENCE = 0.95
+#: Days that are always simulated, because the intervals of fewer may be narrow by chance.
+FEWEST_DAYS = 5
 #: Blocks of a trace below which its intervals are not to be trusted.
 FEW_BLOCKS = 10
 _RESAMPLES = 2000
@@ -88,15 +91,13 @@ class Comparison:
     blocks: int
 
 
-class _Day(NamedTuple):
-    """The measures of one day, for each plan."""
+class _Found(NamedTuple):
+    """What a day was with one plan; groups, games and reasons of the first day only."""
 
-    measures: list[dict[str, float]]
-    groups: list[list[dict[str, Any]]]
-    games: list[list[dict[str, float]]]
-    reasons: list[Mapping[str, int]]
-    blocks: dict[str, dict[str, Estimated]]
-    number: int
+    measures: dict[str, float]
+    groups: list[dict[str, Any]]
+    games: list[dict[str, float]]
+    reasons: Mapping[str, int]
 
 
 def compare(
@@ -107,6 +108,7 @@ def compare(
     seed: int = 0,
     people: People | None = None,
     fast: bool = True,
+    precision: float | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -114,6 +116,8 @@ def compare(
     """Simulate days with every ruleset; the answer does not depend on the number of processes.
 
     people : of a trace, which is one day; fast : see `simulate_day`
+    precision : after `FEWEST_DAYS` days or more, end once half of every interval of a verdict is
+        at most this share of the mean of the first ruleset; None simulates all days
     Raises : InvalidParameterError
     """
     require(len(plans) >= 1, "rulesets", "at least one", 0)
@@ -122,75 +126,88 @@ def compare(
     require(days >= 1, "days", "at least 1", days)
     for plan in plans:
         check_plan(plan, model)
-    study = Study(tuple(plans), model, seed, people, fast)
     count = days if people is None else 1
-    done: list[_Day] = []
     results = run_tasks(
         _simulate,
-        study,
+        Study(tuple(plans), model, seed, people, fast),
         range(count),
         executor=executor,
         workers=workers,
         names=lambda day: f"day {day + 1}",
     )
-    for day in results:
+    done: list[list[_Found]] = []
+    by_blocks: tuple[int, dict[str, dict[str, Estimated]]] = 0, {}
+    for day, by_blocks in results:
         done.append(day)
         if progress is not None:
             progress(len(done), count)
+        if precision is not None and FEWEST_DAYS <= len(done) < count:
+            found = _comparison(labels, done, *by_blocks)
+            if all(_is_precise(found, label, precision) for label in labels[1:] or labels):
+                break
+    return _comparison(labels, done, *by_blocks)
+
+
+def _comparison(
+    labels: tuple[str, ...],
+    done: Sequence[Sequence[_Found]],
+    blocks: int,
+    of_blocks: Mapping[str, dict[str, Estimated]],
+) -> Comparison:
+    """Return the measures over days; of_blocks : differences of a trace, by label."""
     values = {
-        label: {name: np.array([day.measures[at][name] for day in done]) for name in MEASURES}
+        label: {name: np.array([day[at].measures[name] for day in done]) for name in MEASURES}
         for at, label in enumerate(labels)
     }
     first = values[labels[0]]
-    differences = {
-        label: {name: interval(values[label][name] - first[name], of=0.0) for name in MEASURES}
-        for label in labels[1:]
-    }
-    blocks = 0
-    if people is not None:
-        blocks = done[0].number
-        for label, found in done[0].blocks.items():
-            differences[label].update(found)
+    one_day = dict(zip(labels, done[0], strict=True))
     return Comparison(
         labels=labels,
-        days=count,
+        days=len(done),
         values=values,
         estimates={
-            label: {name: interval(values[label][name]) for name in MEASURES} for label in labels
+            label: {name: interval(row[name]) for name in MEASURES} for label, row in values.items()
         },
-        differences=differences,
-        groups=dict(zip(labels, done[0].groups, strict=True)),
-        games=dict(zip(labels, done[0].games, strict=True)),
-        reasons=dict(zip(labels, done[0].reasons, strict=True)),
+        differences={
+            label: {name: interval(values[label][name] - first[name], of=0.0) for name in MEASURES}
+            | of_blocks.get(label, {})
+            for label in labels[1:]
+        },
+        groups={label: one.groups for label, one in one_day.items()},
+        games={label: one.games for label, one in one_day.items()},
+        reasons={label: one.reasons for label, one in one_day.items()},
         blocks=blocks,
     )
 
 
-def _simulate(study: Study, day: int) -> _Day:
-    """Run one day with every ruleset."""
-    sizes = [plan.ruleset.player_max_number for plan in study.plans]
-    seed, people = study.seed + day, study.people
+def _is_precise(found: Comparison, label: str, precision: float) -> bool:
+    """Return whether half of the intervals of a ruleset is at most a share of the first mean."""
+    first = found.estimates[found.labels[0]]
+    of = found.differences.get(label, first)
+    known = _in_verdict(of)
+    return bool(known) and all(
+        of[name].upper - of[name].mean <= precision * abs(first[name].mean) for name in known
+    )
+
+
+def _simulate(study: Study, day: int) -> tuple[list[_Found], tuple[int, dict[str, Any]]]:
+    """Run one day with every ruleset; of a trace, also compare its blocks."""
+    seed, people, model = study.seed + day, study.people, study.model
     if people is None:
         # The smallest team decides, so that all rulesets see the same parties.
-        people = draw_people(study.model, seed, largest=min(sizes))
+        largest = min(plan.ruleset.player_max_number for plan in study.plans)
+        people = draw_people(model, seed, largest=largest)
+    days = [simulate_day(plan, model, seed, people=people, fast=study.fast) for plan in study.plans]
     found = [
-        simulate_day(plan, study.model, seed, people=people, fast=study.fast)
-        for plan in study.plans
+        _Found(
+            measures(plan, model, one),
+            list(groups(plan, model, one)) if day == 0 else [],
+            by_games(one) if day == 0 else [],
+            one.reasons if day == 0 else {},
+        )
+        for plan, one in zip(study.plans, days, strict=True)
     ]
-    pairs = list(zip(study.plans, found, strict=True))
-    first = day == 0
-    blocks: dict[str, dict[str, Estimated]] = {}
-    number = 0
-    if study.people is not None:
-        number, blocks = _by_blocks(study, found)
-    return _Day(
-        measures=[measures(plan, study.model, one) for plan, one in pairs],
-        groups=[list(groups(plan, study.model, one)) if first else [] for plan, one in pairs],
-        games=[by_games(one) if first else [] for one in found],
-        reasons=[one.reasons if first else {} for one in found],
-        blocks=blocks,
-        number=number,
-    )
+    return found, (0, {}) if study.people is None else _by_blocks(study, days)
 
 
 def interval(values: Floats, *, of: float = math.nan) -> Estimated:
@@ -230,6 +247,7 @@ def student_within(t: float, freedom: int) -> float:
     return 2 / math.pi * (angle + total) if odd else total
 
 
+@cache
 def student_quantile(confidence: float, freedom: int) -> float:
     """Return t such that Student's t is within -t..t with a probability, by bisection."""
     low, high = 0.0, 1.0
@@ -318,8 +336,8 @@ def _short(value: float) -> str:
 
 def _in_verdict(found: Mapping[str, Estimated]) -> list[str]:
     """Return the measures of a verdict that are known: one of the waits, and the others."""
-    waits = [name for name in WAITS if not math.isnan(found[name].p)][:1]
-    return waits + [name for name in VERDICT if not math.isnan(found[name].p)]
+    waits = [name for name in WAITS if not math.isnan(found[name].upper)][:1]
+    return waits + [name for name in VERDICT if not math.isnan(found[name].upper)]
 
 
 def verdict(found: Comparison) -> Iterator[str]:

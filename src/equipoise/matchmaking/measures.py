@@ -28,45 +28,46 @@ GAMES = (0, 1, 2, 5, 10, 20, 50)
 
 
 class Measure(NamedTuple):
-    """A measure of a day: what it says, and its unit."""
+    """A measure of a day: what it says, its unit, and whether tables show it."""
 
     words: str
     unit: str
+    shown: bool = False
 
 
 MEASURES: dict[str, Measure] = {
-    "tickets": Measure("tickets", ""),
-    "matches": Measure("matches", ""),
+    "tickets": Measure("tickets", "", True),
+    "matches": Measure("matches", "", True),
     "wait_mean": Measure("mean wait of the matched", "s"),
-    "wait_p50": Measure("median wait of the matched", "s"),
-    "wait_p95": Measure("95 % of the matched waited less", "s"),
+    "wait_p50": Measure("median wait of the matched", "s", True),
+    "wait_p95": Measure("95 % of the matched waited less", "s", True),
     "wait_p99": Measure("99 % of the matched waited less", "s"),
     "wait_max": Measure("longest wait of the matched", "s"),
-    "to_match_p50": Measure("half would be matched by (Kaplan-Meier)", "s"),
-    "to_match_p95": Measure("95 % would be matched by (Kaplan-Meier)", "s"),
-    "gave_up": Measure("gave up", "share"),
-    "expired": Measure("expired", "share"),
+    "to_match_p50": Measure("half would be matched by (Kaplan-Meier)", "s", True),
+    "to_match_p95": Measure("95 % would be matched by (Kaplan-Meier)", "s", True),
+    "gave_up": Measure("gave up", "share", True),
+    "expired": Measure("expired", "share", True),
     "still_waiting": Measure("still waiting at the end", "share"),
-    "unfair_by_rating": Measure("mean abs(p - 1/2), p from ratings", "p"),
-    "unfair": Measure("mean abs(p - 1/2), p from true skills", "p"),
+    "unfair_by_rating": Measure("mean abs(p - 1/2), p from ratings", "p", True),
+    "unfair": Measure("mean abs(p - 1/2), p from true skills", "p", True),
     "unfair_p95": Measure("95 % of matches have less abs(p - 1/2)", "p"),
-    "uneven": Measure("matches with p outside 0.4 to 0.6", "share"),
-    "spread": Measure("highest minus lowest rating in a match", "points"),
+    "uneven": Measure("matches with p outside 0.4 to 0.6", "share", True),
+    "spread": Measure("highest minus lowest rating in a match", "points", True),
     "deviation": Measure("deviation of ratings in a match", "points"),
     "team_distance": Measure("difference of mean ratings of teams", "points"),
     "party_advantage": Measure("wins of parties against solos, above p by ratings", "share"),
-    "latency_mean": Measure("mean latency", "ms"),
-    "latency_p95": Measure("95 % have less latency", "ms"),
+    "latency_mean": Measure("mean latency", "ms", True),
+    "latency_p95": Measure("95 % have less latency", "ms", True),
     "latency_above_best": Measure("mean latency above the own best", "ms"),
-    "players_per_match": Measure("players of a match", ""),
+    "players_per_match": Measure("players of a match", "", True),
     "lopsided": Measure("matches with teams of different sizes", "share"),
-    "backfilled": Measure("tickets that joined a running match", "share"),
-    "queue_mean": Measure("mean number of waiting tickets", ""),
+    "backfilled": Measure("tickets that joined a running match", "share", True),
+    "queue_mean": Measure("mean number of waiting tickets", "", True),
     "queue_max": Measure("most who waited at a tick", ""),
     "tick_p50": Measure("median time of a tick", "s"),
     "tick_p99": Measure("99 % of ticks took less", "s"),
-    "rating_error": Measure("error of ratings, root mean square", "points"),
-    "rating_correlation": Measure("rank correlation of rating and true skill", ""),
+    "rating_error": Measure("error of ratings, root mean square", "points", True),
+    "rating_correlation": Measure("rank correlation of rating and true skill", "", True),
 }
 
 

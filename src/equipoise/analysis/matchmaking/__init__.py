@@ -73,6 +73,11 @@ class SimulationRequest:
         "HISTORY",
     )
     days: int = typed(20, "Number of simulated days. A trace is one day.", least=1)
+    precision: float | None = typed(
+        None,
+        "End before --days, after 5 days or more, once half of every interval in the verdict is at "
+        "most this share of the first ruleset's mean.",
+    )
     seed: int = typed(0, "Random seed. Day n has this seed plus n.", least=0)
     sweep: str | None = typed(
         None,

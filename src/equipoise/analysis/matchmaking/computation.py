@@ -27,7 +27,7 @@ from equipoise.matchmaking.arrivals import (
     draw_people,
     uniforms,
 )
-from equipoise.matchmaking.comparing import FEW_BLOCKS, WAITS, Comparison, compare, verdict
+from equipoise.matchmaking.comparing import FEW_BLOCKS, Comparison, compare, verdict
 from equipoise.matchmaking.measures import MEASURES
 from equipoise.matchmaking.request import read_queue_ruleset
 from equipoise.matchmaking.simulation import Plan, not_compiled
@@ -95,6 +95,7 @@ def simulate(
         seed=request.seed,
         people=people,
         fast=not request.exact_tick,
+        precision=request.precision,
         workers=request.workers or 1,
         progress=progress,
     )
@@ -123,6 +124,10 @@ def simulate(
 
 def _check(request: SimulationRequest) -> None:
     """Refuse what cannot be simulated or written. Raises : InvalidParameterError."""
+    if request.precision is not None:
+        sound = is_number(request.precision, lambda x: x > 0)
+        require(sound, "--precision", "a number above 0", request.precision)
+        require(request.trace is None, "--precision", "left out with --trace", request.precision)
     if request.report is not None:
         rule = "a file that ends in .html"
         require(request.report.lower().endswith(".html"), "--report", rule, request.report)
@@ -252,8 +257,9 @@ def shown_measures(found: Comparison) -> list[str]:
     """Return the measures to print: known, and not 0 for all rulesets."""
     return [
         name
-        for name in SHOWN
-        if any(abs(found.estimates[label][name].mean) > 0 for label in found.labels)
+        for name, measure in MEASURES.items()
+        if measure.shown
+        and any(abs(found.estimates[label][name].mean) > 0 for label in found.labels)
     ]
 
 
@@ -283,26 +289,3 @@ def to_json(answer: SimulationAnswer) -> dict[str, Any]:
         }
     )
     return message
-
-
-#: Measures of the printed table.
-SHOWN = (
-    "tickets",
-    "matches",
-    "wait_p50",
-    "wait_p95",
-    *WAITS[::-1],
-    "gave_up",
-    "expired",
-    "unfair_by_rating",
-    "unfair",
-    "uneven",
-    "spread",
-    "latency_mean",
-    "latency_p95",
-    "players_per_match",
-    "backfilled",
-    "queue_mean",
-    "rating_error",
-    "rating_correlation",
-)
