@@ -300,12 +300,12 @@ class Ticket:
     """
 
     ticket: Id
+    priority: int = 0
     created_at: float
     players: tuple[MatchedPlayer, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     latencies: Mapping[str, float] = field(default_factory=dict)
     excluded_sessions: tuple[Id, ...] = ()
-    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,9 +63,11 @@ _QUEUE_VALUES = (
 _QUEUE_LISTS = ("alliance", "alliance_flexing_rule", "flexing_rule", "match_options")
 #: Fields that change nothing in the queue, and those of older services, which are not supported.
 _NOTED = ("batch_size", "extra_attributes", "max_delay_ms", "name", "ticket_observability_enable")
-_OLDER = ("bucket_mmr_rule", "sort_ticket", "sort_tickets", "sub_game_modes")
 _REFUSED = (
-    *_OLDER,
+    "bucket_mmr_rule",
+    "sort_ticket",
+    "sort_tickets",
+    "sub_game_modes",
     "sub_gamemode_selection",
     "ticket_flexing_selection",
     "ticket_flexing_selections",
@@ -75,7 +77,7 @@ _REFUSED = (
 _IN_QUEUE = (*_QUEUE_FLAGS, *_QUEUE_VALUES, *_QUEUE_LISTS, *_NOTED)
 #: Fields of rulesets that decide who is matched, which has happened before teams are made.
 _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
-    "ruleset": tuple(key for key in (*_IN_QUEUE, *_OLDER) if key not in _RULESET),
+    "ruleset": tuple(name for name in sorted({*_IN_QUEUE, *_REFUSED}) if name not in _RULESET),
     "alliance": ("combination",),
     "matching_rule": ("weight", "useLatestTicketData"),
 }
@@ -411,10 +413,14 @@ class RequestReader:
         key = path.rpartition(".")[2]
         for where, value in self.items(fields.get(key, []), f"ruleset.{path}"):
             one = self.fields(value, where, names)
-            for name in names if one else ():
-                self.check(name in one, f"{where}.{name}", must.GIVEN, "nothing")
-            if all(name in one for name in names):
+            if self.has(one, where, names):
                 yield where, one
+
+    def has(self, fields: Mapping[str, Any], path: str, names: tuple[str, ...]) -> bool:
+        """Return whether all fields are given; record those that are not."""
+        for key in names if fields else ():
+            self.check(key in fields, f"{path}.{key}", must.GIVEN, "nothing")
+        return all(key in fields for key in names)
 
     def _alliance(
         self, fields: Mapping[str, Any], before: int, *, queue: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
@@ -85,38 +85,49 @@ def divisions(
         teams = min(high, max(len(loads), used) + len(sizes))
         counts = range(teams, teams - 1, -1)
     steps = [_STEPS] if steps is None else steps
+    rest = [sum(sizes[at:]) for at in range(len(sizes) + 1)]
     for teams in counts:
         if total > teams * most:
             return
         load = list(loads or ())[:teams] + [0] * (teams - len(loads or ()))
         chosen: list[int] = []
-        # The next team to try, for every party placed so far and the one after.
-        tries = [0]
-        rest = [sum(sizes[at:]) for at in range(len(sizes) + 1)]
-        while tries:
-            at = len(chosen)
-            if at == len(sizes):
-                if min(load) >= least:
-                    yield tuple(chosen)
-                tries.pop()
-            else:
+
+        def place(at: int, load: list[int] = load, chosen: list[int] = chosen) -> Iterator[None]:
+            team = -1
+            while True:
                 steps[0] -= 1
                 if steps[0] < 0:
                     raise TooManyStepsError
-                team = _next_team(tries[-1], load, sizes[at], most)
-                while team < teams and not _may(at, team, chosen, apart, closed):
+                team = _next_team(team + 1, load, sizes[at], most)
+                while team < len(load) and not _may(at, team, chosen, apart, closed):
                     team = _next_team(team + 1, load, sizes[at], most)
-                missing = sum(least - one for one in load if one < least)
-                if team < teams and missing <= rest[at]:
-                    tries[-1] = team + 1
-                    chosen.append(team)
-                    load[team] += sizes[at]
-                    tries.append(0)
-                    continue
-                tries.pop()
-            if chosen:
-                last = chosen.pop()
-                load[last] -= sizes[len(chosen)]
+                if team == len(load) or sum(least - x for x in load if x < least) > rest[at]:
+                    return
+                chosen.append(team)
+                load[team] += sizes[at]
+                yield
+                load[chosen.pop()] -= sizes[at]
+
+        for _ in backtrack(len(sizes), place):
+            if min(load) >= least:
+                yield tuple(chosen)
+
+
+def backtrack(depth: int, choices: Callable[[int], Iterator[None]]) -> Iterator[None]:
+    """Yield whenever a choice is made at every level, depth first.
+
+    choices : of a level, makes a choice before it yields, and takes it back when it goes on
+    """
+    levels = [choices(0)] if depth else []
+    if not depth:
+        yield
+    while levels:
+        if next(levels[-1], levels) is levels:
+            levels.pop()
+        elif len(levels) == depth:
+            yield
+        else:
+            levels.append(choices(len(levels)))
 
 
 def _next_team(start: int, load: list[int], size: int, most: int) -> int:

@@ -7,7 +7,8 @@ Every field but now, ruleset and tickets is optional. A fault has the path of it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from inspect import signature
 from typing import Any, get_args
 
 from equipoise.data import rebalancing as must
@@ -24,30 +25,6 @@ from equipoise.rating.system import RatingSystem
 
 #: Largest number of tickets, and of sessions.
 MOST_TICKETS = 200_000
-_FIELDS = (
-    "now",
-    "objective",
-    "system",
-    "ratings",
-    "pool",
-    "waiting_price",
-    "expires_after",
-    "node_limit",
-    "default_attributes",
-    "ruleset",
-    "tickets",
-    "sessions",
-)
-_TICKET = (
-    "ticket",
-    "priority",
-    "created_at",
-    "players",
-    "attributes",
-    "latencies",
-    "excluded_sessions",
-)
-_SESSION = ("session", "created_at", "teams", "attributes", "region")
 ABOVE_0 = "must be a number above 0"
 FROM_0 = "must be a number of seconds from 0"
 NODES = "must be a whole number from 1 to 1000000000"
@@ -64,18 +41,18 @@ class TickRequest:
     """
 
     now: float
-    ruleset: MatchRuleset
-    tickets: tuple[Ticket, ...]
-    sessions: tuple[Session, ...] = ()
     objective: Objective = "accelbyte"
     system: RatingSystem | None = None
     ratings: Mapping[Id, tuple[float, float]] | None = None
-    curve: LearnedCurve | None = None
     pool: str | None = None
     waiting_price: float | None = None
     expires_after: float | None = None
     node_limit: int = NODE_LIMIT
     default_attributes: Mapping[str, float] = field(default_factory=dict)
+    ruleset: MatchRuleset
+    tickets: tuple[Ticket, ...]
+    sessions: tuple[Session, ...] = ()
+    curve: LearnedCurve | None = None
     notes: tuple[str, ...] = ()
     name: str = ""
 
@@ -92,24 +69,18 @@ class TickRequest:
                 "pool needs the service, which has its ratings; give system and ratings instead"
             )
         try:
-            answer = tick(
-                self.tickets,
-                self.sessions,
-                self.ruleset,
-                self.now,
-                objective=self.objective,
-                system=self.system,
-                ratings=self.ratings,
-                curve=self.curve,
-                waiting_price=self.waiting_price,
-                expires_after=self.expires_after,
-                node_limit=self.node_limit,
-                default_attributes=self.default_attributes,
-            )
+            answer = tick(**{name: getattr(self, name) for name in signature(tick).parameters})
         except InvalidDataError as error:
             problems = [replace(one, file=self.name) for one in error.problems]
             raise InvalidDataError(problems, error.summary) from None
         return replace(answer, notes=(*self.notes, *answer.notes))
+
+
+#: The fields of a request and of its parts.
+_FIELDS, _TICKET, _SESSION = (
+    tuple(one.name for one in fields(kind) if one.name not in ("curve", "notes", "name"))
+    for kind in (TickRequest, Ticket, Session)
+)
 
 
 def read_tick_request(source: object) -> TickRequest:
@@ -150,14 +121,18 @@ class _TickReader(RequestReader):
         ruleset = self.queue_ruleset(fields.get("ruleset"), "ruleset" in fields)
         notes = self.notes("in the queue")
         self.check("now" in fields, "now", must.GIVEN, "nothing")
-        values: dict[str, Any] = {"now": self._number(fields, "now", is_time, TIME)}
+        now = fields.get("now", 0.0)
+        values: dict[str, Any] = {}
+        if self.check(is_time(now), "now", TIME, shown(now)):
+            values["now"] = float(now)
         objective = fields.get("objective", "accelbyte")
         if self.check(objective in ("accelbyte", "fair"), "objective", CHOICE, shown(objective)):
             values["objective"] = objective
         for name, least, rule in (("waiting_price", 1e-300, ABOVE_0), ("expires_after", 0, FROM_0)):
-            if fields.get(name) is not None:
-                sound = lambda one, low=least: is_number(one, lambda x: x >= low)  # noqa: E731
-                values[name] = self._number(fields, name, sound, rule)
+            value = fields.get(name)
+            sound = value is None or is_number(value, lambda x, low=least: x >= low)
+            if self.check(sound, name, rule, shown(value)) and value is not None:
+                values[name] = float(value)
         nodes = fields.get("node_limit", NODE_LIMIT)
         whole = must.is_whole(nodes) and 1 <= nodes <= 10**9
         if self.check(whole, "node_limit", NODES, shown(nodes)):
@@ -178,11 +153,6 @@ class _TickReader(RequestReader):
         return TickRequest(
             ruleset=ruleset, tickets=tickets, sessions=sessions, pool=pool, notes=notes, **values
         )
-
-    def _number(self, fields: Mapping[str, Any], name: str, sound: Any, rule: str) -> float:
-        value = fields.get(name, 0.0)
-        good = self.check(sound(value), name, rule, shown(value))
-        return float(value) if good else 0.0
 
     def _defaults(self, fields: Mapping[str, Any]) -> dict[str, float]:
         found = {}
@@ -237,8 +207,7 @@ class _TickReader(RequestReader):
             if not fields:
                 self.check(not isinstance(one, Mapping), where, must.GIVEN, "an object without it")
                 continue
-            for name in ("ticket", "created_at", "players"):
-                self.check(name in fields, f"{where}.{name}", must.GIVEN, "nothing")
+            self.has(fields, where, ("ticket", "created_at", "players"))
             players: list[MatchedPlayer] = []
             for at, player in self.items(fields.get("players", []), f"{where}.players"):
                 players += self._player(player, at)
@@ -261,8 +230,7 @@ class _TickReader(RequestReader):
         found = []
         for where, one in self.items(value, "sessions", MOST_TICKETS):
             fields = self.fields(one, where, _SESSION)
-            for name in ("session", "created_at", "teams"):
-                self.check(name in fields, f"{where}.{name}", must.GIVEN, "nothing")
+            self.has(fields, where, ("session", "created_at", "teams"))
             teams = tuple(
                 self._tickets(team, at)
                 for at, team in self.items(fields.get("teams", []), f"{where}.teams")

@@ -23,7 +23,7 @@ import numpy as np
 
 from equipoise.arrays import Flags, Ints
 from equipoise.data.matchmaking import Alliance
-from equipoise.matchmaking.packing import DIVISIONS, FEW, Fit, fits, some_divisions
+from equipoise.matchmaking.packing import DIVISIONS, FEW, Fit, backtrack, fits, some_divisions
 from equipoise.matchmaking.pool import Pool, blocked_by, platforms_agree
 
 #: Units of the cost in 1, and bits of the sum of rows below it.
@@ -41,6 +41,10 @@ _CERTAIN, _TAKEN_BACK = 1_000, 64
 COMPARED, ASKED, PLACED = 256, 64, 4
 #: Nodes of a tick are this many times those of a pivot.
 _SHARE = 50
+
+
+class OutOfNodesError(Exception):
+    """The search around a pivot has no nodes left."""
 
 
 class Budget:
@@ -178,8 +182,8 @@ class Search:
         self.around = around
         self.budget = budget
         self.best: tuple[int, int, tuple[int, ...]] | None = None
-        self.open_players = -1
-        self.open_weight: int | None = None
+        #: Most players, and minus the least weight, of sets that may exist but were not searched.
+        self.open = (-1, 0)
         pool = around.pool
         self.unique = [bits.tolist() for bits in pool.unique_bits.values()]
         separate = pool.ruleset.blocked_player_option == "blockedPlayerCanMatchOnDifferentTeam"
@@ -206,11 +210,8 @@ class Search:
         if self.best is None:
             return None
         players, weight, members = self.best
-        most = max(players, self.open_players)
-        bound = weight
-        if self.open_weight is not None and self.open_players == players:
-            bound = min(weight, self.open_weight)
-        return Found(members, players, weight, bound, most)
+        bound = min(weight, -self.open[1]) if self.open[0] == players else weight
+        return Found(members, players, weight, bound, max(players, self.open[0]))
 
     def _nearest(self, rows: Ints, score: Ints) -> tuple[Ints, Ints]:
         """Return the rows that can be part of the best set: of each size the nearest few."""
@@ -262,10 +263,7 @@ class Search:
 
     def _open(self, players: int, weight: int) -> None:
         """Record that a set with these numbers may exist."""
-        if players > self.open_players:
-            self.open_players, self.open_weight = players, weight
-        elif players == self.open_players and self.open_weight is not None:
-            self.open_weight = min(self.open_weight, weight)
+        self.open = max(self.open, (players, -weight))
 
     def _offer(self, players: int, weight: int, rows: tuple[int, ...]) -> None:
         if self.best is None or (players, -weight) > (self.best[0], -self.best[1]):
@@ -358,16 +356,14 @@ class Search:
         if not self.budget.spend(1 + nodes):
             self._open(players, 0)
             return False
-        lists = [
-            (sum(map(_Group.least, parts, zeros, counts)), counts)
-            for zeros in [(0,) * len(parts)]
+        lists = sorted(
+            (sum(group.least(0, count) for group, count in zip(parts, counts, strict=True)), counts)
             for counts in possible
-        ]
-        lists.sort()
+        )
         for bound, counts in lists:
             if self._is_enough(players, bound):
                 break
-            if not self._of_sizes(parts, counts, players):
+            if not self._of_sizes(parts, counts, players, bound):
                 self._open(players, bound)
                 return False
         return True
@@ -376,59 +372,51 @@ class Search:
         """Return whether the best set is at least as good as any with this bound."""
         return self.best is not None and (self.best[0], -self.best[1]) >= (players, -bound)
 
-    def _of_sizes(self, parts: list[_Group], counts: tuple[int, ...], players: int) -> bool:
-        """Search the sets with these numbers of parties of each size."""
-        slots = [group for group, count in zip(parts, counts, strict=True) for _ in range(count)]
+    def _of_sizes(
+        self, parts: list[_Group], counts: tuple[int, ...], players: int, bound: int
+    ) -> bool:
+        """Search the sets with these numbers of parties of each size; bound : least weight."""
         if not self.pairwise:
-            rows = [
-                row
-                for group, count in zip(parts, counts, strict=True)
-                for row in group.rows[:count]
-            ]
-            bound = sum(group.least(0, count) for group, count in zip(parts, counts, strict=True))
-            self._offer(players, bound, tuple(rows))
+            rows = [group.rows[:count] for group, count in zip(parts, counts, strict=True)]
+            self._offer(players, bound, tuple(itertools.chain(*rows)))
             return True
+        slots = [group for group, count in zip(parts, counts, strict=True) for _ in range(count)]
         # Slots of this group from here on, and the least weight of the groups after it.
-        need, after = [0] * len(slots), [0] * (len(slots) + 1)
-        for at in range(len(slots) - 1, -1, -1):
-            same = at + 1 < len(slots) and slots[at + 1] is slots[at]
-            need[at] = need[at + 1] + 1 if same else 1
-            after[at] = (
-                after[at + 1]
-                if same
-                else (
-                    0
-                    if at + 1 == len(slots)
-                    else slots[at + 1].least(0, need[at + 1]) + after[at + 1]
-                )
-            )
+        need, after = [0] * len(slots), [0] * len(slots)
+        for at in reversed(range(len(slots))):
+            last = at + 1 == len(slots)
+            need[at] = 1
+            if not last and slots[at + 1] is slots[at]:
+                need[at], after[at] = need[at + 1] + 1, after[at + 1]
+            elif not last:
+                after[at] = slots[at + 1].least(0, need[at + 1]) + after[at + 1]
         chosen: list[int] = []
-        weight = 0
-        position = [0]
-        while position:
-            at = len(chosen)
-            if at == len(slots):
+        #: Of every level before, its place in its group, and the weight up to it.
+        places, weights = [-1], [0]
+
+        def choose(at: int) -> Iterator[None]:
+            group, weight = slots[at], weights[-1]
+            place = places[-1] + 1 if at > 0 and slots[at - 1] is group else 0
+            while place + need[at] <= len(group.rows):
+                if not self.budget.spend():
+                    raise OutOfNodesError
+                if self._is_enough(players, weight + group.least(place, need[at]) + after[at]):
+                    return
+                if self._may(group.rows[place], chosen):
+                    chosen.append(group.rows[place])
+                    places.append(place)
+                    weights.append(weight + group.weights[place])
+                    yield
+                    for one in (chosen, places, weights):
+                        one.pop()
+                place += 1
+
+        try:
+            for _ in backtrack(len(slots), choose):
                 if self._divides(chosen):
-                    self._offer(players, weight, tuple(chosen))
-                position.pop()
-            else:
-                group, start = slots[at], position[-1]
-                if start + need[at] <= len(group.rows):
-                    if not self.budget.spend():
-                        return False
-                    bound = weight + group.least(start, need[at]) + after[at]
-                    if not self._is_enough(players, bound):
-                        position[-1] = start + 1
-                        if self._may(group.rows[start], chosen):
-                            chosen.append(group.rows[start])
-                            weight += group.weights[start]
-                            same = at + 1 < len(slots) and slots[at + 1] is group
-                            position.append(start + 1 if same else 0)
-                        continue
-                position.pop()
-            if chosen and position:
-                chosen.pop()
-                weight -= slots[len(chosen)].weights[position[-1] - 1]
+                    self._offer(players, weights[-1], tuple(chosen))
+        except OutOfNodesError:
+            return False
         return True
 
     def _may(self, row: int, chosen: Sequence[int]) -> bool:
