@@ -7,10 +7,8 @@ matches as they count now, which `equipoise rate` reads. Ratings and changes are
 An export is one state of the pool, but no transaction lasts as long as somebody reads it: an old
 transaction that reads makes the write-ahead log of SQLite grow without end. The log only grows, so
 it is read up to its last record of the beginning, each piece in a transaction of its own. Only the
-erasure of a player changes it, and ends its export with an error. Changes are read in the same way
-into a temporary file, from the beginning again if a replay or an erasure has replaced them, and the
-third time in one transaction. Ratings change with every post: they are read into a
-temporary file in one transaction.
+erasure of a player changes it, and ends its export with an error. Ratings and changes are read into
+a temporary file in one transaction.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, get_args
@@ -48,7 +45,12 @@ from equipoise.pools.posting.rating import (
     score_of,
     unpack_extra,
 )
-from equipoise.pools.records import amendments_of, counted_piece, disqualify_content
+from equipoise.pools.records import (
+    amendments_of,
+    counted_matches,
+    counted_piece,
+    disqualify_content,
+)
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.pool_state import PoolState, unpack_players
 from equipoise.rating.replay import TRACE_COLUMNS, ratings_of
@@ -293,8 +295,6 @@ _Progress: TypeAlias = Callable[[int, int], None]
 
 #: Bytes of one piece, roughly.
 _CHUNK = 2**18
-#: How often an export of changes begins in short transactions.
-_ATTEMPTS = 2
 
 
 def export_file(
@@ -382,10 +382,6 @@ def format_of(path: str) -> Format:
     )
 
 
-class _ReplacedError(Exception):
-    """A replay or an erasure has replaced the changes that are exported."""
-
-
 def _bytes(
     store: Store, pool: int, what: What, format: Format, progress: _Progress, *, raw: bool
 ) -> Iterator[bytes]:
@@ -395,39 +391,14 @@ def _bytes(
         yield from _encoded(_log_frames(store, pool, progress), format, raw=raw)
     else:
         make = _rating_frames if what == "ratings" else _change_frames
-
-        def encoded(one: Store) -> Iterator[bytes]:
-            return _encoded(make(one, pool, progress), format, raw=raw)
-
-        yield from _from_file(store, encoded, what)
-
-
-def _from_file(
-    store: Store, make: Callable[[Store], Iterator[bytes]], what: What
-) -> Iterator[bytes]:
-    """Give the bytes of a table from a temporary file that is made first.
-
-    make : of a store, the bytes; raises _ReplacedError if they are of different generations
-    """
-    with tempfile.TemporaryFile(prefix="equipoise-export-") as file:
-        for _ in range(_ATTEMPTS if what == "changes" else 0):
-            with suppress(_ReplacedError):
-                yield from _written(file, make(store))
-                break
-        else:
-            with store.moment() as snapshot:
-                yield from _written(file, make(snapshot))
-        file.seek(0)
-        yield from _chunks_of(file)
-
-
-def _written(file: IO[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Write pieces to a file in place of its content; give an empty piece for each."""
-    file.seek(0)
-    file.truncate()
-    for piece in pieces:
-        file.write(piece)
-        yield b""
+        with tempfile.TemporaryFile(prefix="equipoise-export-") as file:
+            with store.read() as connection:
+                frames = make(connection, _same_pool(connection, pool), progress)
+                for piece in _encoded(frames, format, raw=raw):
+                    file.write(piece)
+                    yield b""
+            file.seek(0)
+            yield from _chunks_of(file)
 
 
 def _same_pool(connection: Connection, pool: int) -> PoolRecord:
@@ -498,11 +469,11 @@ def _counted(
         progress(done, total)
 
 
-def _rating_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.DataFrame]:
-    with store.read() as connection:
-        record = _same_pool(connection, pool)
-        frames = rating_frames(connection, record, rules_of(record.settings))
-        yield from _counted(frames, record.players, progress)
+def _rating_frames(
+    connection: Connection, pool: PoolRecord, progress: _Progress
+) -> Iterator[pl.DataFrame]:
+    frames = rating_frames(connection, pool, rules_of(pool.settings))
+    yield from _counted(frames, pool.players, progress)
 
 
 def rating_frames(
@@ -512,35 +483,27 @@ def rating_frames(
 
     Disqualified players come after all others. If there are any, a column marks them.
     """
-    empty, marked = True, ratings.any_disqualified(connection, pool.id, pool.generation)
+    marked = ratings.any_disqualified(connection, pool.id, pool.generation)
     span = ratings.span_of_last_times(connection, pool.id, pool.generation)
     kind: TimeKind = "datetime" if pool_stamps(rules, span) else "seconds"
-    for players in ratings.players_by_rating(connection, pool.id, pool.generation):
-        empty = False
+
+    def table(players: list[str]) -> pl.DataFrame:
+        if rules.fault:
+            return _stored_frame(connection, pool, kind, players)
         stored = ratings.states_of(connection, pool.id, pool.generation, players)
         # The database does not keep the order of the players.
-        packed = {player: stored[player].state for player in players}
-        table = (
-            _stored_frame(connection, pool, kind, players)
-            if rules.fault
-            else _rating_frame(pool, rules, kind, packed)
-        )
+        return _rating_frame(pool, rules, kind, {name: stored[name].state for name in players})
+
+    if not pool.players:
+        yield table([]), 0
+    for players in ratings.players_by_rating(connection, pool.id, pool.generation):
+        frame = table(players)
         if marked:
             shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
-            disqualified = [bool(shown[player].disqualified) for player in table["player"]]
-            table = table.with_columns(pl.Series("disqualified", disqualified, dtype=pl.Boolean))
-            table = table.sort("disqualified", maintain_order=True)
-        yield table, len(players)
-    if empty:
-        none: list[str] = []
-        yield (
-            (
-                _stored_frame(connection, pool, kind, none)
-                if rules.fault
-                else _rating_frame(pool, rules, kind, {})
-            ),
-            0,
-        )
+            disqualified = [bool(shown[player].disqualified) for player in frame["player"]]
+            frame = frame.with_columns(pl.Series("disqualified", disqualified, dtype=pl.Boolean))
+            frame = frame.sort("disqualified", maintain_order=True)
+        yield frame, len(players)
 
 
 def _stored_frame(
@@ -584,34 +547,23 @@ def _rating_frame(
     return table
 
 
-def _change_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.DataFrame]:
-    """Give what every match did to its players, in the order of rating.
-
-    Raises : _ReplacedError if a replay or an erasure has replaced the changes given so far
-    """
-    with store.read() as connection:
-        record = _same_pool(connection, pool)
-        rules = rules_of(record.settings)
-        # While a replay is pending, the stored changes are those of the last replay.
-        through = replays.rated_through(connection, record)
-        amendments = amendments_of(connection, record, through)
-        stamps = pool_stamps(rules, log.span_of_matches(connection, pool))
+def _change_frames(
+    connection: Connection, pool: PoolRecord, progress: _Progress
+) -> Iterator[pl.DataFrame]:
+    """Give what every match did to its players, in the order of rating."""
+    rules = rules_of(pool.settings)
+    # While a replay is pending, the stored changes are those of the last replay.
+    through = replays.rated_through(connection, pool)
+    amendments = amendments_of(connection, pool, through)
+    stamps = pool_stamps(rules, log.span_of_matches(connection, pool.id))
     names = (*TRACE_COLUMNS, *(() if rules.fault else rules.system.trace_columns))
-    schema = _change_schema(rules, names, stamps)
-    done, after, last = 0, START, False
+    schema, done = _change_schema(rules, names, stamps), 0
     yield pl.DataFrame(schema=schema)
-    while not last:
-        with store.read() as connection:
-            now = _same_pool(connection, pool)
-            if (now.generation, now.erased) != (record.generation, record.erased):
-                raise _ReplacedError
-            matches, after, last = counted_piece(
-                connection, record, amendments, after, posted=record.last_seq
-            )
-            rows = _change_rows(connection, record, rules, matches, names, stamps)
+    for matches in counted_matches(connection, pool, amendments, START):
+        rows = _change_rows(connection, pool, rules, matches, names, stamps)
         yield pl.DataFrame(rows, schema=schema, orient="row")
         done += len(matches)
-        progress(done, record.matches)
+        progress(done, pool.matches)
 
 
 def _change_schema(rules: PoolRules, names: tuple[str, ...], stamps: bool) -> dict[str, Any]:

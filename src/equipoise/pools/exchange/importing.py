@@ -47,7 +47,7 @@ from equipoise.messages.matches import (
     ReasonRequest,
     ReinstateRequest,
 )
-from equipoise.messages.pools import InitialMapping, PoolRequest, ProfilesRequest
+from equipoise.messages.pools import InitialMapping, PoolRequest
 from equipoise.messages.upkeep import ImportMessage, LogHead, LogLine
 from equipoise.pools import profiles
 from equipoise.pools.amending import (
@@ -62,6 +62,7 @@ from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
+    decoded,
     first_settings_of,
     is_log,
     log_records,
@@ -69,6 +70,7 @@ from equipoise.pools.exchange.log_lines import (
     match_of,
     read_head,
     reason_of,
+    record_of,
     seed_of,
 )
 from equipoise.pools.initial_ratings import content_of as known_content
@@ -80,7 +82,6 @@ from equipoise.pools.pool.rules import (
     check_settings,
     id_text,
     iso,
-    moment,
     rules_of,
 )
 from equipoise.pools.pool.settings import (
@@ -92,7 +93,6 @@ from equipoise.pools.pool.settings import (
 from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, Post, post_matches, read_post
 from equipoise.pools.posting.running import StateCache
 from equipoise.pools.records import (
-    KnownContent,
     describe_content,
     disqualify_content,
     read_content,
@@ -518,34 +518,16 @@ class LoggedAmendments:
 
         Raises : EquipoiseError if the pool refuses it
         """
-        received = moment(line.received, "received")
-        since = None if line.time is None else moment(line.time)
-        is_correction = line.kind == "correct"
-        is_change = line.kind == "settings"
-        content: object
-        if is_correction:
-            content = _canonical_match(match_of(line))
-        elif line.kind == "initial":
-            content = _digest(read_content(line.content))
-        elif line.kind == "disqualify":
-            content = disqualify_content(line.content)
-        elif line.kind == "describe":
-            content = _canonical(describe_content(line.content))
-        elif line.kind == "profiles":
-            content = _digest(profiles.read_content(line.content))
-        else:
-            content = (
-                _canonical_settings(content_of(line.content)) if is_change else reason_of(line)
-            )
-        if (line.kind, line.match, line.player, content, since, received) in self._known:
-            return False
         logged = logged_as(line)
-        own: dict[str, Any] = {"key": None, "now": received, "logged": logged}
+        record = record_of(line, logged)
+        if _identity(record) in self._known:
+            return False
+        own: dict[str, Any] = {"key": None, "now": logged.received, "logged": logged}
         match, player = line.match or "", line.player or ""
-        if is_correction:
+        if line.kind == "correct":
             fixed = match_of(line)
             correct_match(self._store, self._pool, match, fixed, future_seconds=None, **own)
-        elif is_change:
+        elif line.kind == "settings":
             import_settings(self._store, self._pool, content_of(line.content), logged)
         elif line.kind == "initial":
             known = read_content(line.content)
@@ -572,53 +554,14 @@ class LoggedAmendments:
 
 
 def _identity(record: LogRecord) -> tuple[Any, ...]:
-    """Return a value that is equal for equal amendments."""
-    content: object
-    if record.kind == "correct":
-        content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
-    elif record.kind == "settings":
-        content = _canonical_settings(content_of(record.content))
-    elif record.kind == "initial":
-        content = _digest(read_content(record.content))
-    elif record.kind == "erase":
-        content = str(msgspec.json.decode(record.content)["reason"])
-    elif record.kind == "disqualify":
-        content = disqualify_content(record.content)
-    elif record.kind == "describe":
-        content = _canonical(describe_content(record.content))
-    elif record.kind == "profiles":
-        content = _digest(profiles.read_content(record.content))
-    else:
-        content = msgspec.json.decode(record.content, type=ReasonRequest).reason
-    return (
-        record.kind,
-        record.match,
-        record.player,
-        content,
-        record.posted_time,
-        record.received,
-    )
-
-
-def _canonical_settings(content: SettingsContent) -> str:
-    """Return the content of a change of settings in one canonical form."""
-    plain = [content.settings, content.reason]
-    return msgspec.json.encode(plain, order="deterministic").decode()
-
-
-def _canonical(content: msgspec.Struct) -> str:
-    """Return a content in one canonical form."""
-    return msgspec.json.encode(content, order="deterministic").decode()
-
-
-def _digest(content: KnownContent | ProfilesRequest) -> str:
-    """Return a digest of known ratings or profiles, which may be very long."""
-    return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
-
-
-def _canonical_match(request: MatchRequest) -> str:
-    """Return the content of a match without its time in one canonical form."""
-    return _canonical(msgspec.structs.replace(request, match=id_text(request.match), time=None))
+    """Return a value that is equal for equal amendments. Contents may be very long."""
+    content = decoded(record.kind, record.content)
+    if isinstance(content, MatchRequest):
+        content = msgspec.structs.replace(content, match=id_text(content.match), time=None)
+    elif isinstance(content, SettingsContent):
+        content = msgspec.structs.replace(content, before={})
+    digest = sha256(msgspec.json.encode(content, order="deterministic")).digest()
+    return record.kind, record.match, record.player, digest, record.posted_time, record.received
 
 
 #: The number of the archive of an imported seed: no pool has it.

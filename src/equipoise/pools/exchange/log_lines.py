@@ -6,7 +6,7 @@ of its season. Each further line is one record, in the order of the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.messages.matches import MatchRequest, Moment, ReasonRequest
-from equipoise.messages.pools import PoolRequest
+from equipoise.messages.pools import PoolRequest, ProfilesRequest
 from equipoise.messages.upkeep import (
     LOG_VERSION,
     OLDEST_LOG_VERSION,
@@ -103,14 +103,14 @@ def _posted(line: LogLine) -> int | None:
     return None if line.time is None else moment(line.time)
 
 
-def _record(line: LogLine, logged: LoggedAs) -> LogRecord:
+def record_of(line: LogLine, logged: LoggedAs) -> LogRecord:
     """Return a line as a record; logged : what `logged_as` returns for the line."""
     return LogRecord(
         seq=line.seq,
         kind=line.kind,
         match=line.match,
         player=line.player,
-        content=logged.content or "",
+        content=bytes(line.content).decode(),
         posted_time=_posted(line),
         time=logged.time or 0,
         needs_replay=False,
@@ -168,7 +168,9 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
         count += 1
         known_ratings |= line.kind == "initial"
         try:
-            _check_content(line)
+            content = decoded(line.kind, bytes(line.content).decode())
+            if isinstance(content, ProfilesRequest):
+                profiles.checked(content)
         except (msgspec.MsgspecError, UnicodeDecodeError, InvalidDataError) as error:
             raise _broken(
                 path, number, "must be a valid record of this kind", str(error)
@@ -181,7 +183,7 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
             if fault is not None:
                 raise _broken(path, number, fault, str(line.time), "time")
         if head.head is not None or logged.seal is not None:
-            record = _record(line, logged)
+            record = record_of(line, logged)
             leaf = walk.leaf(record, logged.seal or Seal(b""), found)
             walk.heads = extended(walk.heads, [record], [leaf])
     if count != head.entries:
@@ -199,22 +201,22 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
     return known_ratings
 
 
-def _check_content(line: LogLine) -> None:
-    """Decode the content of a line. Raises : msgspec.MsgspecError, InvalidDataError."""
-    if line.kind in ("match", "correct"):
-        _matches.decode(line.content)
-    elif line.kind == "settings":
-        content_of(line.content)
-    elif line.kind == "initial":
-        read_content(line.content)
-    elif line.kind == "disqualify":
-        disqualify_content(line.content)
-    elif line.kind == "describe":
-        describe_content(line.content)
-    elif line.kind == "profiles":
-        profiles.checked(profiles.read_content(line.content))
-    else:
-        reason_of(line)
+#: What reads the content of records of a kind; all others have only a reason.
+_READERS: Mapping[str, Callable[[str], msgspec.Struct]] = {
+    "match": _matches.decode,
+    "correct": _matches.decode,
+    "settings": content_of,
+    "initial": read_content,
+    "disqualify": disqualify_content,
+    "describe": describe_content,
+    "profiles": profiles.read_content,
+    "erase": _erasures.decode,
+}
+
+
+def decoded(kind: str, content: str) -> msgspec.Struct:
+    """Return the content of a record. Raises : msgspec.MsgspecError, InvalidDataError."""
+    return _READERS.get(kind, _reasons.decode)(content)
 
 
 def match_of(line: LogLine) -> MatchRequest:
@@ -228,9 +230,7 @@ def reason_of(line: LogLine) -> str:
 
     Raises : msgspec.MsgspecError
     """
-    if line.kind == "erase":
-        return _erasures.decode(line.content).reason
-    return _reasons.decode(line.content).reason
+    return str(getattr(decoded(line.kind, bytes(line.content).decode()), "reason", ""))
 
 
 def log_records(path: Path) -> Iterator[tuple[int, LogLine, LoggedAs]]:
