@@ -434,22 +434,17 @@ def post_matches(
     """
     cache = StateCache() if cache is None else cache
     interruption = interruption or Interruption()
-    rules = cache.rules(store, pool)
-    read = [read_by_rules(post, rules) for post in posts]
     try:
         with store.write() as connection, interruption.of(connection):
             record = get_pool(connection, pool, lock=True, silence=silence)
             check_open(record)
-            if rules_of(record.settings) is not rules:
-                # The settings were changed in the meantime, or a season with others began.
-                rules = rules_of(record.settings)
-                read = [read_by_rules(post, rules) for post in posts]
             if arrived is not None:
                 # The time is taken under the lock: matches without a time of their own, posted to
                 # several processes, are then in the order of the log.
                 more, now = arrived()
                 posts = [*posts, *more]
-                read += [read_by_rules(post, rules) for post in more]
+            rules = rules_of(record.settings)
+            read = [read_by_rules(post, rules) for post in posts]
             if silence is not None and not store.is_sqlite:
                 _allow_work(connection, read, silence)
             clock = Clock(now, future_seconds)
@@ -458,10 +453,9 @@ def post_matches(
             after = _write(connection, record, plan, batch, cache)
             earlier = _earlier_matches(connection, after, rules, posts, read, plan)
     except UnconfirmedError:
-        cache.forget(pool)
+        cache.forget()
         raise
     cache.update(record, after, batch)
-    cache.set_rules(pool, rules)
     # Other writers need not wait for this: chances beforehand take a part of the time of a post.
     return _answers(after, rules, posts, read, plan, batch, earlier)
 

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.errors import ConvergenceError, EquipoiseError, InvalidDataError
 from equipoise.pools.pool.pools import code_version
-from equipoise.pools.pool.rules import PoolRules, rules_of
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.rating import (
     LastChanges,
     LoggedMatch,
@@ -32,9 +32,8 @@ from equipoise.rating.pool_state import PoolState, pack_players, unpack_players
 from equipoise.rating.state import State
 from equipoise.store import partial_checkpoints, ratings
 from equipoise.store.bulk import Sizes, sizes_of
-from equipoise.store.connection import Store
 from equipoise.store.partial_checkpoints import End
-from equipoise.store.pools import START, PoolRecord, Position, get_pool
+from equipoise.store.pools import START, PoolRecord, Position
 from equipoise.store.replays import Checkpoint
 
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
@@ -354,9 +353,6 @@ MOST_BYTES = 128 * 2**20
 #: Bytes of a player's id and row number, roughly.
 _ID_BYTES = 150
 
-#: Pools whose rules are remembered; as many as `rules_of` keeps.
-_MOST_RULES = 256
-
 
 class StateCache:
     """Player states by pool, valid while nobody else writes to the pool.
@@ -371,31 +367,10 @@ class StateCache:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most = most_bytes
         self._pools: dict[int, _CachedPool] = {}
-        self._rules: dict[str, PoolRules] = {}
 
-    def rules(self, store: Store, pool: str) -> PoolRules:
-        """Return the rules that a pool has now or had in the last transaction.
-
-        Whoever has locked the pool must compare them with its settings.
-        Raises : NotFoundError
-        """
-        found = self._rules.get(pool)
-        if found is None:
-            with store.read() as connection:
-                found = rules_of(get_pool(connection, pool).settings)
-        return found
-
-    def set_rules(self, pool: str, rules: PoolRules) -> None:
-        """Remember the rules of a pool."""
-        self._rules.pop(pool, None)
-        self._rules[pool] = rules
-        if len(self._rules) > _MOST_RULES:
-            del self._rules[next(iter(self._rules))]
-
-    def forget(self, pool: str) -> None:
+    def forget(self) -> None:
         """Drop everything, after a transaction of a pool that may be stored or not."""
         self._pools.clear()
-        self._rules.pop(pool, None)
 
     def get(
         self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: list[str]
