@@ -14,7 +14,7 @@ from equipoise.errors import ConvergenceError, EquipoiseError
 from equipoise.messages.matches import MatchRequest
 from equipoise.messages.pools import SeasonRequest
 from equipoise.pools.pool.rules import PoolRules
-from equipoise.pools.pool.settings import decay_leaderboard
+from equipoise.pools.pool.settings import update_leaderboard
 from equipoise.pools.posting import posting, running
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.running import RunningPool, StateCache
@@ -104,7 +104,7 @@ def test_what_is_remembered_is_what_is_read(store: Store, system: str, more: Any
         pool.settle,
         lambda: pool.void("m4"),
         pool.replay,
-        lambda: decay_leaderboard(store, pool.name),
+        lambda: update_leaderboard(store, pool.name),
         lambda: pool.disqualify("p2"),
         lambda: pool.post(duel("unrated", "p1", "new", 90_000, rated=False)),
         lambda: pool.void("m11", preview=True),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.pools.pool.settings import update_leaderboard
 from equipoise.pools.reading.players import overview, search_players
 from equipoise.store import ratings
 from equipoise.store.bulk import Sizes
@@ -123,10 +124,13 @@ def test_a_standing_is_made_from_the_one_before(stores: tuple[Store, Store]) -> 
     assert changed == ["p29"]
 
 
-def test_a_pool_that_decays_has_no_standing(stores: tuple[Store, Store]) -> None:
-    """Its order changes without a record in the log."""
-    always, _ = stores
-    trial = Trial(always, display_decay_per_day=1.0)
-    trial.post(duel("m", "a", "b", 0))
-    with always.read() as connection:
-        assert standing_of(connection, get_pool(connection, trial.name)) is None
+def test_a_standing_follows_the_decay(stores: tuple[Store, Store]) -> None:
+    """The order changes without a record in the log."""
+    always, never = stores
+    trial = Trial(never, display_decay_per_day=9.0, display_decay_after_days=0.0)
+    trial.post(duel("m", "a", "b", 0), duel("n", "aa", "bo", 86_400 * 20))
+    same_answers(always, never, trial.name)
+    update_leaderboard(never, trial.name)
+    same_answers(always, never, trial.name)
+    trial.post(duel("o", "a", "zz", 86_400 * 20))
+    same_answers(always, never, trial.name)

@@ -3,9 +3,8 @@
 Counting a player's place in the table, or comparing every id with a text, takes time in proportion
 to the number of players. In memory, both are a few operations on arrays. A standing belongs to one
 record of the log and never changes. The next one is made from it and from the changes since, as
-long as only matches were posted; after anything else it is read again. Pools in which ratings shown
-decay, and pools while changed settings are written into their ratings, have no standing, because
-their order changes without a new record in the log.
+long as only matches were posted; after anything else it is read again. While all ratings get their
+places again, a pool has no standing, because its order changes without a new record in the log.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     bindparam,
     delete,
@@ -79,6 +77,7 @@ class _Moment(NamedTuple):
     pool: int
     generation: int
     amendments: int
+    board_day: int | None
 
 
 class _End(NamedTuple):
@@ -252,9 +251,9 @@ class Standings:
         """
         if pool.players < sizes_of(connection).standings:
             return None
-        if pool.board_day is not None or pool.board_from is not None:
+        if pool.board_from is not None:
             return None
-        moment = _Moment(pool.id, pool.generation, pool.amendments)
+        moment = _Moment(pool.id, pool.generation, pool.amendments, pool.board_day)
         with self._lock:
             kept = list(self._kept.get(pool.id, ()))
         for one in reversed(kept):
@@ -389,14 +388,6 @@ def ratings_after(
     return _after(connection, RatingRow, pool, generation, after, limit)
 
 
-def away_since(
-    connection: Connection, pool: int, generation: int, time: int, after: str, limit: int
-) -> list[RatingRow]:
-    """Return players by id, after one, whose last match was before a time."""
-    away = ratings.c.last_time < time
-    return _after(connection, RatingRow, pool, generation, after, limit, away)
-
-
 def _pieces(
     connection: Connection, kind: type[AnyRow], pool: int, generation: int
 ) -> Iterator[list[AnyRow]]:
@@ -414,7 +405,6 @@ def _after(
     generation: int,
     after: str,
     limit: int,
-    *conditions: ColumnElement[bool],
 ) -> list[AnyRow]:
     """Return the next rows of one kind by id after a player."""
     query = (
@@ -423,7 +413,6 @@ def _after(
             ratings.c.pool == pool,
             ratings.c.generation == generation,
             ratings.c.player > after,
-            *conditions,
         )
         .order_by(ratings.c.player)
         .limit(limit)
@@ -599,27 +588,11 @@ def busiest_player(connection: Connection, pool: PoolRecord) -> RatingRow | None
     return None if row is None else RatingRow._make(row)
 
 
-def mark_provisional(
-    connection: Connection, pool: int, generation: int, players: Sequence[str], provisional: bool
-) -> None:
-    """Mark players as provisional, or no longer."""
-    if players:
-        connection.execute(
-            update(ratings)
-            .where(
-                ratings.c.pool == pool,
-                ratings.c.generation == generation,
-                among(ratings.c.player, players, connection),
-            )
-            .values(provisional=provisional)
-        )
-
-
 def reorder(
-    connection: Connection, pool: int, generation: int, orderings: Mapping[str, float]
+    connection: Connection, pool: int, generation: int, places: Mapping[str, tuple[float, bool]]
 ) -> None:
-    """Change the places of players on the leaderboard; orderings : minus ratings shown, by id."""
-    if orderings:
+    """Change the places of players on the leaderboard; places : (ordering, provisional), by id."""
+    if places:
         one = (
             update(ratings)
             .where(
@@ -627,9 +600,12 @@ def reorder(
                 ratings.c.generation == generation,
                 ratings.c.player == bindparam("the_player"),
             )
-            .values(ordering=bindparam("the_ordering"))
+            .values(ordering=bindparam("the_ordering"), provisional=bindparam("the_mark"))
         )
-        rows = [{"the_player": name, "the_ordering": value} for name, value in orderings.items()]
+        rows = [
+            {"the_player": name, "the_ordering": ordering, "the_mark": mark}
+            for name, (ordering, mark) in places.items()
+        ]
         connection.execute(one, rows)
 
 

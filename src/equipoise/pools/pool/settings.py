@@ -1,7 +1,7 @@
 """Changing the settings of a pool, and the order of its leaderboard after that.
 
-It is updated every day where ratings shown decay, and once after a change of settings that affect
-it.
+All ratings get their places again every day where ratings shown decay, and once after a change of
+settings that affect the leaderboard.
 
 A change is a log record. Matches before it stay rated by the settings of their time, also after an
 import: the head of an exported log has the first settings of the pool, and the import makes each
@@ -14,7 +14,6 @@ posted. The parameters that it shall have follow from the log, see `settings_thr
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -58,99 +57,62 @@ from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
 from equipoise.store.ratings import RatingRow
 
 
-def decay_leaderboard(
-    store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False
-) -> int | None:
-    """Let ratings shown decay up to the day of the pool's last match.
-
-    Only players without a match for long are read; a match puts its players in order anyway.
-    Returns : number of players whose rating shown changed; None if no update is due, or if it was
-        stopped and is left for later
-    """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-    rules = rules_of(record.settings)
-    if record.board_day is None or record.last_time is None or record.dirty is not None:
-        return None
-    day = day_of(record.last_time)
-    if day <= record.board_day:
-        return None
-    away = day - math.ceil(rules.settings.display_decay_after_days * MICROSECONDS_PER_DAY)
-    after, changed = "", 0
-    while not stop():
-        with store.write() as connection:
-            now = get_pool(connection, pool, lock=True)
-            if now.id != record.id or now.generation != record.generation:
-                return None
-            limit = store.sizes.board
-            rows = ratings.away_since(connection, now.id, now.generation, away, after, limit)
-            orderings = _decayed(rules, rows, day)
-            ratings.reorder(connection, now.id, now.generation, orderings)
-            changed += len(orderings)
-            if len(rows) < limit:
-                change_pool(connection, now.id, board_day=day)
-                return changed
-        after = rows[-1].player
-        time.sleep(0.001)
-    return None
-
-
-def fits_one_transaction(connection: Connection, pool: PoolRecord) -> bool:
-    """Return whether changed settings of a pool can be written into its ratings at once."""
-    return pool.players < sizes_of(connection).board
-
-
-def rewrite_leaderboard(
+def update_leaderboard(
     store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False
 ) -> None:
-    """Write changed settings into all ratings, in small steps, until `stop` returns True."""
+    """Write changed settings, and decay up to the day of the last match, into all ratings.
+
+    That is done in small steps, until `stop` returns True.
+    """
     while not stop():
         with store.write() as connection:
-            record = get_pool(connection, pool, lock=True)
+            record = _on_its_day(connection, get_pool(connection, pool, lock=True))
             if record.board_from is None or rewrite_next(connection, record):
                 return
         time.sleep(0.001)
 
 
+def _on_its_day(connection: Connection, pool: PoolRecord) -> PoolRecord:
+    """Return a pool, locked, whose ratings shown are to decay up to the day of its last match."""
+    if pool.board_day is None or pool.last_time is None:
+        return pool
+    day = day_of(pool.last_time)
+    if day <= pool.board_day or pool.dirty is not None or pool.board_from is not None:
+        return pool
+    change_pool(connection, pool.id, board_day=day, board_from="")
+    return replace(pool, board_day=day, board_from="")
+
+
 def rewrite_next(connection: Connection, pool: PoolRecord) -> bool:
-    """Write changed settings into the next ratings; return whether all have them.
+    """Write the leaderboard into the next ratings; return whether all have it.
 
     pool : locked
     """
-    rules, after, limit = rules_of(pool.settings), pool.board_from or "", sizes_of(connection).board
+    after, limit = pool.board_from or "", sizes_of(connection).board
     rows = ratings.ratings_after(connection, pool.id, pool.generation, after, limit)
-    # At START nothing has decayed.
-    day = START[0] if pool.board_day is None else pool.board_day
-    ratings.reorder(connection, pool.id, pool.generation, _decayed(rules, rows, day))
-    matches = np.array([row.matches for row in rows], np.int64)
-    marks = rules.provisional(matches, or_nan(row.deviation for row in rows)).tolist()
-    for provisional in (False, True):
-        changed = [
-            row.player
-            for row, mark in zip(rows, marks, strict=True)
-            if mark == provisional and row.provisional != provisional
-        ]
-        ratings.mark_provisional(connection, pool.id, pool.generation, changed, provisional)
+    places = {
+        row.player: place
+        for row, place in zip(rows, places_of(pool, rows), strict=True)
+        if (row.ordering, row.provisional) != place
+    }
+    ratings.reorder(connection, pool.id, pool.generation, places)
     done = len(rows) < limit
     change_pool(connection, pool.id, board_from=None if done else rows[-1].player)
     return done
 
 
-def _decayed(rules: PoolRules, rows: Sequence[RatingRow], day: int) -> dict[str, float]:
-    """Return the new places in the order, minus the rating shown, of players who move, by id."""
-    last = or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY
+def places_of(pool: PoolRecord, rows: Sequence[RatingRow]) -> list[tuple[float, bool]]:
+    """Return (`ordering`, `provisional`) of ratings, by the settings and the day of a pool."""
+    rules, deviation = rules_of(pool.settings), or_nan(row.deviation for row in rows)
     shown = display(
         rules,
         np.array([row.rating for row in rows], np.float64),
-        or_nan(row.deviation for row in rows),
-        days_idle(last, day),
+        deviation,
+        days_idle(or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY, pool.board_day),
     )
-    orderings = (-shown).tolist()
-    return {
-        row.player: ordering
-        for row, ordering in zip(rows, orderings, strict=True)
-        if row.ordering != ordering
-    }
+    matches = np.array([row.matches for row in rows], np.int64)
+    marks = rules.provisional(matches, deviation).tolist()
+    return list(zip((-shown).tolist(), marks, strict=True))
 
 
 #: Settings that affect stored ratings: the order of the leaderboard, and who is provisional.
@@ -409,5 +371,5 @@ def _draft(pool: PoolRecord, change: SettingsContent, now: int) -> Draft:
 
 def _reorder(connection: Connection, pool: PoolRecord, new: LogRecord) -> None:
     """Write changed settings into the ratings at once, if they are few."""
-    if pool.board_from is not None and fits_one_transaction(connection, pool):
+    if pool.board_from is not None and pool.players < sizes_of(connection).board:
         rewrite_next(connection, pool)

@@ -24,12 +24,7 @@ from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
 from equipoise.messages.matches import DifferenceMessage
 from equipoise.pools.pool.pools import code_version
-from equipoise.pools.pool.settings import (
-    decay_leaderboard,
-    rewrite_leaderboard,
-    rules_through,
-    with_parameters,
-)
+from equipoise.pools.pool.settings import rules_through, update_leaderboard, with_parameters
 from equipoise.pools.posting.running import RunningPool, partial_states
 from equipoise.pools.records import (
     Eligibility,
@@ -184,8 +179,7 @@ def maintain_pool(
     swapped = replay_pool(store, pool, owner=owner, stop=stop)
     collect_garbage(store, pool, stop=stop)
     keep_checkpoints(store, pool)
-    rewrite_leaderboard(store, pool, stop=stop)
-    decay_leaderboard(store, pool, stop=stop)
+    update_leaderboard(store, pool, stop=stop)
     return swapped
 
 

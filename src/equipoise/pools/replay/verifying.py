@@ -12,7 +12,6 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import chain, compress
 from operator import attrgetter
 from typing import Any
@@ -22,13 +21,12 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.analysis.clock import working_time
-from equipoise.arrays import Flags, Floats, Ints, or_nan
-from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.arrays import Floats, Ints
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.pools import PoolRequest, SeasonRequest, VerifyMessage
-from equipoise.pools.pool.rules import REPLAYED, PoolRules, decays, rules_of
-from equipoise.pools.pool.settings import content_of, first_settings, with_settings
-from equipoise.pools.posting.rating import LoggedMatch, day_of, days_idle, display
+from equipoise.pools.pool.rules import REPLAYED, decays, rules_of
+from equipoise.pools.pool.settings import content_of, first_settings, places_of, with_settings
+from equipoise.pools.posting.rating import LoggedMatch, day_of
 from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.profiles import compare_profiles
 from equipoise.pools.records import (
@@ -49,7 +47,7 @@ from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.changes import BY_POSITION
 from equipoise.store.connection import Store
 from equipoise.store.log import erasure_numbers
-from equipoise.store.partial_checkpoints import End, PartialRow
+from equipoise.store.partial_checkpoints import End
 from equipoise.store.pools import (
     FIRST_GENERATION,
     START,
@@ -64,13 +62,9 @@ from equipoise.store.ratings import RatingRow, StateRow
 from equipoise.wording import counted
 
 
-def settings_versions(connection: Connection, pool: PoolRecord, found: Findings) -> list[PoolRules]:
-    """Return the rules of a pool from its first settings to the current ones, as the log has them.
-
-    The last ones are compared with those of the pool.
-    """
-    current = rules_of(pool.settings)
-    settings = [first_settings(pool)]
+def compare_settings(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    """Compare the settings of a pool with its first ones and the changes in the log."""
+    current, settings = rules_of(pool.settings).settings, first_settings(pool)
     through = replays.rated_through(connection, pool)
     try:
         for record in log.amendments(connection, pool.id) if pool.amendments else []:
@@ -79,44 +73,34 @@ def settings_versions(connection: Connection, pool: PoolRecord, found: Findings)
                 if through is not None and record.seq > through:
                     # These wait for a replay.
                     changed = {name: one for name, one in changed.items() if name not in REPLAYED}
-                settings.append(with_settings(settings[-1], changed))
+                settings = with_settings(settings, changed)
     except (EquipoiseError, msgspec.MsgspecError) as error:
         found.add(f"a change of settings in the log cannot be read: {error}")
-    if settings[-1] != current.settings:
+    if settings != current:
         names = ", ".join(
             name
             for name in PoolRequest.__struct_fields__
-            if getattr(settings[-1], name) != getattr(current.settings, name)
+            if getattr(settings, name) != getattr(current, name)
         )
         found.add(f"the settings of the pool are not those of the log: {names}")
-    return [*(replace(current, settings=one) for one in settings[:-1]), current]
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """What a replay of the whole log counted: players, and changes."""
-
-    players: int
-    changes: int
 
 
 def compare_pool(
-    connection: Connection,
-    pool: PoolRecord,
-    replayed: Replayed,
-    stored_changes: int,
-    found: Findings,
+    connection: Connection, pool: PoolRecord, players: int, written: int, found: Findings
 ) -> None:
-    """Compare the row of a pool with its log and with the end of a replay."""
+    """Compare the row of a pool with its log and with the end of a replay.
+
+    players, written : how many players and changes the replay has
+    """
     found.check(
-        pool.players == replayed.players,
-        f"the pool counts {counted(pool.players, 'player')}, the log has {replayed.players:,}",
+        pool.players == players,
+        f"the pool counts {counted(pool.players, 'player')}, the log has {players:,}",
     )
-    if stored_changes != replayed.changes:
-        found.add(
-            f"{counted(stored_changes, 'change is', 'changes are')} stored, "
-            f"and the log gives {replayed.changes:,}"
-        )
+    stored = changes.count_of(connection, pool)
+    found.check(
+        stored == written,
+        f"{counted(stored, 'change is', 'changes are')} stored, and the log gives {written:,}",
+    )
     last = last_counting_time(connection, pool, amendments_of(connection, pool))
     waits = pool.dirty is not None and latest_of(last, pool.rated_to) == pool.rated_to
     found.check(
@@ -225,16 +209,9 @@ _POSITION_OF = attrgetter("position")
 
 
 def check_ratings(
-    connection: Connection,
-    pool: PoolRecord,
-    running: RunningPool,
-    versions: Sequence[PoolRules],
-    found: Findings,
+    connection: Connection, pool: PoolRecord, running: RunningPool, found: Findings
 ) -> None:
-    """Compare everything that is stored of every player with the end of a replay.
-
-    versions : the settings of the pool from the first to the current ones
-    """
+    """Compare everything that is stored of every player with the end of a replay."""
     running.board_day = pool.board_day
     eligible = amendments_of(connection, pool).eligibility
     seen = 0
@@ -253,7 +230,7 @@ def check_ratings(
         if not listed:
             continue
         _compare_columns(running, np.array(at, np.int64), kept, listed, found)
-        _compare_places(pool, versions, listed, found)
+        _compare_places(pool, listed, found)
         players = [row.player for row in listed]
         marks = eligible.flags(players) if eligible else [False] * len(players)
         for row, mark in zip(listed, marks, strict=True):
@@ -295,62 +272,15 @@ def _compare_columns(
             found.add(f"player {one.player}: the last change is not the one of the log")
 
 
-@dataclass(slots=True)
-class _Places:
-    """Where players belong on a leaderboard: `ordering` from low to high, and who is provisional.
-
-    The two bounds differ only while ratings shown decay, which is done in small steps.
-    """
-
-    low: Floats
-    high: Floats
-    provisional: Flags
-
-    @classmethod
-    def of(cls, rules: PoolRules, pool: PoolRecord, rows: Sequence[RatingRow]) -> _Places:
-        """Return the places under some settings."""
-        rating = np.array([row.rating for row in rows], np.float64)
-        deviation = or_nan(row.deviation for row in rows)
-        last = or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY
-        begin = START[0] if pool.board_day is None else pool.board_day
-        end = begin
-        if pool.board_day is not None and pool.last_time is not None:
-            end = max(begin, day_of(pool.last_time))
-        low, high = (
-            -display(rules, rating, deviation, days_idle(last, day)) for day in (begin, end)
-        )
-        if pool.board_day is not None and pool.board_from is not None:
-            # Ratings shown may have decayed to a later day, up to a match that no longer counts.
-            high = np.full(len(rows), np.inf)
-        matches = np.array([row.matches for row in rows], np.int64)
-        return cls(low, high, rules.provisional(matches, deviation))
-
-    def right(self, rows: Sequence[RatingRow]) -> tuple[Flags, Flags]:
-        """Return whether the places of rows, and whether their marks, are right."""
-        ordering = np.array([row.ordering for row in rows], np.float64)
-        marked = np.array([row.provisional for row in rows], np.bool_)
-        return (self.low <= ordering) & (ordering <= self.high), marked == self.provisional
-
-
-def _compare_places(
-    pool: PoolRecord, versions: Sequence[PoolRules], rows: Sequence[RatingRow], found: Findings
-) -> None:
-    """Compare the leaderboard with the ratings and the settings."""
-    ordered, marked = _Places.of(versions[-1], pool, rows).right(rows)
-    if pool.board_from is not None and not (ordered.all() and marked.all()):
-        # Changed settings are being written, and these players have those before.
-        later = np.array([row.player > pool.board_from for row in rows], np.bool_)
-        for rules in versions[:-1]:
-            placed, shown = _Places.of(rules, pool, rows).right(rows)
-            ordered |= placed & later
-            marked |= shown & later
-    for at in np.flatnonzero(~(ordered & marked)).tolist():
-        if not ordered[at]:
-            found.add(f"player {rows[at].player}: the leaderboard shows a different rating")
-        if not marked[at]:
-            found.add(
-                f"player {rows[at].player}: the mark 'provisional' disagrees with the settings"
-            )
+def _compare_places(pool: PoolRecord, rows: Sequence[RatingRow], found: Findings) -> None:
+    """Compare the leaderboard with the ratings and the settings, as far as it is up to date."""
+    for row, (ordering, provisional) in zip(rows, places_of(pool, rows), strict=True):
+        if pool.board_from is not None and row.player > pool.board_from:
+            continue  # It gets its place again.
+        if row.ordering != ordering:
+            found.add(f"player {row.player}: the leaderboard shows a different rating")
+        if row.provisional != provisional:
+            found.add(f"player {row.player}: the mark 'provisional' disagrees with the settings")
 
 
 def _same_shared(state: State, shared: dict[str, Floats]) -> bool:
@@ -462,31 +392,16 @@ def _compare_partial(
         return
     if not rows:
         return  # It was deleted in the meantime.
-    changed = running.changed_after(end.begins)
-    if not _same_states(_found_states(rows), running, changed) or not all(
-        _same_shared(running.state, row.shared) for row in rows
+    states = {player: state for row in rows for player, state in row.states.items()}
+    # Readers look a player up by the first ones of the rows.
+    firsts = ["", *(next(iter(row.states), "") for row in rows[1:])]
+    if (
+        list(states) != sorted(player for row in rows for player in row.states)
+        or [row.first for row in rows] != firsts
+        or not _same_states(states, running, running.changed_after(end.begins))
+        or not all(_same_shared(running.state, row.shared) for row in rows)
     ):
         found.add(f"{named} differs from the replayed state")
-
-
-def _found_states(rows: Sequence[PartialRow]) -> dict[str, bytes]:
-    """Return the states that readers find in the rows of a partial checkpoint.
-
-    A reader finds a player in the last row that does not begin after the player.
-    """
-    firsts = [row.first for row in rows]
-    found: dict[str, bytes] = {}
-    for number, row in enumerate(rows):
-        states = row.states
-        end = firsts[number + 1] if number + 1 < len(rows) else None
-        if states and (min(states) < row.first or (end is not None and max(states) >= end)):
-            states = {
-                player: state
-                for player, state in states.items()
-                if bisect_right(firsts, player) == number + 1
-            }
-        found |= states
-    return found
 
 
 def _same_states(stored: Mapping[str, bytes], running: RunningPool, changed: Ints) -> bool:
@@ -541,6 +456,8 @@ _ATTEMPTS = 2
 _END: Position = (2**62, 2**62)
 #: In rows of `BY_POSITION`: the place of the rating, and how many columns are the key.
 _RATING, _KEY = BY_POSITION.index("rating"), 3
+#: Values are compared as bytes, because 0.0 is equal to -0.0.
+_encoded = msgspec.msgpack.encode
 
 #: What is raised where a stored value is not what the code has written.
 _UNREADABLE = (
@@ -703,10 +620,9 @@ class _Replay:
 
     def _compare_end(self, connection: Connection, pool: PoolRecord, found: Findings) -> None:
         """Compare the ratings and the pool with the end of the replay."""
-        versions = settings_versions(connection, pool, found)
-        check_ratings(connection, pool, self.running, versions, found)
-        replayed = Replayed(len(self.running.players), self.written)
-        compare_pool(connection, pool, replayed, changes.count_of(connection, pool), found)
+        compare_settings(connection, pool, found)
+        check_ratings(connection, pool, self.running, found)
+        compare_pool(connection, pool, len(self.running.players), self.written, found)
 
 
 def _compare_changes(
@@ -717,21 +633,9 @@ def _compare_changes(
     rows : the changes as columns; none without matches
     """
     replayed = sorted(zip(*(rows[name] for name in BY_POSITION if rows), strict=True))
-    # Equal numbers other than 0 have equal bits.
-    zeros = 0.0 in rows.get("rating", ())
-    if stored != replayed or (zeros and not _are_identical(stored, replayed)):
+    if _encoded(stored) != _encoded(replayed):
         _find_differences(stored, replayed, found)
     return len(replayed)
-
-
-def _are_identical(stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]]) -> bool:
-    """Return whether rows of `BY_POSITION` are the same, bit for bit: 0.0 is not -0.0."""
-    if stored != replayed:
-        return False
-    if 0.0 not in [row[_RATING] for row in replayed]:
-        return True  # Equal numbers other than 0 have equal bits.
-    shown = [[row[_RATING].hex() for row in rows] for rows in (stored, replayed)]
-    return shown[0] == shown[1]
 
 
 def _find_differences(
@@ -744,7 +648,7 @@ def _find_differences(
         _, seq, player, *_, rating, _ = row
         if kept is None:
             found.add(f"record {seq}, player {player}: no change is stored")
-        elif not _are_identical([kept], [row]):
+        elif _encoded(kept) != _encoded(row):
             found.add(
                 f"record {seq}, player {player}: stored rating {kept[_RATING]!r}, "
                 f"replayed {rating!r}"
