@@ -33,7 +33,7 @@ from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store import backups
 from equipoise.store.backups import checks_of
 from equipoise.store.connection import open_store
-from equipoise.store.migrations.migrating import CURRENT
+from equipoise.store.migrations import CURRENT
 from pools.pool_trials import NOW, Trial, duel
 from trials.postgres import Postgres
 from trials.saved_database import restore

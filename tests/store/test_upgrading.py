@@ -26,10 +26,10 @@ from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import maintain_pool, rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
+from equipoise.store import migrations
 from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import list_keys
-from equipoise.store.migrations import migrating
-from equipoise.store.migrations.migrating import CURRENT, schema_version
+from equipoise.store.migrations import CURRENT, schema_version
 from equipoise.store.schema import metadata
 from pools.pool_trials import NOW, Trial
 from trials.saved_database import restore
@@ -213,13 +213,13 @@ def test_sqlite_sorts_large_tables_in_files_while_it_upgrades(
 ) -> None:
     """And in memory, which is faster, on the connections that come after."""
     restore(sqlite_url, "0013_all_conditions", tmp_path)
-    upgrade, seen = migrating._upgrade, []
+    upgrade, seen = migrations._upgrade, []
 
-    def watched(connection: Any) -> None:
-        upgrade(connection)
+    def watched(connection: Any, version: str) -> None:
+        upgrade(connection, version)
         seen.append(connection.exec_driver_sql("PRAGMA temp_store").scalar())
 
-    monkeypatch.setattr(migrating, "_upgrade", watched)
+    monkeypatch.setattr(migrations, "_upgrade", watched)
     store = open_store(sqlite_url)
     with store.read() as connection:
         seen.append(connection.exec_driver_sql("PRAGMA temp_store").scalar())

@@ -1,6 +1,6 @@
-"""Later versions of the program: this one, with migrations added that only tests know.
+"""Later versions of the program: this one, with steps of the schema added that only tests know.
 
-The first migration expands the schema, so this version may go on; the second contracts it.
+The first step expands the schema, so this version may go on; the second contracts it.
 """
 
 from __future__ import annotations
@@ -13,69 +13,47 @@ from typing import Any
 from unittest import mock
 
 import equipoise
-from equipoise.store.migrations import migrating
-from equipoise.store.migrations.migrating import CURRENT
+from equipoise.store import migrations
+from equipoise.store.migrations import CURRENT
 
 #: The schemas of the two later versions.
 EXPANDED, CONTRACTED = "9001", "9002"
 
-_STEP = '''"""A step of a later version."""
+#: What is added to the module of the steps.
+_LATER = f'''
 
-import sqlalchemy as sa
-from alembic import op
+def _expand(connection: Connection) -> None:
+    for change in (
+        "ALTER TABLE pools ADD COLUMN later TEXT",
+        "ALTER TABLE log ADD COLUMN later BIGINT NOT NULL DEFAULT 7",
+        "CREATE TABLE later (id INTEGER NOT NULL PRIMARY KEY)",
+    ):
+        connection.execute(text(change))
 
-revision = {revision!r}
-down_revision = {before!r}
-branch_labels = None
-depends_on = None
-oldest = {oldest!r}
+
+def _contract(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE webhooks DROP COLUMN reason"))
 
 
-def upgrade() -> None:
-{body}
+_EVERY = (
+    *STEPS, Step("{EXPANDED}", "{CURRENT}", _expand), Step("{CONTRACTED}", "{EXPANDED}", _contract)
+)
 '''
-_BODIES = {
-    EXPANDED: """\
-    op.add_column("pools", sa.Column("later", sa.Text(), nullable=True))
-    op.add_column("log", sa.Column("later", sa.BigInteger(), nullable=False, server_default="7"))
-    op.create_table("later", sa.Column("id", sa.Integer(), primary_key=True))
-""",
-    CONTRACTED: """\
-    op.drop_column("webhooks", "reason")
-""",
-}
 
 
-def write_steps(folder: Path) -> None:
-    """Write both migrations into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    chain = ((EXPANDED, CURRENT, CURRENT), (CONTRACTED, EXPANDED, EXPANDED))
-    for revision, before, oldest in chain:
-        content = _STEP.format(
-            revision=revision, before=before, oldest=oldest, body=_BODIES[revision]
-        )
-        (folder / f"{revision}_later.py").write_text(content)
+def _added(revision: str) -> str:
+    """Return what the module of a later version has at its end."""
+    steps = f"STEPS = tuple(step for step in _EVERY if step.schema <= {revision!r})"
+    return f"{_LATER}{steps}\nCURRENT = {revision!r}\n"
 
 
 @contextmanager
-def later_version(revision: str, folder: Path) -> Iterator[None]:
-    """Let this process be the program of a later schema while the block runs.
-
-    folder : for its migrations
-    """
-    write_steps(folder)
-    configuration = migrating.configuration
-
-    def configured() -> Any:
-        found = configuration()
-        own = Path(migrating.__file__).parent / "versions"
-        found.set_main_option("version_locations", f"{own}:{folder}")
-        return found
-
-    with (
-        mock.patch.object(migrating, "configuration", configured),
-        mock.patch.object(migrating, "CURRENT", revision),
-    ):
+def later_version(revision: str) -> Iterator[None]:
+    """Let this process be the program of a later schema while the block runs."""
+    later: dict[str, Any] = dict(vars(migrations))
+    exec(_added(revision), later)
+    names = ("STEPS", "CURRENT")
+    with mock.patch.multiple(migrations, **{name: later[name] for name in names}):
         yield
 
 
@@ -84,10 +62,6 @@ def copy_later_version(revision: str, folder: Path) -> Path:
     source = Path(equipoise.__file__).parent
     target = folder / "src" / source.name
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-    write_steps(target / "store" / "migrations" / "versions")
-    changed = target / "store" / "migrations" / "migrating.py"
-    line = f'CURRENT = "{CURRENT}"\n'
-    content = changed.read_text()
-    assert content.count(line) == 1
-    changed.write_text(content.replace(line, f'CURRENT = "{revision}"\n'))
+    changed = target / "store" / "migrations.py"
+    changed.write_text(changed.read_text() + _added(revision))
     return target.parent

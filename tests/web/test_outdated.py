@@ -16,13 +16,13 @@ def test_it_goes_on_until_the_schema_is_contracted(serve: Serve, tmp_path: Path)
     served = serve(database=url)
     path = f"/v1/pools/{served.pool()}/matches"
     assert served.post(path, duel("1")).status_code == 200
-    with later_version(EXPANDED, tmp_path / "later"):
+    with later_version(EXPANDED):
         open_store(url).close()
     time.sleep(1.5)  # it looks every second
     assert served.get("/readyz", None).status_code == 200
     assert served.post(path, duel("2")).status_code == 200
 
-    with later_version(CONTRACTED, tmp_path / "later"):
+    with later_version(CONTRACTED):
         open_store(url).close()
     until = time.monotonic() + 60
     while (ready := served.get("/readyz", None)).status_code == 200:

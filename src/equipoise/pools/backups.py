@@ -32,7 +32,7 @@ from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store import backups
 from equipoise.store.backups import checks_of
 from equipoise.store.connection import bare_engine, checked_url, file_reason, open_store
-from equipoise.store.migrations.migrating import CURRENT, schema_version, too_new
+from equipoise.store.migrations import CURRENT, schema_version, too_new
 from equipoise.store.pools import all_pools
 from equipoise.wording import counted
 

@@ -32,7 +32,7 @@ from equipoise.store.connection import (
     file_reason,
     reason_of,
 )
-from equipoise.store.migrations.migrating import CURRENT, OLDEST, schema_version, too_new
+from equipoise.store.migrations import CURRENT, OLDEST, schema_version, too_new
 from equipoise.store.schema import metadata
 
 #: Endings of the backups of SQLite and PostgreSQL.

@@ -37,7 +37,7 @@ from equipoise.errors import (
 )
 from equipoise.store import ratings
 from equipoise.store.bulk import OPTION, SIZES, Sizes, driver_cursor
-from equipoise.store.migrations.migrating import check_schema, migrate_schema, too_new
+from equipoise.store.migrations import check_schema, migrate_schema, too_new
 from equipoise.wording import how_to_install
 
 log = logging.getLogger(__name__)

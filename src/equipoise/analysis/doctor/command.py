@@ -119,7 +119,7 @@ def _database_findings(url: str) -> Iterator[Finding]:
         from equipoise.errors import NotFoundError
         from equipoise.pools.backups import check_database
 
-        check_installed("sqlalchemy", "alembic")
+        check_installed("sqlalchemy")
         try:
             check_there(url)
         except NotFoundError as error:
@@ -180,8 +180,8 @@ def _compile(systems: Sequence[str], as_json: bool) -> None:
 
 
 def _has_service() -> bool:
-    """Return whether the libraries of the service's database are installed."""
-    return all(find_spec(name) is not None for name in ("sqlalchemy", "alembic"))
+    """Return whether the library of the service's database is installed."""
+    return find_spec("sqlalchemy") is not None
 
 
 def _compiled(system: str) -> CompiledMessage:

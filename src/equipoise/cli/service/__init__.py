@@ -31,7 +31,7 @@ def opened(url: str, *, create: bool = False) -> Iterator[Store]:
     Raises : NotFoundError, ConflictError, InvalidParameterError, DamagedError; also from the block,
         where the database fails or has values that no version has written
     """
-    check_installed("sqlalchemy", "alembic")
+    check_installed("sqlalchemy")
     import msgspec
     from sqlalchemy.exc import DBAPIError
 

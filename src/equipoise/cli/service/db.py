@@ -380,7 +380,7 @@ def backup(
     from equipoise.pools.backups import back_up
 
     require(keep is None or keep > 0, "--keep", "at least 1", keep)
-    check_installed("sqlalchemy", "alembic")
+    check_installed("sqlalchemy")
     check_there(database)
     with progress("writing the backup") as show:
         done = back_up(database, Path(folder), keep=keep, progress=show)
@@ -414,7 +414,7 @@ def restore(
     from equipoise.pools.backups import restore_backup
     from equipoise.wording import counted
 
-    check_installed("sqlalchemy", "alembic")
+    check_installed("sqlalchemy")
     say("restoring")
 
     def shown(pool: str) -> None:
@@ -444,7 +444,7 @@ def check(*, database: options.Database, as_json: options.Json) -> int:
     """
     from equipoise.pools.backups import check_database
 
-    check_installed("sqlalchemy", "alembic")
+    check_installed("sqlalchemy")
     check_there(database)
     done = check_database(database)
     if as_json:

@@ -56,7 +56,7 @@ def serve(
     from equipoise.analysis.requests import assignments
 
     check_installed("starlette", "uvicorn", "prometheus_client")
-    check_installed("sqlalchemy", "alembic")
+    check_installed("sqlalchemy")
     from equipoise.web.serve import serve as run
 
     chosen = assignments(set_ or [], "--set")

@@ -1,37 +1,90 @@
-"""Migrations: the missing ones are run, and a database says who may still use it.
+"""Migrations: the steps of the schema, of which the missing ones are run.
 
 A new database gets the tables of the code at once, and is marked as having the current schema.
 
 A program may use a database whose schema is later than its own, as long as no migration since has
 taken anything away that the program needs. So two versions can share a database while one replaces
-the other. Every migration names the oldest schema whose programs can go on after it, in `oldest`.
-The highest of these is kept in the table of Alembic, as programs that have to know it do not have
-the migrations.
+the other. Every step names the oldest schema whose programs can go on after it. The highest of
+these is kept in the database, as programs that have to know it do not have the steps. Its table has
+the name and the form that Alembic gave it, which earlier versions used.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, select, text, update
 from sqlalchemy.exc import OperationalError
 
 from equipoise.errors import ConflictError
 from equipoise.store import audit
-from equipoise.store.schema import metadata
+from equipoise.store.schema import metadata, pools
 
 log = logging.getLogger(__name__)
 
-#: The schema that this code reads and writes: the last step in `versions`.
-CURRENT = "0015"
-#: The oldest schema that is upgraded: the first step in `versions`.
-OLDEST = "0013"
+
+def _remove_opponents(connection: Connection) -> None:
+    """Rate pools again without the parameter `opponents` of Elo-MMR, which is gone.
+
+    The parameter is taken from their settings, and a replay of the whole log is requested. The
+    first settings of a pool stay as they are, because its hash chain begins with them.
+
+    Earlier programs rate by the settings that are left. Where a pool sets the parameter, they must
+    be stopped before, because they may replay it with its first settings.
+    """
+    columns = (pools.c.id, pools.c.name, pools.c.settings)
+    there = select(*columns).where(pools.c.deleted.is_(None)).with_for_update()
+    for number, name, content in connection.execute(there).all():
+        settings = json.loads(content)
+        opponents = settings["parameters"].pop("opponents", None)
+        if opponents is None or settings["system"] not in ("elo-mmr", "elo-mmx"):
+            continue
+        log.warning(
+            "pool %s: opponents=%s was removed from %s; its log is rated again without it",
+            *(name, opponents, settings["system"]),
+        )
+        values = {
+            "settings": json.dumps(settings, ensure_ascii=False, separators=(",", ":")),
+            "dirty_time": -(2**62),
+            "dirty_seq": 0,
+            # Ends a replay that is under way by the former settings.
+            "replay_owner": None,
+            "replay_until": None,
+        }
+        connection.execute(update(pools).where(pools.c.id == number).values(**values))
+
+
+def _add_profiles(connection: Connection) -> None:
+    """Add the profiles of players, and the number of the last record that they follow from."""
+    name = 'TEXT COLLATE "C"' if connection.dialect.name == "postgresql" else "TEXT"
+    columns = (
+        f"pool INTEGER NOT NULL, player {name} NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL, "
+        "link TEXT, attributes TEXT NOT NULL, CONSTRAINT pk_profiles PRIMARY KEY (pool, player)"
+    )
+    connection.execute(text(f"CREATE TABLE profiles ({columns})"))
+    connection.execute(text("ALTER TABLE pools ADD COLUMN profiled BIGINT NOT NULL DEFAULT 0"))
+
+
+class Step(NamedTuple):
+    """A step to a schema.
+
+    oldest : the oldest schema whose programs may use the database afterwards
+    take : changes the database in the transaction of a connection
+    """
+
+    schema: str
+    oldest: str
+    take: Callable[[Connection], None]
+
+
+#: The steps, in order.
+STEPS = (Step("0014", "0012", _remove_opponents), Step("0015", "0012", _add_profiles))
+#: The schema that this code reads and writes, and the oldest one that is upgraded.
+CURRENT, OLDEST = "0015", "0013"
 
 #: Number of the advisory lock under which one process at a time migrates PostgreSQL.
 _LOCK = 4_201_977
@@ -42,9 +95,6 @@ _LOCK_TIMEOUT = 500
 _PAUSE, _PATIENCE = 1.0, 600.0
 #: Errors of PostgreSQL: no lock within the time, and a deadlock.
 _LOCKED = frozenset({"55P03", "40P01"})
-
-#: Alembic keeps its state in modules: one thread of a process migrates at a time.
-_ALEMBIC = threading.Lock()
 
 
 def schema_version(connection: Connection) -> str | None:
@@ -144,7 +194,7 @@ def _migrate(engine: Engine) -> None:
             if version is None:
                 _create(connection)
             elif version < CURRENT:
-                _upgrade(connection)
+                _upgrade(connection, version)
             elif _may_use(version, oldest):
                 _check_chained(connection)
             else:
@@ -160,16 +210,6 @@ def _work_in_files(connection: Connection) -> None:
     cursor = connection.connection.cursor()
     cursor.execute("PRAGMA temp_store = FILE")
     cursor.close()
-
-
-def configuration() -> Any:
-    """Return the configuration with which Alembic finds the migrations."""
-    from alembic.config import Config
-
-    found = Config()
-    found.set_main_option("script_location", str(Path(__file__).parent))
-    found.set_main_option("path_separator", "os")
-    return found
 
 
 #: Whether an upgrade from before schema 0006 is still making the hash chains.
@@ -190,45 +230,29 @@ def _check_chained(connection: Connection) -> None:
 
 def _create(connection: Connection) -> None:
     """Make the tables of the code in an empty database."""
-    from alembic import command
-
     # A table of another program is not taken for ours.
     metadata.create_all(connection, checkfirst=False)
     audit.begin_chain(connection)
-    with _alembic(connection) as settings:
-        command.stamp(settings, CURRENT)
-    _note_oldest(connection)
+    columns = "version_num VARCHAR(32) NOT NULL PRIMARY KEY, oldest VARCHAR(32)"
+    connection.execute(text(f"CREATE TABLE alembic_version ({columns})"))
+    connection.execute(text("INSERT INTO alembic_version (version_num) VALUES ('')"))
+    _note_schema(connection)
 
 
-def _upgrade(connection: Connection) -> None:
-    """Run all missing migrations in the transaction of the connection. Raises : ConflictError."""
-    from alembic import command
-
+def _upgrade(connection: Connection, version: str) -> None:
+    """Take all steps after a schema. Raises : ConflictError."""
     _check_chained(connection)
-    with _alembic(connection) as settings:
-        command.upgrade(settings, CURRENT)
-    _note_oldest(connection)
+    for step in STEPS:
+        if step.schema > version:
+            step.take(connection)
+    _note_schema(connection)
 
 
-@contextmanager
-def _alembic(connection: Connection) -> Iterator[Any]:
-    """Let one thread at a time use Alembic in the transaction of a connection."""
-    settings = configuration()
-    settings.attributes["connection"] = connection
-    with _ALEMBIC:
-        yield settings
-
-
-def _note_oldest(connection: Connection) -> None:
-    """Write down the oldest schema whose programs may go on."""
-    from alembic.script import ScriptDirectory
-
-    steps = ScriptDirectory.from_config(configuration()).iterate_revisions(CURRENT, "base")
-    oldest = max(getattr(step.module, "oldest", step.revision) for step in steps)
-    names = {column["name"] for column in inspect(connection).get_columns("alembic_version")}
-    if "oldest" not in names:
-        connection.execute(text("ALTER TABLE alembic_version ADD COLUMN oldest VARCHAR(32)"))
-    connection.execute(text("UPDATE alembic_version SET oldest = :oldest"), {"oldest": oldest})
+def _note_schema(connection: Connection) -> None:
+    """Write down the schema, and the oldest one whose programs may go on."""
+    noted = {"schema": CURRENT, "oldest": max(step.oldest for step in STEPS)}
+    change = text("UPDATE alembic_version SET version_num = :schema, oldest = :oldest")
+    connection.execute(change, noted)
 
 
 def _refused(version: str | None, oldest: str | None) -> ConflictError:

@@ -1,1 +1,0 @@
-"""From one version of the schema to the next, and which versions may use one database."""
