@@ -245,18 +245,17 @@ def _shown(rules: PoolRules) -> _Shown:
 def message_of(pool: PoolRecord) -> PoolMessage:
     """Return a pool with its settings and status."""
     rules = rules_of(pool.settings)
-    settings, shown = rules.settings, _shown(rules)
+    shown = _shown(rules)
+    settings = {name: getattr(rules.settings, name) for name in PoolRequest.__struct_fields__}
+    settings |= {
+        "parameters": dict(shown.parameters),
+        "statistics": dict(rules.settings.statistics),
+        "placement_matches": rules.placement_matches,
+        "tiers": rules.tiers,
+    }
     return PoolMessage(
+        **settings,
         pool=pool.name,
-        system=settings.system,
-        parameters=dict(shown.parameters),
-        statistics=dict(settings.statistics),
-        times=settings.times,
-        late=settings.late,
-        public=settings.public,
-        display_deviations=settings.display_deviations,
-        placement_matches=rules.placement_matches,
-        inactive_days=settings.inactive_days,
         created=iso(pool.created),
         players=pool.players,
         matches=pool.matches,
@@ -268,20 +267,11 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         closed=None if pool.closed is None else iso(pool.closed),
         archive_of=pool.archive_of,
         season=pool.season,
-        display_floor=settings.display_floor,
-        display_decay_per_day=settings.display_decay_per_day,
-        display_decay_after_days=settings.display_decay_after_days,
         unused=list(shown.unused),
         notes=_notes(rules, pool.shared),
         entry=None if rules.fault else _entry(rules.system, pool.shared),
         known_ratings=pool.known_ratings,
         profiles=pool.profiled,
-        unit=settings.unit,
-        tiers=rules.tiers,
-        provisional_deviation=settings.provisional_deviation,
-        calibrate=settings.calibrate,
-        title=settings.title,
-        description=settings.description,
     )
 
 
