@@ -24,7 +24,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     cast,
-    delete,
     func,
     literal,
     literal_column,
@@ -369,43 +368,6 @@ def count_of(connection: Connection, pool: PoolRecord) -> int:
     """Return the number of changes that count."""
     query = select(func.count()).select_from(changes).where(counts(pool))
     return int(connection.execute(query).scalar_one())
-
-
-def forget_unseen(
-    connection: Connection, pool: PoolRecord, after: tuple[Any, ...] | None, limit: int
-) -> tuple[Any, ...] | None:
-    """Delete some changes that newer ones have replaced, or that a replay given up has left.
-
-    after : result of the step before, None for the first step
-    limit : rows deleted at most
-    Returns : where the next step begins, None at the end
-    """
-    given_up = changes.c.generation > pool.generation
-    if pool.replay_generation is not None:
-        given_up &= changes.c.generation < pool.replay_generation
-    replaced = and_(changes.c.generation < pool.generation, _position() >= _literal(pool.begins))
-    key = (changes.c.time, changes.c.seq, changes.c.player, changes.c.generation)
-    # No replay that was given up began before the replay that the pool needs now.
-    begins = pool.begins if pool.dirty is None else min(pool.begins, pool.dirty)
-    start = _position() >= _literal(begins)
-    if after is not None:
-        start = tuple_(*key) > tuple_(*(literal(value) for value in after))
-    query = select(*key).where(changes.c.pool == pool.id, start, or_(given_up, replaced))
-    found = [tuple(row) for row in connection.execute(query.order_by(*key).limit(limit)).all()]
-    _delete(connection, pool.id, found)
-    return found[-1] if len(found) == limit else None
-
-
-def _delete(connection: Connection, pool: int, keys: list[tuple[Any, ...]]) -> None:
-    """Delete rows by their keys, one statement with many parameters."""
-    if not keys:
-        return
-    names = ("time", "seq", "player", "generation")
-    one = delete(changes).where(
-        changes.c.pool == pool, *(changes.c[name] == bindparam(f"the_{name}") for name in names)
-    )
-    marks = [f"the_{name}" for name in names]
-    connection.execute(one, [dict(zip(marks, key, strict=True)) for key in keys])
 
 
 def counts(pool: PoolRecord) -> Any:

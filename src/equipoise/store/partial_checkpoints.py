@@ -241,28 +241,3 @@ def rename_player(connection: Connection, pool: int, player: str, pseudonym: str
 
 def _decode(content: bytes) -> dict[str, bytes]:
     return msgspec.msgpack.decode(bytes(content), type=dict[str, bytes])
-
-
-def forget_unseen(connection: Connection, pool: PoolRecord, limit: int) -> int:
-    """Delete at most `limit` rows that newer ones have replaced; return how many were deleted.
-
-    Rows of a replay that was given up are replaced as well.
-    """
-    replaced = and_(
-        _C.generation < pool.generation,
-        tuple_(literal(pool.begins[0]), literal(pool.begins[1])) <= _POSITION,
-    )
-    given_up = _C.generation > pool.generation
-    if pool.replay_generation is not None:
-        given_up &= _C.generation < pool.replay_generation
-    key = (_C.time, _C.seq, _C.generation, _C.first)
-    query = select(*key).where(_C.pool == pool.id, or_(replaced, given_up)).limit(limit)
-    found = [tuple(row) for row in connection.execute(query).all()]
-    if found:
-        names = ("time", "seq", "generation", "first")
-        one = delete(partial_checkpoints).where(
-            _C.pool == pool.id, *(_C[name] == bindparam(f"the_{name}") for name in names)
-        )
-        marks = [f"the_{name}" for name in names]
-        connection.execute(one, [dict(zip(marks, row, strict=True)) for row in found])
-    return len(found)

@@ -1,7 +1,8 @@
 """Pools: added, found, locked and changed; their seeds; and the rows of deleted pools.
 
 A pool is locked while something is rated or amended in it. Its seed is the state with which its
-season began. The rows of a deleted pool are deleted piece by piece.
+season began. Rows of a deleted pool, and those that a replay has replaced, are deleted piece by
+piece.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Row,
     Table,
+    and_,
     bindparam,
     delete,
     func,
     insert,
     literal,
+    or_,
     select,
     true,
     tuple_,
@@ -442,16 +446,46 @@ def pools_to_clear(connection: Connection) -> list[int]:
     return [int(row[0]) for row in connection.execute(query.order_by(pools.c.id))]
 
 
+#: Tables with rows of several generations.
+VERSIONED = (changes, ratings, partial_checkpoints)
+
+
+def unseen(table: Table, pool: PoolRecord) -> ColumnElement[bool]:
+    """Return the condition of rows that no reader sees and no replay writes.
+
+    Newer rows have replaced them, or a replay that was given up has left them.
+    """
+    given_up = table.c.generation > pool.generation
+    if pool.replay_generation is not None:
+        given_up &= table.c.generation < pool.replay_generation
+    replaced = table.c.generation < pool.generation
+    if "time" not in table.c:
+        return given_up | replaced
+    position = tuple_(table.c.time, table.c.seq)
+    # No replay that was given up began before the replay that the pool needs now.
+    begins = pool.begins if pool.dirty is None else min(pool.begins, pool.dirty)
+    replaced &= position >= _values(pool.begins)
+    return and_(or_(given_up, replaced), position >= _values(begins))
+
+
 def forget_piece(
-    connection: Connection, table: Table, pool: int, after: tuple[Any, ...] | None, limit: int
+    connection: Connection,
+    table: Table,
+    pool: int,
+    after: tuple[Any, ...] | None,
+    limit: int,
+    condition: ColumnElement[bool] | None = None,
 ) -> tuple[Any, ...] | None:
     """Delete the next rows of a pool in the order of their key, at most `limit`.
 
     after : result of the step before, None for the first step
+    condition : of the rows that are deleted, None for all
     Returns : where the next step begins, None at the end
     """
     key = [column for column in table.primary_key.columns if column.name != "pool"]
     mine = table.c.pool == pool
+    if condition is not None:
+        mine &= condition
     if not key:
         connection.execute(delete(table).where(mine))
         return None

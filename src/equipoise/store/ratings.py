@@ -21,7 +21,6 @@ import numpy as np
 from sqlalchemy import (
     Connection,
     bindparam,
-    delete,
     false,
     func,
     literal,
@@ -607,31 +606,6 @@ def reorder(
             for name, (ordering, mark) in places.items()
         ]
         connection.execute(one, rows)
-
-
-def forget_others(
-    connection: Connection, pool: int, generation: int, replaying: int | None, limit: int
-) -> int:
-    """Delete at most `limit` ratings of other generations; return how many.
-
-    generation, replaying : those that readers see and that a replay is writing
-    """
-    others = (
-        select(ratings.c.generation, ratings.c.player)
-        .where(ratings.c.pool == pool, ratings.c.generation.not_in([generation, replaying or 0]))
-        .limit(limit)
-    )
-    found = [(row[0], row[1]) for row in connection.execute(others)]
-    for number in {one for one, _ in found}:
-        players = [player for one, player in found if one == number]
-        connection.execute(
-            delete(ratings).where(
-                ratings.c.pool == pool,
-                ratings.c.generation == number,
-                among(ratings.c.player, players, connection),
-            )
-        )
-    return len(found)
 
 
 _OF_GENERATION = (

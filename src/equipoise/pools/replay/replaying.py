@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table
 
 from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
@@ -43,7 +43,16 @@ from equipoise.pools.replay.states import (
     stored_numbers,
 )
 from equipoise.pools.replay.unratable import void_unratable
-from equipoise.store import audit, changes, log, partial_checkpoints, ratings, replays, webhooks
+from equipoise.store import (
+    audit,
+    changes,
+    log,
+    partial_checkpoints,
+    pools,
+    ratings,
+    replays,
+    webhooks,
+)
 from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.connection import Store
 from equipoise.store.partial_checkpoints import End
@@ -130,6 +139,7 @@ def clear(
     """
     after: tuple[Any, ...] | None = None
     seen: tuple[int, int | None] | None = None
+    tables: list[Table] = []
     while not stop():
         # After a crash the same rows are deleted once more.
         with store.write(durable=False) as connection:
@@ -141,16 +151,14 @@ def clear(
             # After a swap, or a replay given up, rows may be garbage that were not before.
             if seen != (record.generation, record.replay_generation):
                 after, seen = None, (record.generation, record.replay_generation)
-            after = changes.forget_unseen(connection, record, after, store.sizes.rows)
-            gone = ratings.forget_others(
-                connection,
-                record.id,
-                record.generation,
-                record.replay_generation,
-                store.sizes.rows,
-            )
-            gone += partial_checkpoints.forget_unseen(connection, record, store.sizes.partial_rows)
-            if after is None and not gone:
+                tables = list(pools.VERSIONED)
+            table, sizes = tables[0], store.sizes
+            limit = sizes.partial_rows if "content" in table.c else sizes.rows
+            condition = pools.unseen(table, record)
+            after = pools.forget_piece(connection, table, record.id, after, limit, condition)
+            if after is None:
+                del tables[0]
+            if not tables:
                 change_pool(connection, record.id, garbage=False)
                 return True
         time.sleep(0.001)
