@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,12 @@ from equipoise.pools.posting.running import StateCache
 from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import collect_garbage, replay_pool
 from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store import log
 from equipoise.store.bulk import Sizes
+from equipoise.store.chain import Seal
 from equipoise.store.changes import SHOWN, ChangeRow, change_row, counts
 from equipoise.store.connection import Store
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, get_pool
 
 #: When everything was received, microseconds since 1970.
@@ -46,6 +49,16 @@ def every_change(connection: Connection, pool: PoolRecord) -> list[ChangeRow]:
     """Return all changes of a pool that readers see, by position and player."""
     rows = connection.execute(select(*SHOWN).where(counts(pool))).all()
     return sorted(map(change_row, rows), key=lambda row: (row.time, row.seq, row.player))
+
+
+def sealed_log(connection: Connection, pool: int) -> Iterator[tuple[list[LogRecord], list[Seal]]]:
+    """Give all records with their seals in the order of receipt, piece by piece."""
+    after, last = 0, False
+    while not last:
+        records, seals, last = log.records_after(connection, pool, after)
+        if records:
+            yield records, seals
+            after = records[-1].seq
 
 
 def duel(match: str, winner: str, loser: str, time: int | str | None, **more: Any) -> MatchRequest:

@@ -24,7 +24,7 @@ from equipoise.store.log import LogRecord
 from equipoise.store.pools import change_pool, get_pool
 from equipoise.store.schema import audit as audit_table
 from equipoise.store.schema import log as log_table
-from pools.pool_trials import NOW, Trial, duel
+from pools.pool_trials import NOW, Trial, duel, sealed_log
 
 SALT = bytes(range(16))
 TEXT = st.text("a1,;", max_size=3)
@@ -90,7 +90,7 @@ def _rewrite(store: Store, name: str, seq: int, salt: bytes = SALT) -> LogRecord
     """Replace a name in a record, which keeps its first leaf; return what it says then."""
     with store.write() as connection:
         pool = get_pool(connection, name, lock=True)
-        ((records, seals),) = log.sealed_log(connection, pool.id)
+        ((records, seals),) = sealed_log(connection, pool.id)
         record, seal = records[seq - 1], seals[seq - 1]
         leaf = leaf_of(record, seal.salt) if seal.leaf is None else seal.leaf
         new = record._replace(content=record.content.replace("ana", "gone"))
@@ -199,7 +199,7 @@ def test_sealed_records_keep_their_seal(store: Store) -> None:
         first = LogRecord(2, "void", "a", None, "{}", None, 0, False, 1, None)
         given = [first, first._replace(seq=3)]
         log.append(connection, pool, given, {2: Seal(SALT, bytes(32))})
-        ((records, seals),) = log.sealed_log(connection, pool.id)
+        ((records, seals),) = sealed_log(connection, pool.id)
     assert records[1:] == given
     assert seals[1] == Seal(SALT, bytes(32))
     assert seals[2].leaf is None

@@ -41,11 +41,11 @@ from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.pools.webhooks import create_webhook
-from equipoise.store import chain, log, ratings
+from equipoise.store import chain, ratings
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import NOW, Trial, duel
+from pools.pool_trials import NOW, Trial, duel, sealed_log
 
 #: With characters that JSON escapes, and others that are not ASCII.
 NAME = 'Zoë "Q" O\'Neil'
@@ -363,7 +363,7 @@ def test_an_import_refuses_a_falsified_record_of_an_erasure(store: Store, tmp_pa
     trial.post(duel("a", NAME, "ben", 1), duel("b", "ben", "cyd", 2))
     with store.read() as connection:
         pool = get_pool(connection, "league")
-        ((records, seals),) = log.sealed_log(connection, pool.id)
+        ((records, seals),) = sealed_log(connection, pool.id)
     leaf = base64.b64encode(chain.sealed_leaf(records[1], seals[1])).decode()
     erase(store, NAME)
     path = tmp_path / "league.ndjson"
@@ -411,7 +411,7 @@ def leads_to_its_head(store: Store, pool: str) -> dict[int, bytes]:
         heads = chain.first_heads(
             record.first_settings, league, record.created, record.chained_from
         )
-        for records, seals in log.sealed_log(connection, record.id):
+        for records, seals in sealed_log(connection, record.id):
             leaves = []
             for one, seal in zip(records, seals, strict=True):
                 leaves.append(chain.sealed_leaf(one, seal))
@@ -435,7 +435,7 @@ def test_the_chain_verifies_and_no_name_can_be_guessed_from_it(small: Store) -> 
         pool = get_pool(connection, "league.one")
         before = {
             one.seq: (one, chain.sealed_leaf(one, seal))
-            for records, seals in log.sealed_log(connection, pool.id)
+            for records, seals in sealed_log(connection, pool.id)
             for one, seal in zip(records, seals, strict=True)
         }
     erase(small, NAME)
@@ -445,7 +445,7 @@ def test_the_chain_verifies_and_no_name_can_be_guessed_from_it(small: Store) -> 
         assert len(first) > 15
         leads_to_its_head(small, "league")
         with small.read() as connection:
-            for records, seals in log.sealed_log(connection, pool.id):
+            for records, seals in sealed_log(connection, pool.id):
                 for one, seal in zip(records, seals, strict=True):
                     if one.seq in first:
                         # Whoever guesses the name needs the salt, which is another one now.

@@ -41,11 +41,11 @@ from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import replay_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
-from equipoise.store import log, ratings
+from equipoise.store import ratings
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import Trial, duel, every_change
+from pools.pool_trials import Trial, duel, every_change, sealed_log
 from pools.posted_history import NOW, STATISTICS, fill, team_season
 
 #: Hints are checked as they are typed on the command line.
@@ -122,7 +122,7 @@ def stored(store: Store, pool: str) -> tuple[Any, ...]:
     """Return all that is stored of a pool but the keys that posted it."""
     with store.read() as connection:
         record = get_pool(connection, pool)
-        pieces = log.sealed_log(connection, record.id)
+        pieces = sealed_log(connection, record.id)
         entries = [one._replace(key=None) for records, _ in pieces for one in records]
         states = [
             row
@@ -568,7 +568,7 @@ def test_an_order_comes_into_a_pool_without_times_only(store: Store, tmp_path: P
     assert done.matches == 2
     with store.read() as connection:
         record = get_pool(connection, "rounds")
-        records = [one for piece, _ in log.sealed_log(connection, record.id) for one in piece]
+        records = [one for piece, _ in sealed_log(connection, record.id) for one in piece]
         assert [one.match for one in records] == ["a", "b"]
     assert pool_message(store, "rounds").times == "none"
     create_pool(store, "timed", PoolRequest(), NOW)

@@ -50,6 +50,7 @@ _TEMPORARY = f"{_WORK}; a wrong value costs work at most"
 _DELIVERY = "events are deleted once delivered; which ones are left does not follow from the log"
 _RIGHTS = "verify is about pools; the audit log says which keys were created and revoked"
 _LIMITS = "only earlier versions read it: who used up a limit does not follow from the log"
+_EARLIER = "only earlier versions use it"
 _SLOWER = "an explanation without a partial checkpoint takes longer, and is the same"
 _REPORT = "what a replay changed then cannot be computed now: the ratings before it are gone"
 
@@ -67,7 +68,9 @@ EXEMPT: dict[str, str] = {
     "pools.outbox_last": _DELIVERY,
     "pools.rated_to": "compared unless a replay waits; a later time then makes more matches wait",
     **dict.fromkeys(("pools.partial_due", "pools.partial_time", "pools.partial_seq"), _TEMPORARY),
-    **dict.fromkeys(("pools.unfilled_time", "pools.unfilled_seq"), "only earlier versions use it"),
+    **dict.fromkeys(("pools.unfilled_time", "pools.unfilled_seq"), _EARLIER),
+    **dict.fromkeys(("pools.chained_through", "pools.draws_from"), _EARLIER),
+    "audit_chain.chained_through": _EARLIER,
     **dict.fromkeys(("partial_checkpoints.pool", "partial_checkpoints.generation"), _SLOWER),
     **dict.fromkeys(("partial_checkpoints.from_time", "partial_checkpoints.from_seq"), _SLOWER),
     "checkpoints.pool": "a checkpoint that is missing is made again",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -33,7 +32,7 @@ from sqlalchemy import (
 from equipoise.errors import NotFoundError
 from equipoise.store.audit import AuditRow
 from equipoise.store.bulk import Prepared, PreparedEach, among, insert_rows, sizes_of
-from equipoise.store.chain import Heads, Seal, audit_leaf, extended, leaf_of, salts, sealed_leaf
+from equipoise.store.chain import Seal, audit_leaf, extended, leaf_of, salts, sealed_leaf
 from equipoise.store.chain import salts as new_salts
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, Position
@@ -430,43 +429,6 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
         log.c.pool == pool, _MATCH, log.c.needs_replay, log.c.seq > after, log.c.seq <= through
     )
     return [int(row[0]) for row in connection.execute(query.order_by(log.c.seq))]
-
-
-def sealed_log(
-    connection: Connection, pool: int, after: int = 0
-) -> Iterator[tuple[list[LogRecord], list[Seal]]]:
-    """Give all records with their seals in the order of receipt, piece by piece."""
-    last = False
-    while not last:
-        records, seals, last = records_after(connection, pool, after)
-        if records:
-            yield records, seals
-            after = records[-1].seq
-
-
-@dataclass(slots=True)
-class KnownLog:
-    """A log up to its record `seq`, where its hash chain has these heads.
-
-    Work that reads in one transaction and writes in a later one asks whether the log has only
-    grown in between. If the database went back to an earlier state, as after a restore, another
-    history may have reached the same number of records.
-    """
-
-    seq: int
-    heads: Heads
-
-    @classmethod
-    def of(cls, pool: PoolRecord) -> KnownLog:
-        """Return the log of a pool as it is."""
-        return cls(pool.last_seq, pool.heads)
-
-    def has_grown_to(self, connection: Connection, pool: PoolRecord) -> bool:
-        """Return whether a pool's log is this one with further records, which are then known."""
-        for records, seals in sealed_log(connection, pool.id, self.seq):
-            self.heads = extended(self.heads, records, map(sealed_leaf, records, seals))
-            self.seq = records[-1].seq
-        return (self.seq, self.heads) == (pool.last_seq, pool.heads)
 
 
 def count_of(connection: Connection, pool: int) -> int:

@@ -133,7 +133,6 @@ def check_schema(engine: Engine) -> None:
         version, oldest = _versions(connection)
         if not _may_use(version, oldest):
             raise _refused(version, oldest)
-        _check_chained(connection)
 
 
 def migrate_schema(engine: Engine) -> None:
@@ -141,7 +140,6 @@ def migrate_schema(engine: Engine) -> None:
     with engine.connect() as connection:
         version, oldest = _versions(connection)
         if _may_use(version, oldest):
-            _check_chained(connection)
             return
     if version is not None and not OLDEST <= version <= CURRENT:
         raise _refused(version, oldest)
@@ -195,9 +193,7 @@ def _migrate(engine: Engine) -> None:
                 _create(connection)
             elif version < CURRENT:
                 _upgrade(connection, version)
-            elif _may_use(version, oldest):
-                _check_chained(connection)
-            else:
+            elif not _may_use(version, oldest):
                 raise _refused(version, oldest)
 
 
@@ -212,22 +208,6 @@ def _work_in_files(connection: Connection) -> None:
     cursor.close()
 
 
-#: Whether an upgrade from before schema 0006 is still making the hash chains.
-_HALF_CHAINED = text(
-    "SELECT 1 FROM pools WHERE chained_through IS NOT NULL AND deleted IS NULL "
-    "UNION ALL SELECT 1 FROM audit_chain WHERE chained_through IS NOT NULL"
-)
-
-
-def _check_chained(connection: Connection) -> None:
-    """Check that an earlier version has ended its upgrade. Raises : ConflictError."""
-    if connection.execute(_HALF_CHAINED).first() is not None:
-        raise ConflictError(
-            "the upgrade of the database to an earlier version is not complete: let that version "
-            "complete it first"
-        )
-
-
 def _create(connection: Connection) -> None:
     """Make the tables of the code in an empty database."""
     # A table of another program is not taken for ours.
@@ -240,8 +220,7 @@ def _create(connection: Connection) -> None:
 
 
 def _upgrade(connection: Connection, version: str) -> None:
-    """Take all steps after a schema. Raises : ConflictError."""
-    _check_chained(connection)
+    """Take all steps after a schema."""
     for step in STEPS:
         if step.schema > version:
             step.take(connection)

@@ -98,7 +98,6 @@ class PoolRecord:
     deleted : when the pool was deleted; `garbage` then says whether it still has rows
     board_from : the last player with changed settings, while they are written into ratings; ""
         before the first, None if all players have them
-    draws_from : number of the first record whose match counts for the draw probability
     initial : number of the log record of the known ratings with which players began; 0 for none
     known_ratings : number of players who have one
     first_settings : JSON of the settings that it was created with
@@ -138,7 +137,6 @@ class PoolRecord:
     outbox_last: int = 0
     deleted: int | None = None
     board_from: str | None = None
-    draws_from: int = 1
     rated_to: int | None = None
     erased: int = 0
     initial: int = 0
@@ -337,7 +335,7 @@ def _record(row: Row[Any]) -> PoolRecord:
 
 def _from_columns(values: dict[str, Any]) -> PoolRecord:
     """Return a pool from its columns."""
-    for name in ("chained_through", "unfilled_time", "unfilled_seq"):
+    for name in ("chained_through", "draws_from", "unfilled_time", "unfilled_seq"):
         del values[name]
     values["garbage"] = bool(values["garbage"])
     values["shared"] = unpack_shared(values["shared"])

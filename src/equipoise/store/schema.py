@@ -104,7 +104,7 @@ pools = Table(
     # The last player, by id, with changed settings while they are written into ratings; "" before
     # the first, else null.
     Column("board_from", Name),
-    # Number of the first record whose match counts for the draw probability: rating.draws.
+    # Only earlier versions use it.
     Column("draws_from", BigInteger, nullable=False, server_default="1"),
     # No match is rated at a later time than this one, neither in the ratings that readers see nor
     # in a running replay. It is after `last_time` while amendments wait for a replay.
@@ -118,8 +118,7 @@ pools = Table(
     # JSON of the settings that the pool was created with.
     Column("first_settings", Text),
     # The state of the hash chain over the log, and the first record that was chained when it was
-    # recorded: store.chain. `chained_through` is null, or an earlier version has not yet chained
-    # all records before that one.
+    # recorded: store.chain. Only earlier versions use `chained_through`.
     Column("head", LargeBinary),
     Column("own_runs", LargeBinary),
     Column("chained_from", BigInteger, nullable=False, server_default="1"),

@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -31,7 +31,7 @@ from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.newcomers import SEEDED
 from equipoise.rating.pool_state import pack_players
 from equipoise.rating.replay import TRACE_COLUMNS
-from equipoise.rating.state import DRAWS, State, start_counting
+from equipoise.rating.state import State, start_counting
 from equipoise.rating.system import OF_ROUNDS, RatingColumns, RatingSystem
 from equipoise.store.changes import pack_numbers
 from equipoise.store.pools import Position
@@ -522,13 +522,11 @@ def rated_changes(
     participants: Participants,
     rows: Ints,
     player_ids: Ids,
-    draws_from: int,
 ) -> dict[str, Sequence[Any]]:
     """Rate matches in the order of rating; return their changes as columns.
 
     state, last_changes : of the players at the rows of `player_ids`; both are updated
     participants : of the matches; rows : theirs in `player_ids`
-    draws_from : number of the first record whose match counts for the draw probability
     Raises : ConvergenceError, InvalidDataError; state and last_changes are then of no further use
     """
     history = history_of_rows(matches, participants, rows, player_ids, rules)
@@ -536,36 +534,13 @@ def rated_changes(
     calibrates = rules.settings.calibrate and history.matches > 0
     if calibrates and getattr(rules.system, "learns_advantage", False):
         trace[HEAD_START] = np.full(history.participations, np.nan)
-    _run(rules.system, state, history, trace, [match.seq >= draws_from for match in matches])
+    if history.matches:
+        start_counting(state)
+        rules.system.run(state, history, 0, history.matches, trace)
     if calibrates:
         start_calibrating(state)
         learn(rules.system, state, history, 0, history.matches, trace)
     return _change_rows(rules, history, trace, [match.seq for match in matches], last_changes)
-
-
-def _run(
-    system: RatingSystem,
-    state: State,
-    history: History,
-    trace: dict[str, Floats],
-    counts: Sequence[bool],
-) -> None:
-    """Rate a history.
-
-    counts : whether each match counts for the draw probability
-    """
-    edges = [0, len(counts)]
-    if not all(counts):  # only in pools from before schema 0004
-        edges[1:1] = (np.flatnonzero(np.diff(counts)) + 1).tolist()
-    for start, stop in pairwise(edges):
-        if start == stop:
-            continue
-        sums = None if counts[start] else state.shared.pop(DRAWS, None)
-        if counts[start]:
-            start_counting(state)
-        system.run(state, history, start, stop, trace)
-        if sums is not None:
-            state.shared[DRAWS] = sums
 
 
 def _change_rows(

@@ -54,7 +54,6 @@ class RunningPool:
     board_day : day to which the ratings shown have decayed
     matches, participations : rated so far; participations include those before the checkpoint from
         which it started
-    draws_from : number of the first record whose match counts for the draw probability
     _ids, _filled : room for the ids as an array, and how many it has
     """
 
@@ -67,41 +66,38 @@ class RunningPool:
     matches: int = 0
     participations: int = 0
     board_day: int | None = None
-    draws_from: int = 1
     _ids: Ids = field(default_factory=_no_ids)
     _filled: int = 0
 
     @classmethod
-    def of(
-        cls, rules: PoolRules, players: list[str], state: State, draws_from: int = 1
-    ) -> RunningPool:
+    def of(cls, rules: PoolRules, players: list[str], state: State) -> RunningPool:
         """Return players who have a state and no change yet."""
         row_of = {player: row for row, player in enumerate(players)}
         last_changes = LastChanges.empty(len(players))
-        return cls(rules, players, row_of, state, last_changes, draws_from=draws_from)
+        return cls(rules, players, row_of, state, last_changes)
 
     @classmethod
-    def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
+    def start(cls, rules: PoolRules) -> RunningPool:
         """Return a pool without players."""
-        return cls.of(rules, [], rules.system.initial(0), draws_from)
+        return cls.of(rules, [], rules.system.initial(0))
 
     @classmethod
-    def resume(cls, rules: PoolRules, checkpoint: Checkpoint, draws_from: int) -> RunningPool:
+    def resume(cls, rules: PoolRules, checkpoint: Checkpoint) -> RunningPool:
         """Return the pool at a checkpoint. Raises : InvalidDataError."""
         saved = unpacked_state(checkpoint.content, "checkpoint")
         if saved.system != rules.system:
             raise InvalidDataError([], "a checkpoint of another system")
-        running = cls.of_state(rules, saved, draws_from)
+        running = cls.of_state(rules, saved)
         running.last_changes = LastChanges.from_bytes(checkpoint.trail, len(running.players))
         running.position = checkpoint.position
         running.participations = checkpoint.participations
         return running
 
     @classmethod
-    def of_state(cls, rules: PoolRules, state: PoolState, draws_from: int = 1) -> RunningPool:
+    def of_state(cls, rules: PoolRules, state: PoolState) -> RunningPool:
         """Return a pool before its first match, whose players have a state."""
         players = [str(player) for player in state.player_ids.tolist()]
-        return cls.of(rules, players, state.state, draws_from)
+        return cls.of(rules, players, state.state)
 
     def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
         """Rate matches in the order of rating; return their changes and the rows of the players.
@@ -134,7 +130,6 @@ class RunningPool:
             participants,
             rows,
             self._player_ids(),
-            self.draws_from,
         )
         self.matches += len(matches)
         self.participations += len(rows)
@@ -384,7 +379,7 @@ class StateCache:
             del self._pools[pool.id]
             known = None
         newcomers = rules.system.initial(len(players))
-        found = RunningPool.of(rules, players, newcomers, pool.draws_from)
+        found = RunningPool.of(rules, players, newcomers)
         rows = {} if known is None else known.running.row_of
         at = np.array([rows.get(player, -1) for player in players], np.int64)
         here, away = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
@@ -419,7 +414,7 @@ class StateCache:
         if known is None or not known.holds(before):
             if batch is None:
                 return
-            nobody = RunningPool.start(batch.running.rules, before.draws_from)
+            nobody = RunningPool.start(batch.running.rules)
             known = _CachedPool(before.generation, before.head, nobody)
         known.head = after.head
         if batch is not None:

@@ -438,7 +438,7 @@ def _explained_quickly(
     stored = changes.changes_of_match(connection, pool, match.position)
     if player not in stored:
         # The system did not rate it, and the reason needs no states.
-        nobody = RunningPool.start(rules, pool.draws_from).pool_state()
+        nobody = RunningPool.start(rules).pool_state()
         _explained_from(connection, pool, rules, nobody, match, player)
         return None
     before = players_before(connection, pool, rules, amendments, match.position)

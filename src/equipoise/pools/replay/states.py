@@ -59,7 +59,6 @@ from equipoise.store import changes, log, partial_checkpoints, pools, ratings, r
 from equipoise.store.bulk import sizes_of
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.log import KnownLog
 from equipoise.store.partial_checkpoints import PartialStates
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 from equipoise.store.replays import Checkpoint, ReplayRecord
@@ -75,12 +74,12 @@ def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRule
     known = read_known(connection, pool)
     if known is not None:
         players = list(known.content.players)
-        return RunningPool.of(rules, players, known.state(rules), pool.draws_from)
+        return RunningPool.of(rules, players, known.state(rules))
     content = None if pool.follows is None else pools.content_of(connection, pool.id)
     if content is None:
-        return RunningPool.start(rules, pool.draws_from)
+        return RunningPool.start(rules)
     state = seed_state(rules.system, content, "the seed of the season")
-    return RunningPool.of_state(rules, state, pool.draws_from)
+    return RunningPool.of_state(rules, state)
 
 
 def seed_state(system: RatingSystem, content: bytes, name: str) -> PoolState:
@@ -144,7 +143,7 @@ def _resumed(
         if saved is None:
             return running_from_start(connection, pool, rules)
         try:
-            return RunningPool.resume(rules, saved, pool.draws_from)
+            return RunningPool.resume(rules, saved)
         except InvalidDataError as error:
             # It is damaged, or from another version of the code.
             logger.warning("checkpoint of pool %s at %s: %s", pool.name, saved.position, error)
@@ -172,18 +171,16 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
         if record.dirty is not None or record.checkpoint_due < record.checkpoint_every(store.sizes):
             return False
         saved = _rated_checkpoint(connection, record, rules_of(record.settings))
-    known = KnownLog.of(record)
-    with store.read() as connection:
-        # Most of what was posted in the meantime is read here, where writers do not wait.
-        if not known.has_grown_to(connection, get_pool(connection, pool)):
-            return False
+        salt = log.salt_of(connection, record.id, record.last_seq)
     with store.write() as connection:
         now = get_pool(connection, pool, lock=True)
         changed = now.id != record.id or now.generation != record.generation
         # The state that was read may have a name that was erased in the meantime.
         if changed or now.dirty is not None or now.erased != record.erased:
             return False
-        if not known.has_grown_to(connection, now):
+        # If the database went back to an earlier state, as after a restore, another history may
+        # have reached the same number of records, but not the same salts.
+        if log.salt_of(connection, record.id, record.last_seq) != salt:
             return False
         replays.add_checkpoint(connection, record.id, saved)
         interval = now.checkpoint_interval
@@ -213,8 +210,6 @@ def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules
 _SINGLY = 40
 #: Changes that are read at most. Only where partial checkpoints are missing are there more.
 _MOST_CHANGES = 50_000
-#: Number of a record that no log reaches: matches before it do not count for the draw probability.
-_NO_DRAWS = 2**62
 
 
 def players_before(
@@ -235,8 +230,6 @@ def players_before(
     start = START if end is None else end.position
     stored = PartialStates(connection, pool)
     shared = rules.system.initial(0).shared if end is None else stored.shared_at(end)
-    # Sums of draws change no rating. All other numbers of the pool depend on all matches.
-    shared.pop(DRAWS, None)
     everything = _changes_pool(rules.system)
     reached = _reached(connection, pool, start, position, everything=everything)
     if reached is None:
@@ -363,8 +356,10 @@ def _rated(
         return None
     state = unpack_players(rules.system, list(packed.values()))
     state.shared = shared
-    running = RunningPool.of(rules, list(packed), state, draws_from=_NO_DRAWS)
+    running = RunningPool.of(rules, list(packed), state)
     running.rate(matches)
+    # Sums of draws change no rating. All other numbers of the pool depend on all matches.
+    running.state.shared.pop(DRAWS, None)
     return running.pool_state()
 
 

@@ -372,7 +372,7 @@ def _compare_checkpoint(
         return  # A replay has deleted it in the meantime.
     named = f"the checkpoint after record {position[1]}"
     try:
-        stored = RunningPool.resume(running.rules, saved, pool.draws_from)
+        stored = RunningPool.resume(running.rules, saved)
     except InvalidDataError as error:
         found.add(f"{named} cannot be read: {error}")
         return
