@@ -31,7 +31,6 @@ from equipoise.messages.pools import (
     SeasonRequest,
 )
 from equipoise.pools import initial_ratings as known
-from equipoise.pools import seasons
 from equipoise.pools.amending import amendment, amendments
 from equipoise.pools.backups import back_up, restore_backup
 from equipoise.pools.erasing import erase_player
@@ -627,38 +626,3 @@ def log_length(store: Store) -> int:
 def begin_with(store: Store, rating: float) -> InitialMessage:
     request = InitialRequest(ratings=[InitialRating("ana", rating)])
     return keep_content(store, "trial", initial_content(request), key=None, now=NOW)
-
-
-def test_others_write_while_many_known_ratings_are_written(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Readers see all of the new ratings or none, and a match posted meanwhile is kept."""
-    trial, other = Trial(store), Trial(store, "other")
-    begin(store, "trial")
-    before = trial.ratings()
-    monkeypatch.setattr(seasons, "_WRITTEN_AT_ONCE", 1)
-    steps = 0
-
-    def others(_: float) -> None:
-        nonlocal steps
-        steps += 1
-        other.post(duel(f"m{steps}", "ana", "ben", steps))
-        assert trial.ratings() == before
-
-    monkeypatch.setattr(known.time, "sleep", others)
-    new = InitialRequest(ratings=[InitialRating(name, 1700.0) for name in KNOWN])
-    keep_content(store, "trial", initial_content(new), key=None, now=NOW)
-    assert steps == len(KNOWN)
-    before = dict.fromkeys(KNOWN, 1700.0)
-    assert trial.ratings() == before
-    identical(store, "trial")
-
-    def post(_: float) -> None:
-        if not pool_message(store, "trial").matches:
-            trial.post(duel("first", "ana", "ben", 1))
-
-    monkeypatch.setattr(known.time, "sleep", post)
-    with pytest.raises(ConflictError, match="before the first match"):
-        begin(store, "trial", reason="late")
-    assert trial.ratings()["zoe"] == 1700.0
-    identical(store, "trial")

@@ -7,10 +7,6 @@ scale are converted before they are recorded, by a mapping that the record keeps
 
 from __future__ import annotations
 
-import time
-import uuid
-from contextlib import suppress
-
 import msgspec
 import numpy as np
 from sqlalchemy import Connection
@@ -30,7 +26,7 @@ from equipoise.messages.pools import (
     InitialRating,
     InitialRequest,
 )
-from equipoise.pools.pool.pools import check_limit, check_open, decode_cursor, encode_cursor
+from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, check_reason, id_text, iso, rules_of
 from equipoise.pools.posting.rating import object_array, time_kind
 from equipoise.pools.records import (
@@ -44,8 +40,7 @@ from equipoise.pools.records import (
     read_known,
     record_change,
 )
-from equipoise.pools.replay.replaying import check_lease, extend_lease, lease, release_lease
-from equipoise.pools.seasons import seed_ratings
+from equipoise.pools.seasons import write_seed_ratings
 from equipoise.rating.pool_state import PoolState, scale_difference, unpack_players
 from equipoise.store import log, pools, ratings, replays
 from equipoise.store.connection import Store
@@ -221,75 +216,31 @@ def _write(
     now: int,
     logged: LoggedAs | None,
 ) -> InitialMessage:
-    """Record known ratings, and write the ratings that follow from them.
-
-    The ratings are written in small steps, so that nobody waits long, as a generation that readers
-    see once it is complete. The lease of a replay keeps others from it meanwhile.
+    """Record known ratings, and write the ratings that follow from them, as a new generation.
 
     logged : what an imported log has of the record
     """
     known = KnownRatings(content)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        check_open(record)
-        before = read_known(connection, record)
-        if logged is None and before is not None and _are_same(before.content, content):
-            return _message(connection, record, before)
-    rules = rules_of(record.settings)
-    state = PoolState(
-        system=rules.system,
-        player_ids=object_array(content.players),
-        state=known.state(rules),
-        rated=np.zeros(0, np.int64),
-        time_kind=time_kind(rules),
-    )
-    with store.write() as connection:
-        leased = get_pool(connection, pool, lock=True)
-        check_open(leased)
-        _check_no_start(connection, leased)
-        if logged is None:
-            _check_log(connection, leased)
-        leased = lease(connection, leased, f"initial-{uuid.uuid4().hex[:12]}")
-    try:
-        for rows in seed_ratings(rules, state):
-            with store.write(durable=False) as connection:
-                extend_lease(connection, get_pool(connection, pool, lock=True), leased)
-                ratings.put(connection, leased.id, leased.replay_generation or 0, rows)
-            # Neither SQLite nor locks are fair: without a pause a waiting writer may starve.
-            time.sleep(0.001)
-        return _swap(store, record, leased, known, state, key, now, logged)
-    except BaseException:
-        # A replay that the pool may need does not have to wait until the lease ends.
-        with suppress(Exception):
-            release_lease(store, leased)
-        raise
-
-
-def _swap(
-    store: Store,
-    seen: PoolRecord,
-    leased: PoolRecord,
-    known: KnownRatings,
-    state: PoolState,
-    key: int | None,
-    now: int,
-    logged: LoggedAs | None,
-) -> InitialMessage:
-    """Record known ratings and let readers see the ratings that were written for them.
-
-    seen : the pool for whose settings they were written
-    """
-    content, generation = known.content, leased.replay_generation or 0
     shown: list[InitialMessage] = []
+    begins: list[PoolState] = []
 
-    def make(connection: Connection, current: PoolRecord) -> Draft:
-        check_lease(current, (leased.replay_owner, leased.replay_generation))
+    def make(connection: Connection, current: PoolRecord) -> Draft | None:
+        before = read_known(connection, current)
+        if logged is None and before is not None and _are_same(before.content, content):
+            shown.append(_message(connection, current, before))
+            return None
         _check_no_start(connection, current)
-        if (current.initial, current.settings) != (seen.initial, seen.settings):
-            raise ConflictError(
-                f"pool {current.name!r} was changed meanwhile: send the request again"
-            )
-        players = len(content.players)
+        if logged is None:
+            _check_log(connection, current)
+        players, rules = len(content.players), rules_of(current.settings)
+        state = PoolState(
+            system=rules.system,
+            player_ids=object_array(content.players),
+            state=known.state(rules),
+            rated=np.zeros(0, np.int64),
+            time_kind=time_kind(rules),
+        )
+        begins.append(state)
         return Draft(
             kind="initial",
             content=msgspec.json.encode(content).decode(),
@@ -299,7 +250,7 @@ def _swap(
                 "known_ratings": players,
                 "players": players,
                 "shared": state.state.shared,
-                "generation": generation,
+                "generation": max(current.generation, current.replay_generation or 0) + 1,
                 "begins": START,
                 "garbage": True,
                 "replay_generation": None,
@@ -315,13 +266,15 @@ def _swap(
         )
 
     def then(connection: Connection, current: PoolRecord, new: LogRecord) -> None:
+        rules = rules_of(current.settings)
+        write_seed_ratings(connection, current.id, current.generation, rules, begins[0])
         through = replays.rated_through(connection, current)
         empty = msgspec.json.encode(DifferenceMessage(0, 0, [])).decode()
         replays.add_replay(
             connection,
             current.id,
             replays.ReplayRecord(
-                generation=generation,
+                generation=current.generation,
                 through_seq=new.seq if through is None else through,
                 begins=START,
                 started=now,
@@ -332,7 +285,7 @@ def _swap(
         _mark_disqualified(connection, current)
         shown.append(_message(connection, current, known))
 
-    record_change(store, leased.name, make, key=key, now=now, logged=logged, then=then)
+    record_change(store, pool, make, key=key, now=now, logged=logged, then=then)
     return shown[0]
 
 

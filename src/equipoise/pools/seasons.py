@@ -8,8 +8,6 @@ soft reset). These are the seed of the new pool. Disqualifications and webhooks 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -287,17 +285,12 @@ def write_seed_ratings(
     connection: Connection, pool: int, generation: int, rules: PoolRules, state: PoolState
 ) -> int:
     """Write the ratings of all players of a seed; return their number."""
-    for rows in seed_ratings(rules, state):
-        ratings.put(connection, pool, generation, rows)
-    return len(state.player_ids)
-
-
-def seed_ratings(rules: PoolRules, state: PoolState) -> Iterator[dict[str, Sequence[Any]]]:
-    """Give the rows of ratings of all players of a seed in pieces."""
     running = RunningPool.of_state(rules, state)
     players = len(running.players)
     for low in range(0, players, _WRITTEN_AT_ONCE):
-        yield running.ratings(np.arange(low, min(low + _WRITTEN_AT_ONCE, players)))
+        rows = running.ratings(np.arange(low, min(low + _WRITTEN_AT_ONCE, players)))
+        ratings.put(connection, pool, generation, rows)
+    return players
 
 
 def _disqualified_at_end(

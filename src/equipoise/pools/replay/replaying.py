@@ -75,23 +75,17 @@ def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
             return None
         if record.replay_until is not None and record.replay_until >= now():
             return None
-        return lease(connection, record, owner)
-
-
-def lease(connection: Connection, record: PoolRecord, owner: str) -> PoolRecord:
-    """Lease a pool that is locked, whoever had the lease, and return it."""
-    generation = max(record.generation, record.replay_generation or 0) + 1
-    # A replay that was given up has left rows of its generation.
-    given_up = record.replay_generation
-    change_pool(
-        connection,
-        record.id,
-        replay_generation=generation,
-        replay_owner=owner,
-        replay_until=now() + sizes_of(connection).lease,
-        garbage=record.garbage or given_up is not None,
-    )
-    return get_pool(connection, record.name)
+        # A replay that was given up has left rows of its generation.
+        given_up = record.replay_generation
+        change_pool(
+            connection,
+            record.id,
+            replay_generation=max(record.generation, given_up or 0) + 1,
+            replay_owner=owner,
+            replay_until=now() + store.sizes.lease,
+            garbage=record.garbage or given_up is not None,
+        )
+        return get_pool(connection, record.name)
 
 
 def renew_lease(store: Store, leased: PoolRecord) -> None:
