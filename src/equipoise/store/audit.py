@@ -105,10 +105,7 @@ def chained_rows(connection: Connection, after: int, limit: int) -> list[tuple[A
     """Return the next rows after one, with their seals. A row that is not chained has no salt."""
     query = select(*_SHOWN, audit.c.salt, audit.c.leaf).where(audit.c.id > after)
     rows = connection.execute(query.order_by(audit.c.id).limit(limit))
-    return [
-        (AuditRow._make(row), Seal(bytes(salt or b""), None if leaf is None else bytes(leaf)))
-        for *row, salt, leaf in rows
-    ]
+    return [(AuditRow._make(row), Seal.of(salt, leaf)) for *row, salt, leaf in rows]
 
 
 def cut_through(connection: Connection, number: int, limit: int) -> bool:

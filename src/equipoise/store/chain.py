@@ -64,6 +64,11 @@ class Seal(NamedTuple):
     salt: bytes
     leaf: bytes | None = None
 
+    @classmethod
+    def of(cls, salt: bytes | None, leaf: bytes | None) -> Seal:
+        """Return the seal in two columns; without a salt a record is not chained."""
+        return cls(bytes(salt or b""), None if leaf is None else bytes(leaf))
+
 
 def first_heads(settings: str, name: str, created: int, chained_from: int) -> Heads:
     """Return the heads of an empty log.

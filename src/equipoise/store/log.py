@@ -211,7 +211,7 @@ def match_by_id(connection: Connection, pool: int, match: str) -> LogRecord | No
     if not is_name(match):
         return None
     found = connection.execute(_ONE_MATCH, {"of_pool": pool, "wanted": match}).first()
-    return None if found is None else _record(found)
+    return None if found is None else LogRecord._make(found)
 
 
 def get_match(connection: Connection, pool: PoolRecord, match: str) -> LogRecord:
@@ -242,7 +242,7 @@ def record_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
     """Return the record of this number, or None."""
     query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)
     found = connection.execute(query).first()
-    return None if found is None else _record(found)
+    return None if found is None else LogRecord._make(found)
 
 
 def records_at(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, LogRecord]:
@@ -353,11 +353,17 @@ def rows_after(
     return _first_rows(connection, _RECORDS_AFTER, values)
 
 
-def record_and_seal(row: tuple[Any, ...]) -> tuple[LogRecord, Seal]:
+class SealedRecord(NamedTuple):
+    """A log record with its seal."""
+
+    record: LogRecord
+    seal: Seal
+
+
+def record_and_seal(row: Sequence[Any]) -> SealedRecord:
     """Return a row of `rows_after` as a record and its seal."""
     *fields, salt, leaf = row
-    seal = Seal(bytes(salt or b""), None if leaf is None else bytes(leaf))
-    return LogRecord._make(fields), seal
+    return SealedRecord(LogRecord._make(fields), Seal.of(salt, leaf))
 
 
 def _first_rows(
@@ -446,12 +452,7 @@ def _literal(position: Position) -> Any:
 
 
 def _records(rows: Iterable[Row[Any]]) -> Iterator[LogRecord]:
-    for row in rows:
-        yield _record(row)
-
-
-def _record(row: Row[Any]) -> LogRecord:
-    return LogRecord._make(row)
+    return map(LogRecord._make, rows)
 
 
 _ONE_MATCH = select(*_COLUMNS).where(
@@ -535,13 +536,6 @@ def rename_player(connection: Connection, pool: int, player: str, pseudonym: str
 _ERASURES = (log.c.kind != literal_column("'match'"), log.c.kind == "erase")
 
 
-class SealedRecord(NamedTuple):
-    """A log record with its seal."""
-
-    record: LogRecord
-    seal: Seal
-
-
 def records_with(
     connection: Connection, pool: int, player: str, words: Sequence[str] = ()
 ) -> Iterator[list[SealedRecord]]:
@@ -559,20 +553,15 @@ def records_with(
         query = select(*columns).where(mine).order_by(log.c.seq).limit(sizes.matches)
         piece, characters = [], 0
         with connection.execute(query, execution_options={"yield_per": sizes.fetched}) as rows:
-            for *fields, salt, leaf in rows:
-                record = LogRecord._make(fields)
-                piece.append(SealedRecord(record, _seal(salt, leaf)))
-                characters += len(record.content)
+            for row in rows:
+                piece.append(record_and_seal(row))
+                characters += len(piece[-1].record.content)
                 if characters >= sizes.characters:
                     break
         if not piece:
             return
         after = piece[-1].record.seq
         yield piece
-
-
-def _seal(salt: bytes | None, leaf: bytes | None) -> Seal:
-    return Seal(bytes(salt or b""), None if leaf is None else bytes(leaf))
 
 
 def rewrite_records(
@@ -639,7 +628,7 @@ def rewrite_audit(
     rows = connection.execute(select(*columns).where(audit.c.pool.in_(pools), named)).all()
     leaves = {}
     for *fields, old_salt, old_leaf in rows:
-        before, seal = AuditRow._make(fields), _seal(old_salt, old_leaf)
+        before, seal = AuditRow._make(fields), Seal.of(old_salt, old_leaf)
         new = rewritten(before.what, before.subject, before.detail)
         if new is None:
             continue
@@ -706,12 +695,6 @@ def erased_players(connection: Connection, pool: int) -> frozenset[str]:
     """Return the pseudonyms of players whose names were erased from a pool."""
     query = select(log.c.player).where(log.c.pool == pool, *_ERASURES)
     return frozenset(connection.execute(query).scalars())
-
-
-def erasure_numbers(connection: Connection, pool: int) -> list[int]:
-    """Return the numbers of the log records of erasures."""
-    query = select(log.c.seq).where(log.c.pool == pool, *_ERASURES).order_by(log.c.seq)
-    return [int(number) for number in connection.execute(query).scalars()]
 
 
 def _has(connection: Connection, column: Column[Any], text: str) -> Any:

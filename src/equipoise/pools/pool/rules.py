@@ -44,7 +44,7 @@ from equipoise.errors import (
     Problem,
 )
 from equipoise.formats.times import instant
-from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
+from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest
 from equipoise.messages.pools import PoolRequest, Tier
 from equipoise.pools.pool.tiers import resolved, tier_faults, tier_of
 from equipoise.rating.contexts import CONTEXT
@@ -495,7 +495,7 @@ def read_matches(
         if wrong:
             problems += wrong
             continue
-        same = _without_time(request) if plain else _canonical(request)
+        same = msgspec.structs.replace(request, time=None) if plain else _canonical(request)
         found.append(PostedMatch(same, str(same.match), time, _encoder.encode(same).decode()))
     return found, problems
 
@@ -565,6 +565,10 @@ def _is_plain_player(one: ParticipationRequest, rules: PoolRules) -> bool:
     )
 
 
+#: Fields that a player in a match may give beside the id and statistics.
+_GIVEN = ("performance", "share", "role", "side", "at_home")
+
+
 def unused_fields(requests: Iterable[MatchRequest], rules: PoolRules) -> list[str]:
     """Return the fields that matches give and the pool's system does not use."""
     given: set[str] = set()
@@ -578,24 +582,10 @@ def unused_fields(requests: Iterable[MatchRequest], rules: PoolRules) -> list[st
         for team in request.teams:
             for one in team.players:
                 if type(one) is ParticipationRequest:  # mostly the bare id
-                    _add_given(one, given)
+                    given.update(name for name in _GIVEN if getattr(one, name) is not None)
+                    if one.statistics:
+                        given.add("statistics")
     return [name for name in rules.unused if name in given]
-
-
-def _add_given(one: ParticipationRequest, given: set[str]) -> None:
-    """Add the fields that a player in a match gives beside the id."""
-    if one.performance is not None:
-        given.add("performance")
-    if one.statistics:
-        given.add("statistics")
-    if one.share is not None:
-        given.add("share")
-    if one.role is not None:
-        given.add("role")
-    if one.side is not None:
-        given.add("side")
-    if one.at_home is not None:
-        given.add("at_home")
 
 
 def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, str]]:
@@ -755,33 +745,16 @@ def _participation_faults(
 def _canonical(request: MatchRequest) -> MatchRequest:
     """Return a request with ids as text, without its time, players as bare ids where possible."""
     teams = [
-        TeamRequest(
+        msgspec.structs.replace(
+            team,
             players=[_canonical_player(one) for one in team.players],
-            rank=team.rank,
             team=None if team.team is None else id_text(team.team),
             # -0.0 becomes 0.0, because contents are compared.
             score=None if team.score is None else team.score + 0.0,
         )
         for team in request.teams
     ]
-    return MatchRequest(
-        match=id_text(request.match),
-        teams=teams,
-        weight=request.weight,
-        performance_ceiling=request.performance_ceiling,
-        rated=request.rated,
-        beta=request.beta,
-        gamma=request.gamma,
-        title=request.title,
-        link=request.link,
-        attributes=request.attributes,
-        context=request.context,
-    )
-
-
-def _without_time(request: MatchRequest) -> MatchRequest:
-    """Return a plain request without its time."""
-    return MatchRequest(match=request.match, teams=request.teams, rated=request.rated)
+    return msgspec.structs.replace(request, match=id_text(request.match), teams=teams, time=None)
 
 
 def _canonical_player(one: ParticipationRequest | str | int) -> ParticipationRequest | str:

@@ -46,7 +46,6 @@ from equipoise.store import changes, log, partial_checkpoints, pools, ratings, r
 from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.changes import BY_POSITION
 from equipoise.store.connection import Store
-from equipoise.store.log import erasure_numbers
 from equipoise.store.partial_checkpoints import End
 from equipoise.store.pools import (
     FIRST_GENERATION,
@@ -107,7 +106,7 @@ def compare_pool(
         pool.last_time == last and (pool.rated_to == last or waits),
         "the time of the last match of the pool is not that of the log",
     )
-    erasures = [0, *erasure_numbers(connection, pool.id)]
+    erasures = [0, *log.numbers_of_kind(connection, pool.id, "erase")]
     found.check(pool.erased == erasures[-1], "the last erasure of a name is not the one in the log")
     _compare_known_ratings(connection, pool, found)
     compare_profiles(connection, pool, found)
