@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from equipoise.pools.reading import matches
+from equipoise.pools.reading import players
 from trials.pace import allow
 from web.conftest import Serve, Served, duel
 
@@ -122,8 +122,8 @@ def test_an_answer_that_takes_too_long_is_given_up(
     """With 504, as it may have been done all the same."""
     served, pool = served_with_a_pool(serve, tmp_path, request_seconds=allow(1.0))
     given_up = threading.Event()
-    monkeypatch.setattr(matches, "match", lambda *_, **__: given_up.wait(120))
-    answer = served.get(f"/v1/pools/{pool}/matches/1")
+    monkeypatch.setattr(players, "player", lambda *_, **__: given_up.wait(120))
+    answer = served.get(f"/v1/pools/{pool}/players/1")
     given_up.set()
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timed-out")
 
@@ -134,8 +134,8 @@ def test_a_database_that_is_away_is_told(served: Served, monkeypatch: pytest.Mon
     def away(*given: Any, **named: Any) -> None:
         raise OperationalError("SELECT secret", {}, Exception("gone"))
 
-    monkeypatch.setattr(matches, "match", away)
-    answer = served.get(f"/v1/pools/{pool}/matches/1")
+    monkeypatch.setattr(players, "player", away)
+    answer = served.get(f"/v1/pools/{pool}/players/1")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
     assert "retry-after" in answer.headers
     assert "secret" not in answer.text

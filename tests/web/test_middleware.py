@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.pools.reading import matches
+from equipoise.pools.reading import players
 from equipoise.web.application import create_application
 from equipoise.web.monitoring import FIELDS
 from equipoise.web.settings import ServiceSettings
@@ -95,8 +95,8 @@ def test_a_fault_is_told_without_its_trace(
     def fail(*given: Any, **named: Any) -> None:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(matches, "match", fail)
-    answer = served.get(f"/v1/pools/{pool}/matches/1", headers={"X-Request-ID": "fault-1"})
+    monkeypatch.setattr(players, "player", fail)
+    answer = served.get(f"/v1/pools/{pool}/players/1", headers={"X-Request-ID": "fault-1"})
     assert answer.status_code == 500
     assert answer.json()["error"]["code"] == "internal"
     assert "fault-1" in answer.text

@@ -276,7 +276,7 @@ class Dispatcher:
         except TimeoutError:
             if not limit.expired():
                 raise
-        if request.endpoint.body is not None and request.body is None:
+        if request.reading:
             raise SlowRequestError(f"the body must arrive within {seconds:g} s")
         raise TimedOutError(
             f"the request took longer than {seconds:g} s; it may still be carried out",
@@ -293,7 +293,8 @@ class Dispatcher:
             request.query = read_query(request.endpoint.query, request.scope["query_string"])
         body = request.endpoint.body
         if body is not None and not body.raw:
-            content = await read_body(request, self._service.settings.body_bytes)
+            most = self._service.settings.body_bytes
+            content = await read_body(request, min(most, body.most or most))
             request.body = decode_body(body, content)
         answer = await request.endpoint.handler(request)
         if answer is None or isinstance(answer, Response):

@@ -349,8 +349,8 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[int, Json], Json]:
     for endpoint in endpoints:
         for shape in _alternatives(endpoint.shape):
             shapes[id(shape)] = shape
-        if endpoint.body is not None and endpoint.body.shape is not None:
-            shapes[id(endpoint.body.shape)] = endpoint.body.shape
+        if endpoint.body is not None and (shape := endpoint.body.described) is not None:
+            shapes[id(shape)] = shape
     found, components = msgspec.json.schema_components(
         list(shapes.values()), ref_template=_REFERENCE
     )
@@ -465,7 +465,7 @@ def _request_body(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
             line = msgspec.json.encode(body.example).decode()
             content[media] = {"schema": {"type": "string"}, "example": f"{line}\n"}
         elif media == JSON:
-            schema = {"type": "object"} if body.shape is None else schemas[id(body.shape)]
+            schema = {"type": "object"} if body.described is None else schemas[id(body.described)]
             content[media] = {"schema": schema, "example": body.example}
         else:
             content[media] = {"schema": {"type": "string"}, "example": body.example}

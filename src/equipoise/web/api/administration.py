@@ -33,7 +33,8 @@ from equipoise.web.http.endpoints import (
     Endpoint,
     IdText,
     Limit,
-    number_in_path,
+    changes,
+    reads,
 )
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
@@ -45,14 +46,6 @@ from equipoise.web.http.errors import (
 from equipoise.web.monitoring import MEDIA_TYPE
 from equipoise.web.openapi import docs_page
 
-#: Largest number of a key or webhook.
-_LARGEST = 2**31 - 1
-
-
-async def list_keys(request: ApiRequest) -> KeyList:
-    """Return all keys."""
-    return await request.service.read(access.all_keys)
-
 
 async def create_key(request: ApiRequest) -> NewKeyMessage:
     """Create a key."""
@@ -62,41 +55,31 @@ async def create_key(request: ApiRequest) -> NewKeyMessage:
 
 async def rotate_key(request: ApiRequest) -> NewKeyMessage:
     """Give a key a new secret."""
-    number, body = _key_in_path(request), request.body
     return await request.service.change(
-        access.rotate_key, number, body, now(), by=request.key_number
+        access.rotate_key, request.number("key"), request.body, now(), by=request.key_number
     )
 
 
 async def revoke_key(request: ApiRequest) -> KeyMessage:
     """Revoke a key."""
-    number = _key_in_path(request)
-    return await request.service.change(access.end_key, number, now(), by=request.key_number)
-
-
-def _key_in_path(request: ApiRequest) -> int:
-    """Return the number of the key. Raises : NotFoundError."""
-    number = number_in_path(request, "key", _LARGEST)
-    if number is None:
-        raise NotFoundError(f"no key {request.path['key']!r}")
-    return number
+    return await request.service.change(
+        access.end_key, request.number("key"), now(), by=request.key_number
+    )
 
 
 KEYS = (
     Endpoint(
-        method="GET",
-        path="/v1/keys",
+        route="GET /v1/keys",
         name="listKeys",
         group="Keys",
         summary="List keys, newest first",
-        handler=list_keys,
+        handler=reads(access.all_keys),
         right="admin",
         all_pools=True,
         shape=KeyList,
     ),
     Endpoint(
-        method="POST",
-        path="/v1/keys",
+        route="POST /v1/keys",
         name="createKey",
         group="Keys",
         summary="Create a key",
@@ -111,8 +94,7 @@ KEYS = (
         errors=(404, 409),
     ),
     Endpoint(
-        method="POST",
-        path="/v1/keys/{key}/rotate",
+        route="POST /v1/keys/{key}/rotate",
         name="rotateKey",
         group="Keys",
         summary="Give a key a new secret",
@@ -127,8 +109,7 @@ KEYS = (
         errors=(404, 409),
     ),
     Endpoint(
-        method="POST",
-        path="/v1/keys/{key}/revoke",
+        route="POST /v1/keys/{key}/revoke",
         name="revokeKey",
         group="Keys",
         summary="Revoke a key permanently",
@@ -160,8 +141,7 @@ async def list_audit(request: ApiRequest) -> AuditPage:
 
 AUDIT = (
     Endpoint(
-        method="GET",
-        path="/v1/audit",
+        route="GET /v1/audit",
         name="listAudit",
         group="Keys",
         summary="List actions of administrators, newest first",
@@ -180,61 +160,20 @@ _HOOK = {"url": "https://example.org/hook", "events": ["match.rated"]}
 
 async def create_webhook(request: ApiRequest) -> NewWebhookMessage:
     """Create a webhook."""
-    body: WebhookRequest = request.body
     private = request.service.settings.private_webhooks
-    return await request.service.change(
-        webhooks.create_webhook,
-        request.pool,
-        body,
-        key=request.key_number,
-        now=now(),
-        private=private,
-    )
-
-
-async def list_webhooks(request: ApiRequest) -> WebhookList:
-    """Return the webhooks of a pool."""
-    return await request.service.read(webhooks.list_webhooks, request.pool)
-
-
-async def disable_webhook(request: ApiRequest) -> WebhookMessage:
-    """Disable a webhook."""
-    return await request.service.change(
-        webhooks.disable_webhook, request.pool, _number(request), key=request.key_number, now=now()
-    )
-
-
-async def enable_webhook(request: ApiRequest) -> WebhookMessage:
-    """Enable a webhook."""
-    return await request.service.change(
-        webhooks.enable_webhook, request.pool, _number(request), key=request.key_number, now=now()
-    )
-
-
-async def delete_webhook(request: ApiRequest) -> WebhookMessage:
-    """Delete a webhook."""
-    return await request.service.change(
-        webhooks.delete_webhook, request.pool, _number(request), key=request.key_number, now=now()
+    return await request.change(
+        webhooks.create_webhook, request.pool, request.body, private=private
     )
 
 
 async def test_webhook(request: ApiRequest) -> WebhookTestMessage:
     """Send a webhook a test message and return the result."""
-    return await request.service.test_webhook(request.pool, _number(request))
-
-
-def _number(request: ApiRequest) -> int:
-    """Return the number of the webhook. Raises : NotFoundError."""
-    number = number_in_path(request, "webhook", _LARGEST)
-    if number is None:
-        raise NotFoundError(f"no webhook {request.path['webhook']!r}")
-    return number
+    return await request.service.test_webhook(request.pool, request.number("webhook"))
 
 
 WEBHOOKS = (
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/webhooks",
+        route="POST /v1/pools/{pool}/webhooks",
         name="createWebhook",
         group="Webhooks",
         summary="Create a webhook",
@@ -248,56 +187,51 @@ WEBHOOKS = (
         errors=(409,),
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/webhooks",
+        route="GET /v1/pools/{pool}/webhooks",
         name="listWebhooks",
         group="Webhooks",
         summary="List the webhooks of a pool, newest first",
         description="With the number of events that wait for each, and the last failure.",
-        handler=list_webhooks,
+        handler=reads(webhooks.list_webhooks),
         right="admin",
         shape=WebhookList,
     ),
     Endpoint(
-        method="DELETE",
-        path="/v1/pools/{pool}/webhooks/{webhook}",
+        route="DELETE /v1/pools/{pool}/webhooks/{webhook}",
         name="deleteWebhook",
         group="Webhooks",
         summary="Delete a webhook permanently",
         description="The webhook receives no more events, and its address and secret are "
         "deleted. The audit log keeps its entries.",
-        handler=delete_webhook,
+        handler=changes(webhooks.delete_webhook, "webhook"),
         right="admin",
         shape=WebhookMessage,
     ),
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/webhooks/{webhook}/disable",
+        route="POST /v1/pools/{pool}/webhooks/{webhook}/disable",
         name="disableWebhook",
         group="Webhooks",
         summary="Disable a webhook",
         description="The webhook stays in the list, but receives no more events. No events are "
         "stored for it.",
-        handler=disable_webhook,
+        handler=changes(webhooks.disable_webhook, "webhook"),
         right="admin",
         shape=WebhookMessage,
     ),
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/webhooks/{webhook}/enable",
+        route="POST /v1/pools/{pool}/webhooks/{webhook}/enable",
         name="enableWebhook",
         group="Webhooks",
         summary="Enable a webhook",
         description="The webhook receives events from now on, but none from the time when it was "
         "disabled.",
-        handler=enable_webhook,
+        handler=changes(webhooks.enable_webhook, "webhook"),
         right="admin",
         shape=WebhookMessage,
         errors=(409,),
     ),
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/webhooks/{webhook}/test",
+        route="POST /v1/pools/{pool}/webhooks/{webhook}/test",
         name="testWebhook",
         group="Webhooks",
         summary="Send a test message to a webhook",
@@ -395,8 +329,7 @@ async def docs(request: ApiRequest) -> Response:
 
 ENDPOINTS = (
     Endpoint(
-        method="GET",
-        path="/healthz",
+        route="GET /healthz",
         name="health",
         group="Operation",
         summary="Check whether the process responds",
@@ -405,8 +338,7 @@ ENDPOINTS = (
         shape=HealthMessage,
     ),
     Endpoint(
-        method="GET",
-        path="/readyz",
+        route="GET /readyz",
         name="ready",
         group="Operation",
         summary="Check whether the service can handle requests",
@@ -416,8 +348,7 @@ ENDPOINTS = (
         errors=(503,),
     ),
     Endpoint(
-        method="GET",
-        path="/metrics",
+        route="GET /metrics",
         name="metrics",
         group="Operation",
         summary="Get metrics for Prometheus",
@@ -427,8 +358,7 @@ ENDPOINTS = (
         errors=(401, 403, 404),
     ),
     Endpoint(
-        method="GET",
-        path="/openapi.json",
+        route="GET /openapi.json",
         name="openapi",
         group="Operation",
         summary="Get this description as OpenAPI 3.1",
@@ -436,8 +366,7 @@ ENDPOINTS = (
         right=None,
     ),
     Endpoint(
-        method="GET",
-        path="/docs",
+        route="GET /docs",
         name="docs",
         group="Operation",
         summary="Get this description as a web page",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -47,7 +48,6 @@ from equipoise.web.http.endpoints import (
     check_sweeps,
     check_table,
     compression_of,
-    read_body,
     while_connected,
 )
 from equipoise.web.http.errors import (
@@ -57,11 +57,15 @@ from equipoise.web.http.errors import (
     UnauthorisedError,
 )
 
+T = TypeVar("T")
+
 #: Uploads are text: a compressed file may be much larger than its upload.
 GamesFormat: TypeAlias = Literal[
     "pgn", "trf", "games", "pairs", "crosstable", "history", "csv", "tsv", "jsonl", "json"
 ]
 _TEXTS: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=100)]
+#: Maximum bytes of a request of parties.
+_MOST = MOST_MEGABYTES * 1_000_000
 #: Maximum number of players that are compared with one another.
 _COMPARED = 100
 #: Time limit of branch and bound, seconds.
@@ -207,93 +211,62 @@ class RebalanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 async def performance(request: ApiRequest) -> PerformanceMessage:
     """Return the performance table of the games in the body."""
-    query: PerformanceQuery = request.query
-    content = await read_body(request, request.service.settings.body_bytes)
-    request.body = content
+    return await _of_table(request, "games", _rated)
+
+
+async def _of_table(request: ApiRequest, what: str, calculation: Callable[[bytes, Any], T]) -> T:
+    """Return the result of a calculation with the table in the body; what : its rows."""
+    content, query = request.body, request.query
     if content.count(b"\n") > _LINES and query.format not in ("pgn", "trf"):
-        raise TooLargeError(f"a table of games must have at most {_LINES} lines here")
+        raise TooLargeError(f"a table of {what} must have at most {_LINES} lines here")
     check_table(content, query.format)
     compression = compression_of(content)
     if compression is not None:
-        raise MalformedError(f"the games must be uncompressed text; got {compression}")
-    return await while_connected(request.receive, request.service.calculate(_rated, content, query))
+        raise MalformedError(f"the {what} must be uncompressed text; got {compression}")
+    work = request.service.calculate(calculation, content, query)
+    return await while_connected(request.receive, work)
 
 
 def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
+    given = msgspec.structs.asdict(query)
     order = PerformanceRequest(
         games=io.BytesIO(content),
-        format=query.format,
-        columns=assignments(query.column, "column"),
-        where=assignments(query.where, "where"),
-        since=query.since,
-        until=query.until,
-        anchor=anchors_of(query.anchor, "anchor"),
-        select=query.select,
-        confidence=query.confidence,
-        scale=query.scale,
-        curve=query.curve,
-        draws=query.draws,
-        colour_advantage=advantage_of(query.colour_advantage, "colour_advantage"),
-        prior=query.prior,
-        superiority=query.superiority,
-        superiority_prior=query.superiority_prior,
-        players=query.player,
-        also=extra_columns(query.also, "also"),
-        tie_breaks=tie_breaks_of(query.tie_breaks, "tie_breaks"),
-        unplayed=query.unplayed,
-        pairing=query.pairing,
-        tie_break_rules=query.tie_break_rules,
-        order="points" if query.by_points else "ppr",
-        details=query.details,
-        k_factor=query.k_factor,
-        rating_rules=query.rating_rules,
-        strict=query.strict,
+        columns=assignments(given.pop("column"), "column"),
+        where=assignments(given.pop("where"), "where"),
+        anchor=anchors_of(given.pop("anchor"), "anchor"),
+        colour_advantage=advantage_of(given.pop("colour_advantage"), "colour_advantage"),
+        players=given.pop("player"),
+        also=extra_columns(given.pop("also"), "also"),
+        tie_breaks=tie_breaks_of(given.pop("tie_breaks"), "tie_breaks"),
+        order="points" if given.pop("by_points") else "ppr",
+        **given,
     )
     return check_sweeps(message_of(rate_performance(order)))
 
 
 async def strengths(request: ApiRequest) -> StrengthsMessage:
     """Return the strengths of the players of the matches in the body."""
-    query: StrengthsQuery = request.query
-    content = await read_body(request, request.service.settings.body_bytes)
-    request.body = content
-    if content.count(b"\n") > _LINES:
-        raise TooLargeError(f"a table of matches must have at most {_LINES} lines here")
-    check_table(content, query.format)
-    compression = compression_of(content)
-    if compression is not None:
-        raise MalformedError(f"the matches must be uncompressed text; got {compression}")
-    work = request.service.calculate(_estimated, content, query)
-    return await while_connected(request.receive, work)
+    return await _of_table(request, "matches", _estimated)
 
 
 def _estimated(content: bytes, query: StrengthsQuery) -> StrengthsMessage:
+    given = msgspec.structs.asdict(query)
     order = StrengthsRequest(
         history=HistoryRequest(
             source=io.BytesIO(content),
-            format=query.format,
-            columns=assignments(query.column, "column"),
-            where=assignments(query.where, "where"),
+            format=given.pop("format"),
+            columns=assignments(given.pop("column"), "column"),
+            where=assignments(given.pop("where"), "where"),
         ),
-        top=query.top,
-        ties=query.ties,
-        prior=query.prior,
-        scale=query.scale,
-        anchor=query.anchor,
-        confidence=query.confidence,
+        **given,
     )
     return strengths_message_of(estimate_strengths(order), order)
 
 
 async def rebalance(request: ApiRequest) -> RebalanceMessage:
     """Return the teams of the request in the body."""
-    query: RebalanceQuery = request.query
-    most = min(request.service.settings.body_bytes, MOST_MEGABYTES * 1_000_000)
-    content = await read_body(request, most)
-    request.body = content
-    return await while_connected(
-        request.receive, request.service.calculate(_rebalanced, content, query)
-    )
+    work = request.service.calculate(_rebalanced, request.body, request.query)
+    return await while_connected(request.receive, work)
 
 
 def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:
@@ -315,11 +288,7 @@ def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:
 
 async def matchmaking_tick(request: ApiRequest) -> TickMessage:
     """Return who of the queue in the body plays with whom."""
-    most = min(request.service.settings.body_bytes, MOST_MEGABYTES * 1_000_000)
-    content = await read_body(request, most)
-    request.body = content
-    work = request.service.calculate_from_store(_ticked, content, request.key)
-    return await while_connected(request.receive, work)
+    return await request.calculate(_ticked, request.body, request.key)
 
 
 def _ticked(store: Store, content: bytes, key: KeyRecord | None) -> TickMessage:
@@ -383,8 +352,7 @@ _REBALANCE: dict[str, Any] = {
 
 ENDPOINTS = (
     Endpoint(
-        method="POST",
-        path="/v1/performance",
+        route="POST /v1/performance",
         name="performance",
         group="Calculations",
         summary="Compute a tournament's performance ratings",
@@ -394,7 +362,7 @@ ENDPOINTS = (
         handler=performance,
         query=PerformanceQuery,
         body=Body(
-            raw=True,
+            shape=bytes,
             media=("application/octet-stream", "text/csv", "text/plain", "*/*"),
             example="white,black,result\nana,bo,1-0\nbo,cy,1/2-1/2\ncy,ana,1-0\n",
         ),
@@ -402,8 +370,7 @@ ENDPOINTS = (
         errors=(404,),
     ),
     Endpoint(
-        method="POST",
-        path="/v1/strengths",
+        route="POST /v1/strengths",
         name="strengths",
         group="Calculations",
         summary="Estimate strengths from rankings and choices",
@@ -414,15 +381,14 @@ ENDPOINTS = (
         handler=strengths,
         query=StrengthsQuery,
         body=Body(
-            raw=True,
+            shape=bytes,
             media=("application/octet-stream", "text/csv", "text/plain", "*/*"),
             example="match,player,rank\n1,ana,1\n1,bo,2\n2,bo,1\n2,ana,2\n",
         ),
         shape=StrengthsMessage,
     ),
     Endpoint(
-        method="POST",
-        path="/v1/rebalance",
+        route="POST /v1/rebalance",
         name="rebalance",
         group="Calculations",
         summary="Make even teams from matched parties",
@@ -430,12 +396,11 @@ ENDPOINTS = (
         f"bound ends after at most {_SECONDS:g} s.",
         handler=rebalance,
         query=RebalanceQuery,
-        body=Body(raw=True, example=_REBALANCE),
+        body=Body(shape=bytes, most=_MOST, example=_REBALANCE),
         shape=RebalanceMessage,
     ),
     Endpoint(
-        method="POST",
-        path="/v1/matchmaking/tick",
+        route="POST /v1/matchmaking/tick",
         name="matchmaking_tick",
         group="Calculations",
         summary="Match the tickets of a queue",
@@ -443,7 +408,7 @@ ENDPOINTS = (
         "of `system` and `ratings` it may name a `pool`, whose system and ratings are used; a pool "
         "that is not public needs a key for it.",
         handler=matchmaking_tick,
-        body=Body(raw=True, example=_TICK),
+        body=Body(shape=bytes, most=_MOST, example=_TICK),
         shape=TickMessage,
         errors=(404,),
     ),

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from equipoise.analysis.clock import now
-from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import (
     AmendmentMessage,
     AmendmentPage,
@@ -37,14 +36,15 @@ from equipoise.web.http.endpoints import (
     Body,
     Cursor,
     Endpoint,
+    Handler,
     IdText,
     Limit,
     PageQuery,
+    changes,
     check_media,
     decode_body,
-    number_in_path,
     read_body,
-    while_connected,
+    reads,
 )
 from equipoise.web.http.errors import without_lines
 from equipoise.web.http.streams import LINE_MEDIA, take_stream
@@ -75,7 +75,7 @@ async def post_matches(
         return None
     settings = request.service.settings
     content = await read_body(request, settings.body_bytes)
-    request.body = posted = decode_body(_BODY, content)
+    posted = decode_body(_BODY, content)
     if isinstance(posted, list):
         if len(posted) > settings.list_length:
             raise InvalidParameterError(
@@ -99,18 +99,6 @@ class MatchesQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     ) = None
 
 
-async def list_matches(request: ApiRequest) -> MatchPage:
-    """Return a page of matches."""
-    query: MatchesQuery = request.query
-    return await request.read(
-        matches.matches,
-        request.pool,
-        cursor=query.cursor,
-        limit=query.limit,
-        around=query.around,
-    )
-
-
 class MatchQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Which players of a match are listed."""
 
@@ -123,23 +111,9 @@ class MatchQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = None
 
 
-async def show_match(request: ApiRequest) -> MatchMessage:
-    """Return a match."""
-    query: MatchQuery = request.query
-    return await request.read(
-        matches.match,
-        request.pool,
-        request.path["match"],
-        cursor=query.cursor,
-        limit=query.limit,
-        around=query.around,
-    )
-
-
 MATCHES = (
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/matches",
+        route="POST /v1/pools/{pool}/matches",
         name="postMatches",
         group="Matches",
         summary="Post matches",
@@ -157,26 +131,24 @@ MATCHES = (
         errors=(409,),
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/matches",
+        route="GET /v1/pools/{pool}/matches",
         name="listMatches",
         group="Matches",
         summary="List matches, newest first",
-        handler=list_matches,
+        handler=reads(matches.matches),
         query=MatchesQuery,
         shape=MatchPage,
         tagged=True,
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/matches/{match}",
+        route="GET /v1/pools/{pool}/matches/{match}",
         name="showMatch",
         group="Matches",
         summary="Get a match as it counts now",
         description="Lists at most 1,000 players, in the order in which they were posted. If the "
         "match has more, `next` is the cursor of the following ones, and `players_in_match` is "
         "the number of all.",
-        handler=show_match,
+        handler=reads(matches.match, "match"),
         query=MatchQuery,
         shape=MatchMessage,
         tagged=True,
@@ -186,7 +158,6 @@ MATCHES = (
 
 #: Seconds between two checks whether a replay is done: the first, and the longest.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
-_LARGEST_SEQ = 2**63 - 1
 
 
 class AmendQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -201,46 +172,30 @@ class AmendQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = 0.0
 
 
-async def void_match(request: ApiRequest) -> AmendmentMessage:
-    """Void a match."""
-    return await _amend(request, amending.void_match, "match")
-
-
-async def restore_match(request: ApiRequest) -> AmendmentMessage:
-    """Restore a voided match."""
-    return await _amend(request, amending.restore_match, "match")
-
-
 async def correct_match(request: ApiRequest) -> AmendmentMessage:
     """Replace the content of a match."""
+    future = request.service.settings.future_seconds
     try:
-        correct = partial(
-            amending.correct_match, future_seconds=request.service.settings.future_seconds
-        )
-        return await _amend(request, correct, "match")
+        return await _amend(request, amending.correct_match, "match", future_seconds=future)
     except InvalidDataError as error:
         raise without_lines(error) from None
 
 
-async def disqualify(request: ApiRequest) -> AmendmentMessage:
-    """Disqualify a player from a time on, or from one match."""
-    return await _amend(request, amending.disqualify, "player")
+def _amends(use_case: Callable[..., AmendmentMessage], part: str) -> Handler:
+    """Return the handler that amends a match or a player."""
+    return lambda request: _amend(request, use_case, part)
 
 
-async def reinstate(request: ApiRequest) -> AmendmentMessage:
-    """Reinstate a player from a time on, or in one match."""
-    return await _amend(request, amending.reinstate, "player")
-
-
-async def _amend(request: ApiRequest, workflow: Callable[..., Any], part: str) -> AmendmentMessage:
-    service, query, key = request.service, request.query, request.key_number
-    subject = (request.pool, request.path[part], request.body)
+async def _amend(
+    request: ApiRequest, use_case: Callable[..., AmendmentMessage], part: str, **more: Any
+) -> AmendmentMessage:
+    subject, query = request.subject([part]), request.query
     if query.preview:
-        work = service.calculate_from_store(workflow, *subject, key=key, now=now(), preview=True)
-        shown: AmendmentMessage = await while_connected(request.receive, work)
-        return shown
-    made: AmendmentMessage = await service.change(workflow, *subject, key=key, now=now())
-    longest = min(service.settings.wait_seconds, 0.8 * service.settings.request_seconds)
+        more |= {"key": request.key_number, "now": now(), "preview": True}
+        return await request.calculate(use_case, *subject, **more)
+    made = await request.change(use_case, *subject, **more)
+    settings = request.service.settings
+    longest = min(settings.wait_seconds, 0.8 * settings.request_seconds)
     return await _when_replayed(request, made, min(query.wait, longest))
 
 
@@ -257,22 +212,6 @@ async def _when_replayed(
     return made
 
 
-async def list_amendments(request: ApiRequest) -> AmendmentPage:
-    """Return a page of amendments."""
-    query: PageQuery = request.query
-    return await request.service.read(
-        amending.amendments, request.pool, cursor=query.cursor, limit=query.limit
-    )
-
-
-async def show_amendment(request: ApiRequest) -> AmendmentMessage:
-    """Return an amendment."""
-    seq = number_in_path(request, "seq", _LARGEST_SEQ)
-    if seq is None:
-        raise NotFoundError(f"no amendment {request.path['seq']!r} in pool {request.pool!r}")
-    return await request.service.read(amending.amendment, request.pool, seq)
-
-
 class EraseQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Whether an erasure is only previewed."""
 
@@ -281,22 +220,11 @@ class EraseQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = False
 
 
-async def erase_player(request: ApiRequest) -> ErasureMessage:
-    """Replace a player's name by a pseudonym."""
-    service, subject = request.service, (request.pool, request.path["player"], request.body)
-    given: dict[str, Any] = {"key": request.key_number, "now": now()}
-    if request.query.preview:
-        work = service.calculate_from_store(erasing.erase_player, *subject, preview=True, **given)
-        return await while_connected(request.receive, work)
-    return await service.change(erasing.erase_player, *subject, **given)
-
-
 def _endpoint(
-    method: Any, path: str, name: str, summary: str, handler: Any, body: Body, more: str = ""
+    method: str, path: str, name: str, summary: str, handler: Handler, body: Body, more: str = ""
 ) -> Endpoint:
     return Endpoint(
-        method=method,
-        path=f"/v1/pools/{{pool}}/{path}",
+        route=f"{method} /v1/pools/{{pool}}/{path}",
         name=name,
         group="Amendments",
         summary=summary,
@@ -342,13 +270,20 @@ AMENDMENTS = (
         Body(shape=MatchRequest, example=MATCH),
         "The body is the match as it should have been posted. ",
     ),
-    _endpoint("POST", "matches/{match}/void", "voidMatch", "Void a match", void_match, _REASON),
+    _endpoint(
+        "POST",
+        "matches/{match}/void",
+        "voidMatch",
+        "Void a match",
+        _amends(amending.void_match, "match"),
+        _REASON,
+    ),
     _endpoint(
         "POST",
         "matches/{match}/restore",
         "restoreMatch",
         "Restore a voided match",
-        restore_match,
+        _amends(amending.restore_match, "match"),
         _REASON,
     ),
     _endpoint(
@@ -356,7 +291,7 @@ AMENDMENTS = (
         "players/{player}/disqualify",
         "disqualifyPlayer",
         "Disqualify a player from a time on or from one match",
-        disqualify,
+        _amends(amending.disqualify, "player"),
         _DISQUALIFY,
     ),
     _endpoint(
@@ -364,12 +299,11 @@ AMENDMENTS = (
         "players/{player}/reinstate",
         "reinstatePlayer",
         "Reinstate a player from a time on or in one match",
-        reinstate,
+        _amends(amending.reinstate, "player"),
         _REINSTATE,
     ),
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/players/{player}/erase",
+        route="POST /v1/pools/{pool}/players/{player}/erase",
         name="erasePlayer",
         group="Amendments",
         summary="Erase a player's name",
@@ -377,7 +311,7 @@ AMENDMENTS = (
         "seasons: in the log, ratings, checkpoints, replays and the audit log. Ratings stay as "
         "they are. An erasure cannot be undone, because nothing that leads to the name is kept. "
         "It does not reach backups, exports and delivered messages.",
-        handler=erase_player,
+        handler=changes(erasing.erase_player, "player"),
         right="admin",
         query=EraseQuery,
         body=_REASON,
@@ -385,23 +319,21 @@ AMENDMENTS = (
         errors=(409,),
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/amendments",
+        route="GET /v1/pools/{pool}/amendments",
         name="listAmendments",
         group="Amendments",
         summary="List amendments, newest first",
-        handler=list_amendments,
+        handler=reads(amending.amendments),
         query=PageQuery,
         shape=AmendmentPage,
         tagged=True,
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/amendments/{seq}",
+        route="GET /v1/pools/{pool}/amendments/{seq}",
         name="showAmendment",
         group="Amendments",
         summary="Get an amendment and what it changed",
-        handler=show_amendment,
+        handler=reads(amending.amendment, "seq"),
         shape=AmendmentMessage,
         tagged=True,
     ),

@@ -40,6 +40,8 @@ from equipoise.web.http.endpoints import (
     Limit,
     PageQuery,
     TimeText,
+    calculates,
+    reads,
     time_of,
     while_connected,
 )
@@ -111,13 +113,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     return await read(
         players.leaderboard,
         request.pool,
-        cursor=query.cursor,
-        limit=query.limit,
-        provisional=query.provisional,
-        inactive=query.inactive,
-        around=query.around,
-        disqualified=query.disqualified,
-        context=query.context,
+        **request.parameters(),
     )
 
 
@@ -129,69 +125,26 @@ async def show_player(request: ApiRequest) -> PlayerMessage:
     )
 
 
-async def show_history(request: ApiRequest) -> PlayerHistory:
-    """Return a page of a player's matches."""
-    query: PageQuery = request.query
-    return await request.read(
-        players.player_history,
-        request.pool,
-        request.path["player"],
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-
-
-async def show_summary(request: ApiRequest) -> PlayerSummary:
-    """Return what a player's matches say together."""
-    return await request.read(player_summary, request.pool, request.path["player"])
-
-
-async def show_against(request: ApiRequest) -> AgainstMessage:
-    """Return the matches of two players against each other."""
-    query: PageQuery = request.query
-    return await request.read(
-        against,
-        request.pool,
-        request.path["player"],
-        request.path["other"],
-        cursor=query.cursor,
-        limit=query.limit,
-    )
-
-
-async def show_overview(request: ApiRequest) -> PoolOverview:
-    """Return a pool in numbers."""
-    work = request.service.calculate_from_store(pool_overview, request.pool)
-    return await while_connected(request.receive, work)
-
-
 async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
-    query: ExplainQuery = request.query
-    work = request.service.explain(
-        questions.explain_player,
-        request.pool,
-        request.path["player"],
-        query.match,
-    )
+    player, match = request.path["player"], request.query.match
+    work = request.service.explain(questions.explain_player, request.pool, player, match)
     return await while_connected(request.receive, work)
 
 
 PLAYERS = (
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/overview",
+        route="GET /v1/pools/{pool}/overview",
         name="showOverview",
         group="Players",
         summary="Get the distribution of ratings, upsets, movers and records",
         description="Upsets and movers are of the 365 days before the pool's last match.",
-        handler=show_overview,
+        handler=calculates(pool_overview),
         shape=PoolOverview,
         tagged=True,
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/leaderboard",
+        route="GET /v1/pools/{pool}/leaderboard",
         name="showLeaderboard",
         group="Players",
         summary="Get the leaderboard",
@@ -205,8 +158,7 @@ PLAYERS = (
         tagged=True,
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/players/{player}",
+        route="GET /v1/pools/{pool}/players/{player}",
         name="showPlayer",
         group="Players",
         summary="Get a player",
@@ -216,44 +168,40 @@ PLAYERS = (
         tagged=True,
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/players/{player}/history",
+        route="GET /v1/pools/{pool}/players/{player}/history",
         name="showPlayerHistory",
         group="Players",
         summary="List a player's rated matches, newest first",
-        handler=show_history,
+        handler=reads(players.player_history, "player"),
         query=PageQuery,
         shape=PlayerHistory,
         tagged=True,
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/players/{player}/summary",
+        route="GET /v1/pools/{pool}/players/{player}/summary",
         name="showPlayerSummary",
         group="Players",
         summary="Summarise a player's rated matches",
         description="Peak, record, streaks, the last ten matches, the best win, the opponents met "
         "most often and the greatest surprises.",
-        handler=show_summary,
+        handler=reads(player_summary, "player"),
         shape=PlayerSummary,
         tagged=True,
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/players/{player}/against/{other}",
+        route="GET /v1/pools/{pool}/players/{player}/against/{other}",
         name="showAgainst",
         group="Players",
         summary="Compare two players",
         description="The rated matches in which both played in different teams, newest first, who "
         "placed above how often, and the expected scores if they met now.",
-        handler=show_against,
+        handler=reads(against, "player", "other"),
         query=PageQuery,
         shape=AgainstMessage,
         tagged=True,
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/players/{player}/explain",
+        route="GET /v1/pools/{pool}/players/{player}/explain",
         name="explainPlayer",
         group="Players",
         summary="Explain why a match changed a rating",
@@ -270,41 +218,25 @@ _PREDICT = {"teams": [["ana"], ["bo"]]}
 _BALANCE = {"players": ["ana", "bo", "cy", {"player": "new", "rating": 1500}], "teams": 2}
 
 
-async def predict(request: ApiRequest) -> PredictMessage:
-    """Return what is expected of a match."""
-    body: PredictRequest = request.body
-    work = request.service.calculate_from_store(questions.predict_in_pool, request.pool, body)
-    return await while_connected(request.receive, work)
-
-
-async def balance(request: ApiRequest) -> BalanceMessage:
-    """Return fair teams of a lobby."""
-    body: BalanceRequest = request.body
-    work = request.service.calculate_from_store(questions.balance_in_pool, request.pool, body)
-    return await while_connected(request.receive, work)
-
-
 QUESTIONS = (
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/predict",
+        route="POST /v1/pools/{pool}/predict",
         name="predict",
         group="Questions",
         summary="Predict a match",
         description=f"At most {PREDICTED_PLAYERS} players and {SAMPLES} samples. Players who are "
         "not in the pool count as newcomers, and the response lists them.",
-        handler=predict,
+        handler=calculates(questions.predict_in_pool),
         body=Body(shape=PredictRequest, example=_PREDICT),
         shape=PredictMessage,
     ),
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/balance",
+        route="POST /v1/pools/{pool}/balance",
         name="balance",
         group="Questions",
         summary="Make fair teams from a lobby",
         description=f"At most {LOBBY} players. Players who are not in the pool count as newcomers.",
-        handler=balance,
+        handler=calculates(questions.balance_in_pool),
         body=Body(shape=BalanceRequest, example=_BALANCE),
         shape=BalanceMessage,
     ),

@@ -48,11 +48,12 @@ from equipoise.web.http.endpoints import (
     Body,
     Endpoint,
     PageQuery,
+    changes,
     check_media,
     check_table,
     compression_of,
     decode_body,
-    read_body,
+    reads,
     while_connected,
 )
 from equipoise.web.http.errors import ForbiddenError, MalformedError
@@ -72,9 +73,10 @@ _EXAMPLE = {
     "mapping": {"there": [1500, 1850], "here": [1500, 1700]},
     "reason": "from the old site",
 }
+_SHAPE = Body(shape=InitialRequest)
 _BODY = Body(
-    shape=InitialRequest,
-    raw=True,
+    shape=bytes,
+    documented=InitialRequest,
     example=_EXAMPLE,
     media=(JSON, _CSV),
     description="The ratings, or `pool`: another pool whose current ratings are copied. As "
@@ -107,7 +109,7 @@ async def set_ratings(request: ApiRequest) -> InitialMessage:
     service, query = request.service, request.query
     media = check_media(request)
     reading: Awaitable[KnownContent | InitialRequest]
-    request.body = content = await read_body(request, service.settings.body_bytes)
+    content: bytes = request.body
     if media == _CSV:
         _check_lines(content)
         reading = service.calculate(_read_table, content, query.mapping, query.reason or "")
@@ -120,11 +122,8 @@ async def set_ratings(request: ApiRequest) -> InitialMessage:
     found = await while_connected(request.receive, reading)
     if isinstance(found, InitialRequest):
         await _check_readable(request, str(found.pool))
-        copying = service.calculate_from_store(initial_ratings.copied_content, request.pool, found)
-        found = await while_connected(request.receive, copying)
-    return await service.change(
-        initial_ratings.keep_content, request.pool, found, key=request.key_number, now=now()
-    )
+        found = await request.calculate(initial_ratings.copied_content, request.pool, found)
+    return await request.change(initial_ratings.keep_content, request.pool, found)
 
 
 def _check_lines(content: bytes) -> None:
@@ -142,7 +141,7 @@ def _read_list(content: bytes) -> KnownContent | InitialRequest:
 
     Raises : MalformedError, InvalidDataError, InvalidParameterError
     """
-    body: InitialRequest = decode_body(_BODY, content)
+    body: InitialRequest = decode_body(_SHAPE, content)
     try:
         return body if body.pool is not None else initial_ratings.initial_content(body)
     except InvalidDataError as error:
@@ -193,22 +192,6 @@ async def _check_readable(request: ApiRequest, source: str) -> None:
         raise ForbiddenError(f"the key is for another pool than {source[:100]!r}")
 
 
-async def show_ratings(request: ApiRequest) -> InitialPage:
-    """Return a page of the known ratings."""
-    query: PageQuery = request.query
-    return await request.service.read(
-        initial_ratings.initial_ratings, request.pool, cursor=query.cursor, limit=query.limit
-    )
-
-
-async def set_profiles(request: ApiRequest) -> ProfilesMessage:
-    """Set profiles of players."""
-    body: ProfilesRequest = request.body
-    return await request.service.change(
-        profiles.set_profiles, request.pool, body, key=request.key_number, now=now()
-    )
-
-
 _PROFILES = {
     "profiles": [
         {"player": "76561198", "name": "Ana", "link": "https://example.org/ana"},
@@ -218,22 +201,20 @@ _PROFILES = {
 
 ENDPOINTS = (
     Endpoint(
-        method="PUT",
-        path="/v1/pools/{pool}/profiles",
+        route="PUT /v1/pools/{pool}/profiles",
         name="setProfiles",
         group="Pools",
         summary="Set names and other profiles of players",
         description="All are set or none. A profile replaces the earlier one of the player; "
         "without name, link and attributes it removes that. Ratings do not change.",
-        handler=set_profiles,
+        handler=changes(profiles.set_profiles),
         right="admin",
         body=Body(shape=ProfilesRequest, example=_PROFILES),
         shape=ProfilesMessage,
         errors=(409,),
     ),
     Endpoint(
-        method="PUT",
-        path="/v1/pools/{pool}/initial-ratings",
+        route="PUT /v1/pools/{pool}/initial-ratings",
         name="setInitialRatings",
         group="Pools",
         summary="Set the known ratings with which players begin",
@@ -251,12 +232,11 @@ ENDPOINTS = (
         errors=(409,),
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/initial-ratings",
+        route="GET /v1/pools/{pool}/initial-ratings",
         name="showInitialRatings",
         group="Pools",
         summary="List the known ratings with which players began",
-        handler=show_ratings,
+        handler=reads(initial_ratings.initial_ratings),
         query=PageQuery,
         shape=InitialPage,
         tagged=True,
@@ -287,9 +267,8 @@ async def list_pools(request: ApiRequest) -> PoolList:
 
 async def create_pool(request: ApiRequest) -> PoolMessage:
     """Create a pool."""
-    body: PoolRequest = request.body
     made = await request.service.change(
-        pools.create_pool, request.pool, body, now(), key=request.key_number
+        pools.create_pool, request.pool, request.body, now(), key=request.key_number
     )
     return await request.service.kernels.described(made)
 
@@ -318,14 +297,6 @@ async def change_pool(request: ApiRequest) -> PoolMessage | AmendmentMessage:
     return await request.service.kernels.described(changed)
 
 
-async def delete_pool(request: ApiRequest) -> DeletedPool:
-    """Delete a pool."""
-    query: DeleteQuery = request.query
-    return await request.service.change(
-        pools.delete_pool, request.pool, query.confirm, key=request.key_number, now=now()
-    )
-
-
 async def replay_pool(request: ApiRequest) -> PoolMessage:
     """Request a replay of the complete log."""
     await request.service.change(replaying.rerate, request.pool, key=request.key_number)
@@ -334,8 +305,7 @@ async def replay_pool(request: ApiRequest) -> PoolMessage:
 
 POOLS = (
     Endpoint(
-        method="GET",
-        path="/v1/pools",
+        route="GET /v1/pools",
         name="listPools",
         group="Pools",
         summary="List pools",
@@ -346,8 +316,7 @@ POOLS = (
         shape=PoolList,
     ),
     Endpoint(
-        method="PUT",
-        path="/v1/pools/{pool}",
+        route="PUT /v1/pools/{pool}",
         name="createPool",
         group="Pools",
         summary="Create a pool",
@@ -362,8 +331,7 @@ POOLS = (
         errors=(409,),
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}",
+        route="GET /v1/pools/{pool}",
         name="showPool",
         group="Pools",
         summary="Get a pool",
@@ -373,8 +341,7 @@ POOLS = (
         tagged=True,
     ),
     Endpoint(
-        method="PATCH",
-        path="/v1/pools/{pool}",
+        route="PATCH /v1/pools/{pool}",
         name="changePool",
         group="Pools",
         summary="Change settings of a pool",
@@ -393,8 +360,7 @@ POOLS = (
         errors=(409,),
     ),
     Endpoint(
-        method="DELETE",
-        path="/v1/pools/{pool}",
+        route="DELETE /v1/pools/{pool}",
         name="deletePool",
         group="Pools",
         summary="Delete a pool permanently",
@@ -402,7 +368,7 @@ POOLS = (
         "keys for this pool alone. The name can be used again at once; the rows are deleted in "
         "the background. A pool with archives of earlier seasons, or with a later season, cannot "
         "be deleted (409).",
-        handler=delete_pool,
+        handler=changes(pools.delete_pool),
         right="admin",
         all_pools=True,
         query=DeleteQuery,
@@ -410,8 +376,7 @@ POOLS = (
         errors=(409,),
     ),
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/replay",
+        route="POST /v1/pools/{pool}/replay",
         name="replayPool",
         group="Pools",
         summary="Rate the complete log again",
@@ -440,27 +405,17 @@ async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
     """End a season, or preview its end."""
     body: SeasonRequest = request.body
     if request.query.preview:
-        work = request.service.calculate_from_store(seasons.preview_season, request.pool, body)
-        shown: SeasonPreview = await while_connected(request.receive, work)
-        return shown
-    ended = await request.service.change(
-        seasons.end_season, request.pool, body, key=request.key_number, now=now()
-    )
+        return await request.calculate(seasons.preview_season, request.pool, body)
+    ended = await request.change(seasons.end_season, request.pool, body)
     if body.settings.system or body.settings.parameters:
         began = await request.service.read(pools.pool_message, request.pool)
         request.service.kernels.want(request_of(began))
     return ended
 
 
-async def list_seasons(request: ApiRequest) -> SeasonList:
-    """Return the seasons that have ended."""
-    return await request.read(seasons.seasons, request.pool)
-
-
 SEASONS = (
     Endpoint(
-        method="POST",
-        path="/v1/pools/{pool}/seasons",
+        route="POST /v1/pools/{pool}/seasons",
         name="endSeason",
         group="Seasons",
         summary="End a season and begin the next",
@@ -478,12 +433,11 @@ SEASONS = (
         errors=(409,),
     ),
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/seasons",
+        route="GET /v1/pools/{pool}/seasons",
         name="listSeasons",
         group="Seasons",
         summary="List the seasons that have ended, newest first",
-        handler=list_seasons,
+        handler=reads(seasons.seasons),
         shape=SeasonList,
         tagged=True,
     ),
@@ -555,8 +509,7 @@ def _start(request: ApiRequest, query: ExportQuery) -> Message:
 
 EXPORT: tuple[Endpoint, ...] = (
     Endpoint(
-        method="GET",
-        path="/v1/pools/{pool}/export",
+        route="GET /v1/pools/{pool}/export",
         name="exportPool",
         group="Pools",
         summary="Export a pool as a file",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import (
@@ -30,7 +30,8 @@ from msgspec import Meta
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.analysis.clock import now
+from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.histories import PerformanceMessage
 from equipoise.messages.upkeep import Role
 from equipoise.web.http.errors import MalformedError, MediaTypeError, TooLargeError
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Method: TypeAlias = Literal["GET", "PUT", "PATCH", "POST", "DELETE"]
 #: Headings of the documentation, in their order.
 Group: TypeAlias = Literal[
     "Pools",
@@ -69,21 +69,30 @@ NDJSON = "application/x-ndjson"
 class Body:
     """The body of a request to an endpoint.
 
-    shape : the type of the JSON; None: not JSON, or any JSON object
+    shape : the type of the JSON; bytes: the endpoint gets the body as it was sent
+    documented : shape in the documentation, where `shape` is bytes; None: any JSON object
     raw : whether the endpoint reads the body itself
+    most : bytes that it may have at most, if these are fewer than those in the settings
     example : value shown in the documentation
     required : whether it must be given; otherwise an empty body is read as an empty object
     media : accepted media types; the first is that of the example
     lines : those among them that are streams, which have no time limit
     """
 
-    shape: Any = None
+    shape: Any = bytes
+    documented: Any = None
     raw: bool = False
+    most: int | None = None
     example: Any = None
     required: bool = True
     media: tuple[str, ...] = (JSON,)
     lines: tuple[str, ...] = ()
     description: str = ""
+
+    @property
+    def described(self) -> Any:
+        """Return the shape in the documentation; None: any JSON object."""
+        return self.documented if self.shape is bytes else self.shape
 
 
 @dataclass(slots=True)
@@ -92,6 +101,7 @@ class ApiRequest:
 
     path : variable parts of the path by name, decoded; key : None without one
     query, body : as the endpoint declares them
+    reading : whether the body is arriving
     lists_all : whether no player becomes inactive in the pool
     """
 
@@ -104,6 +114,7 @@ class ApiRequest:
     key: KeyRecord | None = None
     query: Any = None
     body: Any = None
+    reading: bool = False
     lists_all: bool = False
 
     async def read(
@@ -112,10 +123,40 @@ class ApiRequest:
         """Run a use case that only reads."""
         return await self.service.read_for(self.key, function, *args, **kwargs)
 
+    async def calculate(
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a use case that reads and takes long, unless the client goes away."""
+        work = self.service.calculate_from_store(function, *args, **kwargs)
+        return await while_connected(self.receive, work)
+
+    async def change(self, function: Callable[..., T], /, *args: object, **kwargs: object) -> T:
+        """Run a use case that writes, with the key and the time of the request."""
+        return await self.service.change(function, *args, key=self.key_number, now=now(), **kwargs)
+
     @property
     def pool(self) -> str:
         """Return the name of the pool."""
         return self.path["pool"]
+
+    def number(self, name: str) -> int:
+        """Return a part of the path that is a number. Raises : NotFoundError if it is not."""
+        text, most = self.path[name], LARGEST[name]
+        number = whole_number(text, len(str(most)))
+        if number is None or not 0 < number <= most:
+            where = f" in pool {self.pool!r}" if self.endpoint.of_pool else ""
+            raise NotFoundError(f"no {_COUNTED.get(name, name)} {text!r}{where}")
+        return number
+
+    def subject(self, parts: Iterable[str]) -> list[Any]:
+        """Return what a request is about: its pool, parts of its path, and the body if any."""
+        found: list[Any] = [self.pool] if self.endpoint.of_pool else []
+        found += [self.number(part) if part in LARGEST else self.path[part] for part in parts]
+        return found if self.endpoint.body is None else [*found, self.body]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the query by name."""
+        return msgspec.structs.asdict(self.query)
 
     @property
     def key_number(self) -> int | None:
@@ -130,6 +171,10 @@ class ApiRequest:
         return None
 
 
+#: Largest numbers of records, webhooks and keys, which are parts of paths.
+LARGEST = {"seq": 2**63 - 1, "webhook": 2**31 - 1, "key": 2**31 - 1}
+_COUNTED = {"seq": "amendment"}
+
 #: Returns a message to be encoded, a Response, or None if it has sent the answer itself.
 Handler: TypeAlias = Callable[[ApiRequest], Awaitable[Any]]
 
@@ -138,7 +183,7 @@ Handler: TypeAlias = Callable[[ApiRequest], Awaitable[Any]]
 class Endpoint:
     """One method of one path.
 
-    path : with its variable parts in braces
+    route : the method and the path, with its variable parts in braces
     name : unique, for the documentation and the metrics
     right : required role; None: no key
     all_pools : whether the key must be for all pools
@@ -150,8 +195,7 @@ class Endpoint:
     errors : error statuses beyond those that follow from the other fields
     """
 
-    method: Method
-    path: str
+    route: str
     name: str
     group: Group
     summary: str
@@ -168,15 +212,58 @@ class Endpoint:
     tagged: bool = False
     timed: bool = True
     errors: tuple[int, ...] = ()
+    method: str = field(init=False)
+    path: str = field(init=False)
     parts: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(self.path.strip("/").split("/")))
+        method, path = self.route.split()
+        object.__setattr__(self, "method", method)
+        object.__setattr__(self, "path", path)
+        object.__setattr__(self, "parts", tuple(path.strip("/").split("/")))
 
     @property
     def of_pool(self) -> bool:
         """Return whether it is about one pool."""
         return "{pool}" in self.parts
+
+
+def reads(use_case: Callable[..., Any], *parts: str) -> Handler:
+    """Return the handler that answers with what a use case reads.
+
+    The use case gets the pool, these parts of the path, and the query as named arguments.
+    """
+
+    async def answer(request: ApiRequest) -> Any:
+        return await request.read(use_case, *request.subject(parts), **request.parameters())
+
+    return answer
+
+
+def changes(use_case: Callable[..., Any], *parts: str) -> Handler:
+    """Return the handler that answers with the result of a use case that writes.
+
+    The use case gets the pool, these parts of the path, the body, and the query as named
+    arguments. With `preview=true` in the query it is calculated, and nothing is written.
+    """
+
+    async def answer(request: ApiRequest) -> Any:
+        subject, given = request.subject(parts), request.parameters()
+        if given.get("preview"):
+            given |= {"key": request.key_number, "now": now()}
+            return await request.calculate(use_case, *subject, **given)
+        return await request.change(use_case, *subject, **given)
+
+    return answer
+
+
+def calculates(use_case: Callable[..., Any], *parts: str) -> Handler:
+    """Return the handler that answers with the result of a use case that takes long."""
+
+    async def answer(request: ApiRequest) -> Any:
+        return await request.calculate(use_case, *request.subject(parts))
+
+    return answer
 
 
 #: An id or a name in a query.
@@ -344,12 +431,6 @@ def whole_number(text: str, digits: int) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
 
 
-def number_in_path(request: ApiRequest, name: str, most: int) -> int | None:
-    """Return a part of the path that is a number from 1 to `most`, None if it is not."""
-    number = whole_number(request.path[name], len(str(most)))
-    return number if number is not None and 0 < number <= most else None
-
-
 def compression_of(content: bytes) -> str | None:
     """Return the name of the format in which bytes are compressed, None for plain content."""
     if _SKIPPED_FRAME.match(content):
@@ -377,6 +458,7 @@ async def read_body(request: ApiRequest, most: int) -> bytes:
     Raises : MediaTypeError, TooLargeError, ClientDisconnect
     """
     check_media(request)
+    request.reading = True
     length = request.header(b"content-length")
     if length is not None and length.isdecimal() and int(length[:20]) > most:
         raise TooLargeError(f"the body must have at most {most} bytes; got {length[:20]}")
@@ -392,6 +474,7 @@ async def read_body(request: ApiRequest, most: int) -> bytes:
             raise TooLargeError(f"the body must have at most {most} bytes; got more")
         chunks.append(chunk)
         if not message.get("more_body", False):
+            request.reading = False
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
@@ -456,6 +539,8 @@ def decode_body(declared: Body, content: bytes) -> Any:
     Raises : MalformedError     it is not JSON
     Raises : InvalidDataError   it has another shape
     """
+    if declared.shape is bytes:
+        return content
     if not content.strip():
         if declared.required:
             raise MalformedError("the body must be JSON; got nothing")
