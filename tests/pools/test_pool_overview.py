@@ -9,7 +9,7 @@ from statistics import fmean, median, pstdev
 import pytest
 
 from equipoise.errors import NotFoundError
-from equipoise.messages.matches import MatchRequest, MostMatches, RecordsMessage, TeamRequest
+from equipoise.messages.matches import MatchRequest, MostMatches, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
@@ -172,8 +172,3 @@ def test_records_are_those_of_all_changes(store: Store) -> None:
     assert found.records.most_matches == MostMatches("ana", 3)
     assert found.overview == overview(store, "trial")
     assert found.highlights == highlights(store, "trial")
-
-
-def test_an_empty_pool_has_no_records(store: Store) -> None:
-    Trial(store)
-    assert pool_overview(store, "trial").records == RecordsMessage(None, None, None)

@@ -715,16 +715,38 @@ class MostMatches(msgspec.Struct, frozen=True):
     matches: int
 
 
-class RecordsMessage(msgspec.Struct, frozen=True):
-    """Records of a pool, null where it has no rated match.
+class SeriesRecord(msgspec.Struct, frozen=True):
+    """The longest series of matches of two teams without a loss, and the time of the last one."""
 
-    highest, largest : among the matches that the overview covers; `largest` has the most players
-    most_matches : of all players, the first by id of equal ones
+    player: str
+    matches: int
+    time: int | str | None
+
+
+class MeetingsRecord(msgspec.Struct, frozen=True):
+    """The two players who met most often one against one, and how often."""
+
+    players: list[str]
+    matches: int
+
+
+class RecordsMessage(msgspec.Struct, frozen=True):
+    """Records of a pool, null where no match could set one. The first of equal ones counts.
+
+    highest, upset : once all players of the match had their placement matches; `upset` is the win
+        of a team with the lowest chance
+    largest : the match with the most players
+    most_matches : of all players and matches, the first by id of equal ones
+    results : number of results of players that the other records cover: the newest, up to 100,000
     """
 
     highest: PeakRecord | None
     largest: MatchLine | None
     most_matches: MostMatches | None
+    unbeaten: SeriesRecord | None = None
+    upset: MatchLine | None = None
+    most_met: MeetingsRecord | None = None
+    results: int = 0
 
 
 class PoolOverview(msgspec.Struct, frozen=True):

@@ -312,27 +312,6 @@ def newest_changes(
     return [change_row(row) for row in connection.execute(query.order_by(*order).limit(limit))]
 
 
-def highest_ratings(
-    connection: Connection, pool: PoolRecord, since: int, limit: int
-) -> list[ChangeRow]:
-    """Return the changes from a time on that gave the highest ratings, the highest first."""
-    order = (changes.c.rating.desc(), changes.c.time, changes.c.seq, changes.c.player)
-    query = select(*SHOWN).where(counts(pool), changes.c.time >= since)
-    return [change_row(row) for row in connection.execute(query.order_by(*order).limit(limit))]
-
-
-def largest_match(connection: Connection, pool: PoolRecord, since: int) -> int | None:
-    """Return the number of the match from a time on that changed the most ratings."""
-    query = (
-        select(changes.c.seq)
-        .where(counts(pool), changes.c.time >= since)
-        .group_by(changes.c.time, changes.c.seq)
-        .order_by(func.count().desc(), changes.c.time, changes.c.seq)
-    )
-    found: int | None = connection.execute(query.limit(1)).scalar()
-    return found
-
-
 def ratings_since(
     connection: Connection, pool: PoolRecord, players: Sequence[str], since: int
 ) -> dict[str, list[float]]:

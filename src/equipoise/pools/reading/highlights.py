@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.messages.matches import (
     HighlightsMessage,
     MatchLine,
+    MeetingsRecord,
     MostMatches,
     MoverMessage,
     PeakRecord,
     PoolOverview,
     RecordsMessage,
+    SeriesRecord,
 )
 from equipoise.pools.pool.rules import rules_of, written
 from equipoise.pools.reading.matches import lines_at
-from equipoise.pools.reading.players import MOST_COUNTED, overview
+from equipoise.pools.reading.players import overview
 from equipoise.pools.reading.summaries import CHANGE_DAYS
 from equipoise.store import changes, log, ratings
 from equipoise.store.changes import ChangeRow
@@ -28,8 +32,9 @@ MOST_CHANGES = 20_000
 _UPSETS, _MOVERS = 4, 3
 #: Upsets by the expected scores of players, among which those by the chances of teams are found.
 _CANDIDATES = 12
-#: Highest ratings, among which that of a settled player is found.
-_HIGHEST = 1_000
+#: Newest results of players in which the records of a pool are looked for.
+MOST_RESULTS = 100_000
+_EARLIEST = -(1 << 62)
 
 
 def highlights(store: Store, pool: str) -> HighlightsMessage:
@@ -92,31 +97,66 @@ def pool_overview(store: Store, pool: str) -> PoolOverview:
 
 
 def records(store: Store, pool: str) -> RecordsMessage:
-    """Return the records of a pool, among as many matches as an overview covers.
+    """Return the records of a pool among its newest results.
 
+    A player is settled from the last of the placement matches on; ratings and upsets count once
+    all players of the match are. The first of equal records counts.
     Raises : NotFoundError
     """
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
-        covered = changes.reach(connection, record, MOST_COUNTED)
-        since = 0 if covered is None else covered.first
-        highest = changes.highest_ratings(connection, record, since, _HIGHEST)
-        known = ratings.ratings_of(
-            connection, record.id, record.generation, {row.player for row in highest}
-        )
-        settled = {one.player for one in known.values() if not one.provisional}
-        best = next((row for row in highest if row.player in settled), None)
-        largest = changes.largest_match(connection, record, since)
+        rows = changes.newest_changes(connection, record, _EARLIEST, MOST_RESULTS)[::-1]
         busiest = ratings.busiest_player(connection, record)
-        lines = [] if largest is None else lines_at(connection, record, rules, [largest])
-        ids = {} if best is None else log.match_ids(connection, record.id, [best.seq])
+        counts = Counter(row.player for row in rows)
+        known = ratings.ratings_of(connection, record.id, record.generation, counts)
+        # Matches so far: those before the rows that were read.
+        played = {name: max(0, row.matches - counts[name]) for name, row in known.items()}
+        unbeaten: Counter[str] = Counter()
+        meetings: Counter[tuple[str, str]] = Counter()
+        highest: ChangeRow | None = None
+        longest: tuple[int, ChangeRow] | None = None
+        largest = (0, 0)
+        upsets: list[tuple[float, int]] = []
+        for seq, group in groupby(rows, key=lambda row: row.seq):
+            match = list(group)
+            duel = match[0].teams == 2
+            largest = max(largest, (len(match), seq), key=lambda one: one[0])
+            settled = True
+            for row in match:
+                played[row.player] = matches = played.get(row.player, 0) + 1
+                if matches < rules.placement_matches:
+                    settled = False
+                elif highest is None or row.rating > highest.rating:
+                    highest = row
+                if duel:
+                    series = unbeaten[row.player] = 0 if row.rank else unbeaten[row.player] + 1
+                    if series > (0 if longest is None else longest[0]):
+                        longest = series, row
+            if duel and len(match) == 2:
+                meetings[match[0].player, match[1].player] += 1
+            if duel and settled and any(row.rank for row in match):
+                upsets += [(row.expected, seq) for row in match if not row.rank and row.expected]
+        upsets.sort(key=lambda one: one[0])
+        least = list(dict.fromkeys(seq for _, seq in upsets))
+        lines = lines_at(connection, record, rules, least[:_CANDIDATES])
+        big = lines_at(connection, record, rules, [largest[1]] if largest[0] else [])
+        ids = {} if highest is None else log.match_ids(connection, record.id, [highest.seq])
+    pair = next(iter(meetings.most_common(1)), None)
     return RecordsMessage(
         highest=None
-        if best is None
-        else PeakRecord(best.player, best.rating, ids[best.seq], written(best.time, rules)),
-        largest=lines[0] if lines else None,
+        if highest is None
+        else PeakRecord(
+            highest.player, highest.rating, ids[highest.seq], written(highest.time, rules)
+        ),
+        largest=big[0] if big else None,
         most_matches=None if busiest is None else MostMatches(busiest.player, busiest.matches),
+        unbeaten=None
+        if longest is None
+        else SeriesRecord(longest[1].player, longest[0], written(longest[1].time, rules)),
+        upset=next(iter(greatest_upsets(lines)), None),
+        most_met=None if pair is None else MeetingsRecord(list(pair[0]), pair[1]),
+        results=len(rows),
     )
 
 

@@ -195,9 +195,10 @@ def _just_after(position: Position) -> Position:
 def lines_at(
     connection: Connection, pool: PoolRecord, rules: PoolRules, seqs: Iterable[int]
 ) -> list[MatchLine]:
-    """Return the matches of these records as lines, each once."""
-    records = log.records_at(connection, pool.id, list(dict.fromkeys(seqs)))
-    return _match_lines(connection, pool, rules, list(records.values()))
+    """Return the matches of these records as lines, in this order, each once."""
+    wanted = list(dict.fromkeys(seqs))
+    records = log.records_at(connection, pool.id, wanted)
+    return _match_lines(connection, pool, rules, [records[seq] for seq in wanted])
 
 
 def posted_match(store: Store, pool: str, match: str) -> MatchRequest:

@@ -28,7 +28,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
-from equipoise.messages.matches import HighlightsMessage, OverviewMessage
+from equipoise.messages.matches import HighlightsMessage, OverviewMessage, RecordsMessage
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.upkeep import Role
 from equipoise.pools.pool.pools import pool_message, pool_version
@@ -36,7 +36,6 @@ from equipoise.pools.profiles import names_of
 from equipoise.pools.reading import players
 from equipoise.pools.reading.highlights import highlights
 from equipoise.pools.reading.summaries import CHANGE_DAYS
-from equipoise.pools.reading.superlatives import Superlatives
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.web.http.access import has_role, is_key_of, may_read, rules_all_pools
@@ -441,7 +440,7 @@ class PageState:
     service: Service
     overviews: OverviewCache = field(default_factory=OverviewCache)
     player_pages: TaskCache[Any] = field(default_factory=lambda: TaskCache(_PLAYER_PAGES))
-    superlatives: TaskCache[Superlatives] = field(default_factory=lambda: TaskCache(_POOLS))
+    records: TaskCache[RecordsMessage] = field(default_factory=lambda: TaskCache(_POOLS))
 
 
 class PageContext:

@@ -24,16 +24,17 @@ from equipoise.messages.matches import (
     PlayerSummary,
     RatingBin,
     RatingTimeline,
+    RecordsMessage,
 )
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools import seasons
 from equipoise.pools.pool.pools import pool_message, pool_messages, pool_version
 from equipoise.pools.reading import players
+from equipoise.pools.reading.highlights import MOST_RESULTS, records
 from equipoise.pools.reading.matches import matches as latest_matches
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players, search_players
 from equipoise.pools.reading.questions import chances_now, explain_player
 from equipoise.pools.reading.summaries import CHANGE_DAYS, player_summary
-from equipoise.pools.reading.superlatives import Superlatives, superlatives
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
 from equipoise.web.page.context import BEST, Home, PageContext, TaskCache, problems_of
@@ -85,10 +86,11 @@ async def pool_page(context: PageContext) -> Response:
 
     rows, home, matches = await context.snapshot(read)
     pool, overview = await context.pool(), home.overview
-    records, waiting = await _superlatives(context, pool)
+    found, waiting = await _records(context, pool)
     return context.render(
         "pool.html",
-        records=records,
+        records=found,
+        most_results=MOST_RESULTS,
         later=path("pools", pool.pool, wait=1) if waiting else None,
         overview=overview,
         activity=_activity(overview),
@@ -119,19 +121,17 @@ async def pool_page(context: PageContext) -> Response:
 _SMALL, _KEPT = 2_000, 600.0
 
 
-async def _superlatives(
-    context: PageContext, pool: PoolMessage
-) -> tuple[Superlatives | None, bool]:
+async def _records(context: PageContext, pool: PoolMessage) -> tuple[RecordsMessage | None, bool]:
     """Return the records of a pool, and whether they are still computed."""
 
-    async def make() -> Superlatives:
-        return await context.service.calculate_from_store(superlatives, pool.pool)
+    async def make() -> RecordsMessage:
+        return await context.service.calculate_from_store(records, pool.pool)
 
     age = pool.matches if pool.matches <= _SMALL else time.monotonic() // _KEPT
     patience = 0.8 * context.service.settings.request_seconds if context.query("wait") else 0.05
     version = (pool.pool, pool.created, pool.generation, age)
     try:
-        found = await context.state.superlatives.get(version, make, patience)
+        found = await context.state.records.get(version, make, patience)
     except EquipoiseError:
         return None, False
     return found, found is None and not context.query("wait")
