@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.analysis.backtest.computation import _able
+from equipoise.analysis.backtest.tables import CALIBRATION, METRIC
 from equipoise.cli import run
 from equipoise.rating.registry import SYSTEMS, make_system, system_names
 
@@ -416,3 +418,16 @@ def test_a_page_shows_calibrated_chances(tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     assert backtest(LEAGUE, "--system", "elo", "--calibrate", "--report", str(path)) == 0
     assert "elo calibrated" in path.read_text()
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_the_help_says_of_every_measure_which_value_is_better(
+    word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["backtest", word]) == 0
+    text = capsys.readouterr().out.partition("Measures")[2].partition("Example:")[0]
+    meanings = dict(re.findall(r"(?s)^    (\w+) +(.*?)(?=^    \w|^  \w)", text, re.MULTILINE))
+    measures = [one for one in METRIC.values() if not one.key.endswith("top100")]
+    assert [*meanings] == [one.column for one in (*measures, CALIBRATION)]
+    for one in (*measures, CALIBRATION):
+        assert meanings[one.column].strip().endswith(f": {one.better.partition(' ')[0]}")

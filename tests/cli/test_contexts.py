@@ -50,9 +50,9 @@ def test_tune_tells_what_a_context_is_worth(
     words = ["--system", "elo", "--metric", "log_loss", "--grid", "k=20,40", "--first", "50%"]
     assert run(["tune", surfaces, *words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    worth = found["held_out"]["context"]
+    (worth,) = [one for one in found["held_out"]["gains"] if one["kind"] == "context"]
     assert worth["column"] == "surface"
-    assert worth["deviation"] == 100.0
+    assert worth["value"] == 100.0
     best = f"k={found['parameters']['k']}"
     pair = ["--system", "with=elo", "--system", "without=elo"]
     for setting in (f"with.{best}", f"without.{best}", "with.context_deviation=100"):
@@ -68,6 +68,48 @@ def test_tune_tells_what_a_context_is_worth(
     err = capsys.readouterr().err
     assert said in err
     assert next(line for line in err.splitlines() if said in line).endswith(": better")
+
+
+def test_leaderboards_tell_what_columns_are_worth(
+    surfaces: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same figures as those of a backtest: calibration, a context and a rating period."""
+    board = ["leaderboard", surfaces, "--system", "glicko2", "--system", "performance"]
+    assert run([*board, "--errors", "none", "--json"]) == 0
+    gains = json.loads(capsys.readouterr().out)["gains"]
+    found = {one["kind"]: one for one in gains}
+    assert [one["kind"] for one in gains] == ["calibration", "context", "periods"]
+    assert {one["system"] for one in gains} == {"glicko2"}
+    assert (found["context"]["column"], found["periods"]["column"]) == ("surface", "time")
+    settings = {
+        "context": f"with.context_deviation={found['context']['value']}",
+        "periods": f"with.period_days={found['periods']['value']}",
+    }
+    for kind, setting in settings.items():
+        pair = ["--system", "with=glicko2", "--system", "without=glicko2", "--set", setting]
+        words = ["--column", "context=surface", "--from", "50%", *pair, "--json"]
+        assert run(["backtest", surfaces, *words]) == 0
+        alone = json.loads(capsys.readouterr().out)["differences"][0]
+        assert found[kind]["difference"]["metrics"] == alone["metrics"]
+        assert found[kind]["difference"]["intervals"] == alone["intervals"]
+    assert found["context"]["difference"]["intervals"]["log_loss"][1] < 0
+    assert run([*board, "--errors", "none"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    said = "glicko2: surface as a context (--column context=surface --set glicko2.{})".format(
+        f"context_deviation={found['context']['value']:g}"
+    )
+    (line,) = [line for line in lines if line.startswith(said)]
+    assert line.endswith(": better")
+    assert sum(line.startswith("glicko2: ") for line in lines) == 3
+
+
+def test_leaderboards_of_groups_or_of_few_matches_tell_nothing(
+    surfaces: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = ["leaderboard", surfaces, "--system", "elo", "--errors", "none", "--json"]
+    for few in (["--by", "surface"], ["--until", "2020-01-10"]):
+        assert run([*board, *few]) == 0
+        assert json.loads(capsys.readouterr().out)["gains"] == []
 
 
 def test_rate_shows_ratings_in_a_context(surfaces: str, capsys: pytest.CaptureFixture[str]) -> None:

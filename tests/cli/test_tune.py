@@ -424,8 +424,13 @@ def test_what_calibration_is_worth_is_said(
     words = ["--system", "elo", "--set", best, "--from", "50%", "--calibrate", "--json"]
     assert run(["backtest", SAMPLE, *words]) == 0
     alone = json.loads(capsys.readouterr().out)["differences"][0]
-    assert found["held_out"]["uncalibrated"]["metrics"] == alone["metrics"]
-    assert found["held_out"]["uncalibrated"]["intervals"] == alone["intervals"]
+    gain = found["held_out"]["gains"][0]
+    assert (gain["kind"], gain["column"], gain["value"]) == ("calibration", "", None)
+    changes = {name: -value for name, value in alone["metrics"].items() if value is not None}
+    assert {name: gain["difference"]["metrics"][name] for name in changes} == changes
+    for name in changes:
+        lower, upper = alone["intervals"][name]
+        assert gain["difference"]["intervals"][name] == [-upper, -lower]
     assert run(["tune", SAMPLE, "--system", "elo", "--metric", "log_loss", *first]) == 0
     change = f"{-alone['metrics']['log_loss']:+.5f}"
     said = f"calibrating the tuned chances (backtest --calibrate) changes log_loss by {change} "

@@ -31,6 +31,19 @@ if TYPE_CHECKING:
 
 
 EXAMPLE = """\b
+Measures of the predictions, and which value is better:
+  pair_inv      pairs of a match predicted in the right order, in percent: higher
+  rank_dev      distance of predicted from actual places, in percent: lower
+  log_loss      how unlikely the results were by the predicted chances; confident
+                mistakes cost most, and chances of 50 % have 0.693: lower
+  brier         squared distance of chances from results: lower
+  ndcg          how well the first places were predicted; 1 is perfect: higher
+  outcome_loss  log loss of win, draw and loss: lower
+  rps           squared distance of the chances of win, draw and loss: lower
+  calibration   distance of expected from observed scores: lower
+A system whose values are not better than those of the baseline knows nothing.
+
+\b
 Example:
   equipoise backtest examples/contests.csv --system elo-mmr --system elo --from 10%
   equipoise backtest examples/contests.csv --system elo-mmr --system elo --report report.html

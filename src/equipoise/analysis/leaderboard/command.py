@@ -39,7 +39,9 @@ def leaderboard(*, request: LeaderboardRequest, as_json: options.Json) -> None:
 
     A rating system goes through the matches in order. performance (PPR) and strengths
     (maximum likelihood) use all matches at once, in no order. Players are ordered by
-    the first of these two, or else by the first system.
+    the first of these two, or else by the first system. Without --by, the last lines
+    say what calibrated chances, a context and a rating period are worth to the rating
+    systems, where the history has columns for them.
     """
     from equipoise.analysis.leaderboard import computation as work
 
@@ -55,7 +57,18 @@ def leaderboard(*, request: LeaderboardRequest, as_json: options.Json) -> None:
     if request.chart is not None:
         say(f"drew {request.chart}")
     say_compiled(job.compilation)
-    say(*answer.notes, *reading_lines(answer.reading))
+    say(*answer.notes, *_gains(answer), *reading_lines(answer.reading))
+
+
+def _gains(answer: LeaderboardAnswer) -> Iterator[str]:
+    """Yield what could be added to the rating systems, and what that is worth."""
+    from equipoise.analysis.tune.gains import gain_lines
+    from equipoise.data.backtest import LEAST_DIFFERENCE
+
+    if answer.gains:
+        yield "Chosen on the first half of the matches, and compared on the second:"
+    for label, found in answer.gains.items():
+        yield from gain_lines(found, LEAST_DIFFERENCE, answer.request.confidence, label=label)
 
 
 def _print(answer: LeaderboardAnswer) -> None:

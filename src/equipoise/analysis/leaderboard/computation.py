@@ -7,13 +7,14 @@ computed from the matches of the period alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from equipoise.analysis.backtest.computation import first_scored, split_for_search
 from equipoise.analysis.leaderboard import LeaderboardRequest
 from equipoise.analysis.leaderboard.chart import leaderboard_figure
 from equipoise.analysis.performance.strengths import all_tied_notes
@@ -26,9 +27,10 @@ from equipoise.analysis.reading import (
     without_dates,
 )
 from equipoise.analysis.systems import Settings, chosen_systems, without_runaways
+from equipoise.analysis.tune.gains import Gain, gains
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.charts import theme
-from equipoise.data.backtest import OUTCOME_METRICS
+from equipoise.data.backtest import LEAST_MATCHES, OUTCOME_METRICS
 from equipoise.data.games import Games
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.reading import HistoryReading
@@ -124,6 +126,8 @@ class LeaderboardAnswer:
     error_of : label -> what its error bars come from: results, deviation, bootstrap, likelihood,
         or none
     scores : (group, label, metrics of `SCORED`) of rating systems and the baseline, if requested
+    gains : label of a rating system -> what calibration, a context and rating periods are worth to
+        it; empty with groups, and in histories of few matches
     """
 
     boards: tuple[Board, ...]
@@ -134,6 +138,7 @@ class LeaderboardAnswer:
     notes: tuple[str, ...]
     request: LeaderboardRequest
     scores: tuple[tuple[object, str, dict[str, float]], ...] = ()
+    gains: Mapping[str, list[Gain]] = field(default_factory=dict)
 
     def table(self) -> pl.DataFrame:
         """Return one row for each player of each leaderboard; errors have the suffix `_error`."""
@@ -235,6 +240,7 @@ def make_leaderboards(
         notes=tuple(notes),
         request=request,
         scores=tuple(scores),
+        gains=_gains(rating_systems, history, request),
     )
     if request.output is not None:
         write_table(answer.table(), request.output, raw=request.raw)
@@ -243,8 +249,9 @@ def make_leaderboards(
     return answer
 
 
-#: Metrics of the predictions of a leaderboard.
+#: Metrics of the predictions of a leaderboard, and that by which gains are judged.
 SCORED = ("log_loss", *OUTCOME_METRICS)
+GAINED = "log_loss"
 
 
 def _scores(
@@ -257,6 +264,32 @@ def _scores(
     found = backtest(systems, history, resamples=0, threads=request.threads)
     for one in found.systems:
         yield group, one.label, {name: one.metrics[name] for name in SCORED}
+
+
+#: Share of the matches on which values are chosen, before the others compare them.
+_FIRST = "50%"
+
+
+def _gains(
+    systems: Mapping[str, RatingSystem], history: History, request: LeaderboardRequest
+) -> dict[str, list[Gain]]:
+    """Return what additions are worth to every rating system, where enough matches say so."""
+    if request.by is not None or history.matches < 2 * LEAST_MATCHES:
+        return {}
+    try:
+        split = split_for_search(
+            history, _FIRST, None, lambda share: first_scored(share, history, "")
+        )
+    except InvalidDataError:
+        return {}
+    options = {
+        "first": split.first,
+        "min_history": split.fewest,
+        "seed": request.seed,
+        "confidence": request.confidence,
+        "threads": request.threads,
+    }
+    return {label: gains(one, history, GAINED, options) for label, one in systems.items()}
 
 
 def _check(request: LeaderboardRequest) -> None:
@@ -655,6 +688,11 @@ def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
         "scores": [
             {"group": None if group in ("", None) else str(group), "system": label, **plain(values)}
             for group, label, values in answer.scores
+        ],
+        "gains": [
+            {"system": label, **plain(one._asdict())}
+            for label, found in answer.gains.items()
+            for one in found
         ],
         "notes": list(answer.notes),
         "history": history_message(answer.history, answer.reading),

@@ -28,6 +28,7 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.tune.computation import TuneAnswer
+    from equipoise.analysis.tune.gains import Verdict
     from equipoise.data.backtest import Difference
 
 
@@ -142,7 +143,7 @@ def tune_lines(answer: TuneAnswer) -> list[str]:
         lines.append(
             f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
         )
-    return [*lines, *_held_out(answer), *_calibration(answer), *_context(answer)]
+    return [*lines, *_held_out(answer), *_gains(answer)]
 
 
 def _improved(answer: TuneAnswer) -> bool:
@@ -187,6 +188,7 @@ def _found(answer: TuneAnswer) -> str:
 def _held_out(answer: TuneAnswer) -> list[str]:
     """Return what the held-out matches show, and for which players."""
     from equipoise.analysis.tune.computation import verdict
+    from equipoise.analysis.tune.gains import VERDICTS
     from equipoise.data.backtest import GROUP_METRICS, players_with
 
     metric, found = answer.found.metric, answer.held_out.found
@@ -205,76 +207,30 @@ def _held_out(answer: TuneAnswer) -> list[str]:
         name = players_with(group.first, group.last)
         if name != found.for_whom:
             change = _change(answer, group.differences[0])
-            lines.append(f"for {name}: {change}: {_SHORT[verdict(answer, group)]}")
+            lines.append(f"for {name}: {change}: {VERDICTS[verdict(answer, group)]}")
     return lines
 
 
-def _calibration(answer: TuneAnswer) -> list[str]:
-    """Return what calibrated chances are worth on the held-out matches."""
-    metric, difference = answer.calibration_metric, answer.uncalibrated
-    lower, upper = difference.intervals[metric]
-    change = -difference.metrics[metric]
-    how = "calibrating the tuned chances (backtest --calibrate)"
-    return _worth(answer, how, metric, change, (-upper, -lower))
+def _gains(answer: TuneAnswer) -> Iterator[str]:
+    """Return what additions are worth on the held-out matches."""
+    from equipoise.analysis.tune.gains import gain_lines
+
+    found = answer.held_out.found
+    return gain_lines(
+        answer.gains, found.least_differences, found.confidence, chances="the tuned chances"
+    )
 
 
-def _context(answer: TuneAnswer) -> list[str]:
-    """Return what a context is worth on the held-out matches."""
-    from equipoise.rating.contexts import CONTEXT, CONTEXT_DEVIATION
-
-    found, metric = answer.context, answer.found.metric
-    if found is None:
-        return []
-    how = "" if found.column == CONTEXT else f"--column {CONTEXT}={found.column} "
-    if found.difference is None:
-        return [
-            f"{found.column} as a context ({how}--set {CONTEXT_DEVIATION}=...) is worth nothing"
-        ]
-    how = f"{found.column} as a context ({how}--set {CONTEXT_DEVIATION}={found.deviation:g})"
-    difference = found.difference
-    change, interval = difference.metrics[metric], difference.intervals[metric]
-    return _worth(answer, how, metric, change, interval)
-
-
-def _worth(
-    answer: TuneAnswer, how: str, metric: str, change: float, interval: tuple[float, float]
-) -> list[str]:
-    """Return the line that judges a change of a metric; none if that is not known.
-
-    how : what makes the change
-    """
-    from equipoise.data.backtest import HIGHER_IS_BETTER, judge
-
-    if math.isnan(change):
-        return []
-    judged: str = judge(change, interval, answer.held_out.found.least_differences[metric])
-    if judged == "beyond noise":
-        judged = "better" if (change > 0) == (metric in HIGHER_IS_BETTER) else "worse"
-    said = _SHORT.get("open" if judged == "within noise" else judged, judged)
-    text = _interval(answer, metric, change, interval)
-    return [f"{how} changes {metric} by {text}: {said}"]
-
-
-#: Verdicts on groups of players that the search did not score.
-_SHORT = {
-    "better": "better",
-    "worse": "worse",
-    "open": "which may be chance",
-    "no difference that matters": "no difference that matters",
-    "not known": "no verdict, because there are fewer than 20 matches",
-}
-
-
-def _judged(answer: TuneAnswer, verdict: str, difference: Difference) -> str:
+def _judged(answer: TuneAnswer, verdict: Verdict, difference: Difference) -> str:
     """Return a verdict in words."""
+    from equipoise.analysis.tune.gains import VERDICTS
+
     if verdict != "no difference that matters":
         return {
             "better": "better, and unlikely to be chance",
             "worse": "worse, and unlikely to be chance: the first matches are not typical. Keep "
             "the given parameters, or search on more matches",
-            "open": _SHORT["open"],
-            "not known": _SHORT["not known"],
-        }[verdict]
+        }.get(verdict, VERDICTS[verdict])
     metric = answer.found.metric
     least = answer.held_out.found.least_differences[metric]
     wide = any(abs(bound) >= least for bound in difference.intervals[metric])
@@ -284,24 +240,12 @@ def _judged(answer: TuneAnswer, verdict: str, difference: Difference) -> str:
 
 def _change(answer: TuneAnswer, difference: Difference) -> str:
     """Return a change of the metric with its interval."""
-    metric = answer.found.metric
-    return _interval(answer, metric, difference.metrics[metric], difference.intervals[metric])
+    from equipoise.analysis.tune.gains import change_in_words
 
-
-def _interval(answer: TuneAnswer, metric: str, value: float, bounds: tuple[float, float]) -> str:
-    """Return a value with its interval; one that rounds to 0 has no sign."""
-    from equipoise.analysis.backtest.tables import METRIC
-
-    share = 100 * answer.held_out.found.confidence
-
-    def signed(value: float) -> str:
-        if math.isnan(value):
-            return "unknown"
-        text = format(value, f"+z{METRIC[metric].form}")
-        return text if float(text) else text.removeprefix("+")
-
-    lower, upper = bounds
-    return f"{signed(value)} ({share:g} %: {signed(lower)} to {signed(upper)})"
+    metric, confidence = answer.found.metric, answer.held_out.found.confidence
+    return change_in_words(
+        metric, difference.metrics[metric], difference.intervals[metric], confidence
+    )
 
 
 def _written(value: object) -> str:

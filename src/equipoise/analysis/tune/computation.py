@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from equipoise.analysis.backtest.computation import (
 )
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.reading import (
-    candidate_contexts,
     check_outputs,
     history_message,
     read,
@@ -42,25 +41,23 @@ from equipoise.analysis.systems import (
     write_parameters,
 )
 from equipoise.analysis.tune import TuneRequest
+from equipoise.analysis.tune.gains import Gain, Verdict, gains, judged
 from equipoise.charts import theme
 from equipoise.data.backtest import (
     GROUP_METRICS,
     HIGHER_IS_BETTER,
     METRICS,
-    OUTCOME_METRICS,
-    SCORE_METRICS,
     Choice,
-    Difference,
     Group,
     Range,
     Trial,
     Tuning,
-    judge,
 )
 from equipoise.data.files import check_place
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import ConflictError, EquipoiseError, InvalidParameterError, require
+from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.tuning import (
     GIVEN_TRIAL,
     UNDER_WAY,
@@ -74,7 +71,7 @@ from equipoise.evaluate.tuning import (
 )
 from equipoise.formats import write_table
 from equipoise.messages.conversion import plain
-from equipoise.rating.contexts import CONTEXT, CONTEXT_DEVIATION
+from equipoise.rating.contexts import CONTEXT_DEVIATION
 from equipoise.rating.registry import kind_of, make_system, parameters_of, setting_of
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
@@ -264,18 +261,6 @@ def fingerprint(history: History) -> str:
 TUNED, GIVEN = "tuned", "given"
 
 
-class ContextWorth(NamedTuple):
-    """What a context is worth beside the tuned parameters.
-
-    column : of the history; deviation : best on the first matches, rating points
-    difference : on the other matches, with contexts less without; None if the deviation is 0
-    """
-
-    column: str
-    deviation: float
-    difference: Difference | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneAnswer:
     """Result of a search.
@@ -283,8 +268,7 @@ class TuneAnswer:
     found : by the search on the first `first` matches; recorded : number of trials of earlier runs
     under_way : sampled trials that were under way at the same time
     held_out : the backtest of both sets of parameters on the other matches
-    uncalibrated : the tuned parameters there, less the same with calibrated chances
-    context : what a context is worth beside them; None without a column for it
+    gains : what calibration, a context and rating periods are worth there beside the tuned ones
     """
 
     request: TuneRequest
@@ -298,14 +282,7 @@ class TuneAnswer:
     under_way: int
     seconds: float
     held_out: BacktestAnswer
-    uncalibrated: Difference
-    context: ContextWorth | None
-
-    @property
-    def calibration_metric(self) -> str:
-        """The metric by which calibration is judged: that of the search, if it is of chances."""
-        of_chances = (*SCORE_METRICS, *OUTCOME_METRICS)
-        return self.found.metric if self.found.metric in of_chances else "log_loss"
+    gains: list[Gain]
 
 
 def search(
@@ -368,54 +345,20 @@ def search(
         held_out=scored(
             {TUNED: tuned, GIVEN: system}, request, history, reading, first, least=least
         ),
-        uncalibrated=scored(
-            {TUNED: tuned}, request, history, reading, first, least=least, calibrate=True
-        ).found.differences[0],
-        context=_with_contexts(tuned, request, history, reading, first, least),
+        gains=gains(
+            tuned,
+            history,
+            request.metric,
+            {
+                **shared(request, backtest),
+                "first": first,
+                "workers": request.workers or 1,
+                "least_differences": least,
+            },
+        ),
     )
     _write(answer)
     return answer
-
-
-#: Values of `context_deviation` that are tried, rating points.
-_CONTEXT_DEVIATIONS = (20.0, 40.0, 60.0, 80.0, 100.0)
-
-
-def _with_contexts(
-    tuned: RatingSystem,
-    request: TuneRequest,
-    history: History,
-    reading: HistoryReading,
-    first: int,
-    least: Mapping[str, float],
-) -> ContextWorth | None:
-    """Return what the column `context`, or else the likeliest one, is worth; None without one.
-
-    The deviation is chosen on the first `first` matches, and compared on the others.
-    """
-    if tuned.capabilities.needed.get(CONTEXT) != CONTEXT_DEVIATION:
-        return None
-    column = CONTEXT
-    if CONTEXT not in history.attributes:
-        column = next(iter(candidate_contexts(history)), "")
-        if not column:
-            return None
-        attributes = {**history.attributes, CONTEXT: history.attributes[column]}
-        history = replace(history, attributes=attributes)
-    try:
-        make_system(tuned.name, {**parameters_of(tuned), CONTEXT_DEVIATION: 1.0})
-    except InvalidParameterError:
-        return None  # Rating periods know no contexts.
-    more = {"workers": request.workers or 1, "trials": None, "under_way": UNDER_WAY}
-    choices = {CONTEXT_DEVIATION: _CONTEXT_DEVIATIONS}
-    found = tune(tuned, history.slice(0, first), choices, **{**shared(request, tune), **more})
-    if found.chosen is found.given:
-        return ContextWorth(column, 0.0, None)
-    with_them = make_system(tuned.name, {**parameters_of(tuned), **found.chosen.parameters})
-    deviation = float(parameters_of(with_them)[CONTEXT_DEVIATION])
-    systems = {"with contexts": with_them, TUNED: tuned}
-    answer = scored(systems, request, history, reading, first, least=least)
-    return ContextWorth(column, deviation, answer.found.differences[0])
 
 
 def _choices(
@@ -505,12 +448,6 @@ def _under_way(request: TuneRequest, study: Study | None) -> int:
     )
 
 
-#: Verdicts of the held-out matches on the tuned parameters.
-Verdict: TypeAlias = Literal[
-    "better", "worse", "open", "no difference that matters", "not known", "same"
-]
-
-
 def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
     """Return the verdict of the held-out matches on the tuned parameters.
 
@@ -520,15 +457,8 @@ def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
         return "same"
     metric, found = answer.found.metric, answer.held_out.found
     difference = (found if group is None else group).differences[0]
-    change, (lower, upper) = difference.metrics[metric], difference.intervals[metric]
-    judged = judge(change, (lower, upper), found.least_differences[metric])
-    if judged in ("level", "no difference that matters"):
-        return "no difference that matters"
-    if judged == "not known":
-        return judged
-    if judged != "beyond noise":
-        return "open"
-    return "better" if (change > 0) == (metric in HIGHER_IS_BETTER) else "worse"
+    change, bounds = difference.metrics[metric], difference.intervals[metric]
+    return judged(metric, change, bounds, found.least_differences[metric])
 
 
 def _write(answer: TuneAnswer) -> None:
@@ -569,8 +499,7 @@ def tune_json(answer: TuneAnswer) -> dict[str, Any]:
             **{name: held_out[name] for name in ("systems", "scoring", "groups")},
             "difference": held_out["differences"][0],
             "verdict": verdict(answer),
-            "uncalibrated": plain(answer.uncalibrated),
-            "context": None if answer.context is None else plain(answer.context._asdict()),
+            "gains": [plain(one._asdict()) for one in answer.gains],
             "verdicts": [
                 verdict(answer, group) if found.metric in GROUP_METRICS else None
                 for group in answer.held_out.found.groups

@@ -1,0 +1,195 @@
+"""What calibrated chances, a context and rating periods gain, for a system on a history.
+
+A deviation of contexts or a length of periods is chosen on the first matches of the history; the
+system with it is then compared with the system without it, on the other matches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from inspect import signature
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from equipoise.analysis.backtest.tables import METRIC
+from equipoise.analysis.reading import candidate_contexts
+from equipoise.data.backtest import (
+    HIGHER_IS_BETTER,
+    OUTCOME_METRICS,
+    SCORE_METRICS,
+    Difference,
+    Interval,
+    judge,
+)
+from equipoise.data.history import History
+from equipoise.errors import InvalidParameterError
+from equipoise.evaluate.backtest import backtest
+from equipoise.evaluate.tuning import tune
+from equipoise.rating.contexts import CONTEXT, CONTEXT_DEVIATION
+from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.system import RatingSystem
+
+Kind: TypeAlias = Literal["calibration", "context", "periods"]
+
+_PERIOD_DAYS = "period_days"
+#: Parameter and values that are tried, in rating points and in days, by the column that they need.
+_TRIED: dict[str, tuple[Kind, str, tuple[float, ...]]] = {
+    CONTEXT: ("context", CONTEXT_DEVIATION, (20.0, 40.0, 60.0, 80.0, 100.0)),
+    "time": ("periods", _PERIOD_DAYS, (1.0, 7.0, 30.0, 90.0, 365.0)),
+}
+
+
+class Gain(NamedTuple):
+    """What one addition is worth to a system.
+
+    column : of the history that it needs; "" for calibration
+    value : of its parameter, the best on the first matches; None for calibration, and if none of
+        the values tried is better than the system without it
+    metric : by which it is judged
+    difference : on the other matches, with the addition less without it; None without a value
+    """
+
+    kind: Kind
+    column: str
+    value: float | None
+    metric: str
+    difference: Difference | None
+
+
+def gains(
+    system: RatingSystem, history: History, metric: str, options: Mapping[str, Any]
+) -> list[Gain]:
+    """Return what additions are worth, calibration first, then those with a column in the history.
+
+    options : arguments of `backtest` by name; values are chosen on the matches before its `first`
+    Raises : InvalidDataError if there is nothing to score, ConvergenceError
+    """
+    scored = backtest({"without": system}, history, calibrate=True, **options)
+    found = [Gain("calibration", "", None, _of_chances(metric), _turned(scored.differences[0]))]
+    parameters = parameters_of(system)
+    more = {name: options[name] for name in signature(tune).parameters if name in options}
+    for column, (kind, parameter, values) in _TRIED.items():
+        given, read = _with_column(history, column)
+        if not read or system.capabilities.needed.get(column) != parameter:
+            continue
+        try:
+            make_system(system.name, {**parameters, parameter: values[0]})
+        except InvalidParameterError:
+            continue  # A rating period adds up matches of several contexts.
+        best = tune(
+            system, given.slice(0, options["first"]), {parameter: values}, metric=metric, **more
+        ).chosen.parameters[parameter]
+        if best == parameters[parameter]:
+            found.append(Gain(kind, read, None, metric, None))
+            continue
+        pair = {
+            "with": make_system(system.name, {**parameters, parameter: best}),
+            "without": system,
+        }
+        difference = backtest(pair, given, **options).differences[0]
+        found.append(Gain(kind, read, float(str(best)), metric, difference))
+    return found
+
+
+def _of_chances(metric: str) -> str:
+    """Return the metric by which calibration is judged."""
+    return metric if metric in (*SCORE_METRICS, *OUTCOME_METRICS) else "log_loss"
+
+
+def _turned(one: Difference) -> Difference:
+    """Return the second system less the first."""
+    return Difference(
+        first=one.second,
+        second=one.first,
+        metrics={name: -value for name, value in one.metrics.items()},
+        intervals={name: (-upper, -lower) for name, (lower, upper) in one.intervals.items()},
+    )
+
+
+def _with_column(history: History, column: str) -> tuple[History, str]:
+    """Return the history with a column that is needed, and which one that is; "" if there is none.
+
+    Without the column `context`, the likeliest one counts.
+    """
+    if column == "time":
+        return history, "" if history.time is None else column
+    if column in history.attributes:
+        return history, column
+    likely = next(iter(candidate_contexts(history)), "")
+    if not likely:
+        return history, ""
+    return (
+        replace(history, attributes={**history.attributes, column: history.attributes[likely]}),
+        likely,
+    )
+
+
+def gain_lines(
+    found: Sequence[Gain],
+    least: Mapping[str, float],
+    confidence: float,
+    *,
+    chances: str = "the chances",
+    label: str = "",
+) -> Iterator[str]:
+    """Yield a sentence on each gain that is known.
+
+    least : metric -> differences below this do not matter; confidence : of the intervals
+    chances : what is calibrated; label : of the system, if there are several
+    """
+    prefix, of = (f"{label}: ", f"{label}.") if label else ("", "")
+    for one in found:
+        name = "" if one.column == CONTEXT else f"--column {CONTEXT}={one.column} "
+        value = "..." if one.value is None else f"{one.value:g}"
+        how = {
+            "calibration": f"calibrating {chances} (backtest --calibrate)",
+            "context": f"{one.column} as a context ({name}--set {of}{CONTEXT_DEVIATION}={value})",
+            "periods": f"a rating period (--set {of}{_PERIOD_DAYS}={value})",
+        }[one.kind]
+        if one.difference is None:
+            yield f"{prefix}{how} is worth nothing"
+            continue
+        change, bounds = one.difference.metrics[one.metric], one.difference.intervals[one.metric]
+        if not math.isnan(change):
+            words = VERDICTS[judged(one.metric, change, bounds, least[one.metric])]
+            amount = change_in_words(one.metric, change, bounds, confidence)
+            yield f"{prefix}{how} changes {one.metric} by {amount}: {words}"
+
+
+#: Verdicts of the matches that were held out.
+Verdict: TypeAlias = Literal[
+    "better", "worse", "open", "no difference that matters", "not known", "same"
+]
+#: The same in words, but for parameters that are the same.
+VERDICTS: Mapping[Verdict, str] = {
+    "better": "better",
+    "worse": "worse",
+    "open": "which may be chance",
+    "no difference that matters": "no difference that matters",
+    "not known": "no verdict, because there are fewer than 20 matches",
+}
+
+
+def judged(metric: str, change: float, bounds: Interval, least: float) -> Verdict:
+    """Return the verdict on a change of a metric."""
+    certainty = judge(change, bounds, least)
+    if certainty in ("level", "no difference that matters"):
+        return "no difference that matters"
+    if certainty == "not known":
+        return certainty
+    if certainty != "beyond noise":
+        return "open"
+    return "better" if (change > 0) == (metric in HIGHER_IS_BETTER) else "worse"
+
+
+def change_in_words(metric: str, value: float, bounds: Interval, confidence: float) -> str:
+    """Return a change with its interval; one that rounds to 0 has no sign."""
+
+    def signed(value: float) -> str:
+        if math.isnan(value):
+            return "unknown"
+        text = format(value, f"+z{METRIC[metric].form}")
+        return text if float(text) else text.removeprefix("+")
+
+    return f"{signed(value)} ({100 * confidence:g} %: {signed(bounds[0])} to {signed(bounds[1])})"
