@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
-SLOW = ("drift", "incentives", "tuning")
+SLOW = ("tuning",)
 #: The others are drawn from what a benchmark measures, or are pages.
 DRAWN = ("arena", "comparing", "season", "which_system", "worldcup", *SLOW)
 

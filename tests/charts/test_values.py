@@ -14,7 +14,7 @@ import equipoise as eq
 from every_value import HOSTILE, every_value
 
 DRAWN = [
-    *("Backtest", "Calibration", "Drift", "Incentive", "PlaceDistribution", "RatingComparison"),
+    *("Backtest", "Calibration", "PlaceDistribution", "RatingComparison"),
     *("Ratings", "Replay", "TournamentPerformance", "Trace", "Tuning"),
 ]
 

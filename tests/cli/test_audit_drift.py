@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -87,9 +86,7 @@ def test_one_system_is_a_table_of_moments(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("statistics")
-def test_several_systems_are_a_chart_and_a_row_each(
-    teams: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_systems_are_a_row_each(teams: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(teams, *THREE) == 0
     out, err = capsys.readouterr()
     rows = out.splitlines()[-9:-5]
@@ -109,9 +106,9 @@ def test_several_systems_are_a_chart_and_a_row_each(
 
 @pytest.mark.slow
 def test_a_learned_entry_and_a_held_level_are_shown(
-    teams: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    teams: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In words, in the tables, as JSON and in the chart; the sums are those of the points."""
+    """In words, in the tables, and as JSON; the sums are those of the points."""
     both = ["--system", "elo", "--set", "entry=learned", "--set", "hold_level=0.5"]
     assert audit(teams, *both, "--set", "level_memory=20", "--points", "4", "--details") == 0
     out, err = capsys.readouterr()
@@ -130,10 +127,6 @@ def test_a_learned_entry_and_a_held_level_are_shown(
         last["brought"] + last["created"] - last["lost"]
     )
     assert len(one["receivers"]) == 10
-    target = tmp_path / "chart.svg"
-    assert audit(teams, *both, "--output", str(target)) == 0
-    axes = [one.get("id", "") for one in ET.parse(target).getroot().iter()]
-    assert "axes_3" in axes
 
 
 @pytest.mark.slow
@@ -168,17 +161,6 @@ def test_a_table_has_all_moments_of_all_systems(
 
 
 @pytest.mark.slow
-def test_band_and_title_of_the_chart_are_choices(tmp_path: Path) -> None:
-    def elements(*arguments: str) -> int:
-        target = tmp_path / "chart.svg"
-        assert audit(SAMPLE, "--system", "elo", "--output", str(target), *arguments) == 0
-        return len(list(ET.parse(target).getroot().iter()))
-
-    assert elements("--no-band") < elements()
-    assert elements("--title", "x") < elements("--title", "many more letters than that")
-
-
-@pytest.mark.slow
 def test_without_times_matches_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,7 +189,6 @@ def test_without_times_matches_are_counted(
         (["--active-days", "nan"], 2, "--active-days must be positive"),
         (["--active-matches", "0"], 2, "--active-matches must be at least 1"),
         (["--active-matches", "3", "--active-days", "3"], 2, "cannot be combined"),
-        (["--no-band"], 2, "--no-band is about the chart, and needs --output"),
         (["--output", "drift.doc"], 2, "must end in"),
     ],
 )

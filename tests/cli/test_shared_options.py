@@ -80,7 +80,7 @@ def test_wrong_use_of_a_shared_option_is_told(
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [("plot", "--output"), ("audit drift", "--output"), ("leaderboard", "--chart")],
+    [("plot", "--output"), ("leaderboard", "--chart")],
 )
 def test_a_chart_names_its_library_and_its_folder_before_anything_is_read(
     command: str,

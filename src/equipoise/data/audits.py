@@ -9,12 +9,11 @@ import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.times import utc_column
-from equipoise.display import Tabular, draw, name_in_words, number_in_words
+from equipoise.display import Tabular, name_in_words, number_in_words
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.figure import Figure
 
 
 class ActivityWindow(NamedTuple):
@@ -195,25 +194,9 @@ class Drift(Tabular):
         """The part of it that is due to scaling by performance."""
         return quotient(self.created_by_performance, self.players)
 
-    def places(self) -> Ids:
-        """Return the points on the axis of a chart: datetime64[us], or numbers of matches."""
-        if self.times is None or self.window.unit == "matches":
-            return self.matches
-        if self.times.dtype.kind == "i":
-            stamps: Ids = (self.times * 1_000_000).astype("datetime64[us]")
-            return stamps
-        return self.times.astype("datetime64[us]")
-
     def to_polars(self) -> pl.DataFrame:
         """Return a table with one row for each point; NaN is null, and times are in UTC."""
         return _in_utc(self.file_table(), self.times)
-
-    def plot(self, *, title: str | None = None) -> Figure:
-        """Return a figure of matplotlib: mean ratings of active players, and points created.
-
-        Raises : NotFoundError without active players; EquipoiseError without matplotlib
-        """
-        return draw(self, title=title)
 
     def _in_words(self) -> str:
         return (
@@ -348,13 +331,6 @@ class Incentive(Tabular):
     def to_polars(self) -> pl.DataFrame:
         """Return a table with one row for each match; times are in UTC."""
         return _in_utc(self.file_table(), self.times)
-
-    def plot(self, *, title: str | None = None) -> Figure:
-        """Return a figure of matplotlib: the rating as it was, and by the plan.
-
-        Raises : EquipoiseError without matplotlib
-        """
-        return draw(self, title=title)
 
     def _in_words(self) -> str:
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from equipoise.analysis.requests import HistoryRequest, Threads, Title, Workers, typed
+from equipoise.analysis.requests import HistoryRequest, Threads, Workers, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +13,7 @@ class DriftRequest:
     """What to measure, and where the answer goes.
 
     active_days, active_matches : how long players are active after a match; at most one of them
-    output : path of a table, or of a chart (.svg, .png, .pdf); None writes neither
+    output : path of a table; None writes none
     """
 
     active_days: float | None = typed(
@@ -35,8 +35,7 @@ class DriftRequest:
     )
     output: str | None = typed(
         None,
-        "Write the table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, .pdf). "
-        "[default: print the table]",
+        "Write the table (.csv, .parquet, .json, .jsonl, .tsv). [default: print it]",
         "FILE",
     )
     details: bool = typed(
@@ -44,14 +43,6 @@ class DriftRequest:
         "Print all times of every system, instead of only the last, and the players who got most "
         "to hold the level.",
     )
-    band: bool = typed(
-        True,
-        "Leave out the band of the standard deviation in the chart of FILE.",
-        name="--no-band",
-        off=True,
-        needs="output",
-    )
-    title: str | None = typed(None, "Chart title.", "TEXT", needs="output")
     threads: Threads = 1
     history: HistoryRequest
 
@@ -93,11 +84,7 @@ class IncentivesRequest:
         "of printing one.",
         "FILE",
     )
-    chart: str | None = typed(
-        None, "Draw a chart of the player who gains most: .svg, .png or .pdf.", "FILE"
-    )
     details: bool = typed(False, "Print the thrown matches too.")
-    title: Title = None
     workers: Workers = None
     executor: Executor | None = None
     threads: Threads = 1

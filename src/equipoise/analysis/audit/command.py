@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Example:
   equipoise audit drift examples/contests.csv --system elo-mmr --active-days 30
-  equipoise audit drift examples/contests.csv --system elo-mmr --system elo --output drift.svg"""
+  equipoise audit drift examples/contests.csv --system elo-mmr --system elo --output drift.csv"""
 
 
 def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.Json) -> None:
@@ -59,7 +59,7 @@ def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.J
     output = request.output
     _print(answer, request.details, to_file=output is not None)
     if output is not None:
-        say(f"{'drew' if work.is_chart(output) else 'wrote'} {output}")
+        say(f"wrote {output}")
     say_compiled(job.compilation)
 
 
@@ -295,8 +295,6 @@ def incentives(
     _print_incentives(answer, request.details)
     if request.output is not None:
         say(f"wrote {request.output}")
-    if request.chart is not None:
-        say(f"drew {request.chart}")
     say_compiled(job.compilation)
 
 

@@ -1,4 +1,4 @@
-"""Auditing drift and incentives: read the history, study each system, write tables and charts."""
+"""Auditing drift and incentives: read the history, study each system, write tables."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import polars as pl
 
 from equipoise.analysis.audit import DriftRequest, IncentivesRequest
 from equipoise.analysis.plot.computation import player_rows
-from equipoise.analysis.plot.values import drift_subtitle, incentives_subtitle
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
 from equipoise.analysis.requests import shared
 from equipoise.analysis.systems import audit_each, plain_parameters
-from equipoise.charts import theme
 from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
@@ -25,7 +22,6 @@ from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.evaluate.drift import check_window, default_window, drift
 from equipoise.evaluate.incentives import Effort, activity_of, incentives, sample
 from equipoise.formats import write_table
-from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import plain
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
@@ -48,11 +44,11 @@ def audit_drift(
     request: DriftRequest,
     progress: Callable[[int, int], None] | None = None,
 ) -> DriftAnswer:
-    """Read the history, replay every system through it, write the table or the chart.
+    """Read the history, replay every system through it, write the table.
 
     Raises : EquipoiseError, and then nothing was written
     """
-    _check_drift(request, len(systems))
+    _check_drift(request)
     history, reading = read(request.history, systems)
     window = _window(request, history)
     audit = partial(
@@ -68,11 +64,15 @@ def audit_drift(
         seconds=seconds,
     )
     if request.output is not None:
-        _write_drift(answer, request, request.output)
+        tables = (
+            one.file_table().select(pl.lit(label).alias("system"), pl.all())
+            for label, one in found.items()
+        )
+        write_table(pl.concat(tables), request.output)
     return answer
 
 
-def _check_drift(request: DriftRequest, systems: int) -> None:
+def _check_drift(request: DriftRequest) -> None:
     """Refuse wrong options and outputs that cannot be written, before reading."""
     require(request.points >= 2, "--points", "at least 2", request.points)
     if request.active_days is not None and request.active_matches is not None:
@@ -80,21 +80,7 @@ def _check_drift(request: DriftRequest, systems: int) -> None:
     days, matches = request.active_days, request.active_matches
     require(days is None or 0 < days < math.inf, "--active-days", "positive", days)
     require(matches is None or matches >= 1, "--active-matches", "at least 1", matches)
-    if request.output is None:
-        return
-    check_outputs(request.history, {"--output": request.output})
-    if not is_chart(request.output):
-        check_target(request.output)
-        return
-    from equipoise.analysis.audit.chart import MOST_SYSTEMS
-
-    theme.check_file(request.output)
-    require(systems <= MOST_SYSTEMS, "systems", f"at most {MOST_SYSTEMS} in a chart", systems)
-
-
-def is_chart(path: str) -> bool:
-    """Return whether a path is that of a chart."""
-    return Path(path).suffix.lower().removeprefix(".") in theme.FILE_KINDS
+    check_outputs(request.history, tables={"--output": request.output})
 
 
 def _window(request: DriftRequest, history: History) -> ActivityWindow:
@@ -112,28 +98,6 @@ def _window(request: DriftRequest, history: History) -> ActivityWindow:
         window = default_window(history)
     check_window(window, history)
     return window
-
-
-def _write_drift(answer: DriftAnswer, request: DriftRequest, output: str) -> None:
-    """Write the chart, or the tables of all systems in one with a column for the label."""
-    if not is_chart(output):
-        tables = (
-            one.file_table().select(pl.lit(label).alias("system"), pl.all())
-            for label, one in answer.found.items()
-        )
-        write_table(pl.concat(tables), output)
-        return
-    from equipoise.analysis.audit.chart import drift_figure
-
-    labels = list(answer.found)
-    band = request.band and len(labels) == 1
-    figure = drift_figure(
-        answer.found,
-        title=request.title or f"Drift of {labels[0] if len(labels) == 1 else 'ratings'}",
-        subtitle=drift_subtitle(answer.window, band=band),
-        band=band,
-    )
-    theme.write(figure, output)
 
 
 #: Fields of a drift beside its points.
@@ -178,12 +142,12 @@ def audit_incentives(
     request: IncentivesRequest,
     progress: Callable[[int, int], None] | None = None,
 ) -> IncentivesAnswer:
-    """Read the history, search with every system, write table and chart.
+    """Read the history, search with every system, write the table.
 
     Raises : EquipoiseError, and then nothing was written
     """
     effort = Effort(**shared(request, Effort))
-    _check(request, len(systems))
+    _check(request)
     history, reading = read(request.history, systems)
     players = _players(next(iter(systems.values())), history, request.players)
     audit = partial(
@@ -216,20 +180,16 @@ def _players(system: RatingSystem, history: History, named: tuple[str, ...]) -> 
     return players
 
 
-def _check(request: IncentivesRequest, systems: int) -> None:
+def _check(request: IncentivesRequest) -> None:
     """Refuse wrong options and outputs that cannot be written, before reading."""
     known = get_args(Others)
     require(request.others in known, "--others", f"one of {', '.join(known)}", request.others)
     require(request.seed >= 0, "--seed", "at least 0", request.seed)
-    check_outputs(request.history, tables={"--output": request.output}, chart=request.chart)
-    if request.chart is not None:
-        from equipoise.analysis.audit.chart import MOST_SYSTEMS_ABREAST as MOST_ABREAST
-
-        require(systems <= MOST_ABREAST, "systems", f"at most {MOST_ABREAST} in a chart", systems)
+    check_outputs(request.history, tables={"--output": request.output})
 
 
 def _write(answer: IncentivesAnswer) -> None:
-    """Write the matches of all players and systems in one table, and the chart."""
+    """Write the matches of all players and systems in one table."""
     request = answer.request
     if request.output is not None:
         tables = (
@@ -240,29 +200,6 @@ def _write(answer: IncentivesAnswer) -> None:
             for one in found
         )
         write_table(pl.concat(tables), request.output)
-    if request.chart is not None:
-        from equipoise.analysis.audit.chart import incentives_figure
-
-        drawn = _drawn(answer)
-        player = next(iter(drawn.values())).player
-        figure = incentives_figure(
-            drawn,
-            title=request.title or f"What {player} gains by doing worse",
-            subtitle=incentives_subtitle(cast(Others, request.others)),
-        )
-        theme.write(figure, request.chart)
-
-
-def _drawn(answer: IncentivesAnswer) -> dict[str, Incentive]:
-    """Return the incentives of one player, by system: the player with the largest gain in any.
-
-    Systems can be compared only on the same player.
-    """
-    gains = [
-        max(one.gain for one in of_player) for of_player in zip(*answer.found.values(), strict=True)
-    ]
-    number = gains.index(max(gains))
-    return {label: found[number] for label, found in answer.found.items()}
 
 
 #: Fields of an incentive beside its matches.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.analysis.audit.chart import drift_figure, incentives_figure
 from equipoise.analysis.backtest.chart import calibration_figure
 from equipoise.analysis.performance.chart import performance_figure, places_figure
 from equipoise.analysis.performance.sweeps import sweeps_figure
@@ -19,7 +18,6 @@ from equipoise.analysis.plot.distribution import distribution, distribution_figu
 from equipoise.analysis.rate.compare import comparison_figure
 from equipoise.analysis.tune.chart import tuning_figure
 from equipoise.charts.theme import shortened
-from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
 from equipoise.data.backtest import BASELINE, Backtest, Calibration, Tuning
 from equipoise.data.comparison import RatingComparison
 from equipoise.data.outlook import PlaceDistribution
@@ -160,40 +158,6 @@ def backtest_chart(found: Backtest, *, title: str | None = None) -> Figure:
     )
 
 
-def drift_subtitle(window: ActivityWindow, *, band: bool) -> str:
-    """Return who is active, and the meaning of the band."""
-    words = f"Active players have played in the last {window}"
-    return words + ("; the band is a standard deviation of their ratings" if band else "")
-
-
-def drift_chart(found: Drift, *, title: str | None = None) -> Figure:
-    """Return the chart of the drift of one system. Raises : EquipoiseError without matplotlib."""
-    return drift_figure(
-        {found.system: found},
-        title=title or f"Drift of {found.system}",
-        subtitle=drift_subtitle(found.window, band=True),
-    )
-
-
-def incentives_subtitle(others: Others) -> str:
-    """Return what the chart of an incentive audit compares."""
-    words = (
-        "the other players keep their ratings"
-        if others == "frozen"
-        else "all other players are rated again"
-    )
-    return f"The best plan found of throwing matches, against the results as they were; {words}"
-
-
-def incentive_chart(found: Incentive, *, title: str | None = None) -> Figure:
-    """Return the chart of one player's best plan. Raises : EquipoiseError without matplotlib."""
-    return incentives_figure(
-        {found.system: found},
-        title=title or f"What {shortened(str(found.player), _LETTERS)} gains by doing worse",
-        subtitle=incentives_subtitle(found.others),
-    )
-
-
 def tournament_chart(found: TournamentPerformance, *, name: str) -> Figure:
     """Return a chart of the ratings with error bars, or of the sweeps without an equilibrium.
 
@@ -238,8 +202,6 @@ def places_chart(
 CHARTS: dict[type, Callable[..., Figure]] = {
     Backtest: backtest_chart,
     Calibration: calibration_chart,
-    Drift: drift_chart,
-    Incentive: incentive_chart,
     PlaceDistribution: places_chart,
     RatingComparison: comparison_figure,
     Ratings: ratings_chart,
