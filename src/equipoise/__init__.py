@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from equipoise.data.backtest import Group as Group
     from equipoise.data.backtest import GroupScores as GroupScores
     from equipoise.data.backtest import Range as Range
-    from equipoise.data.backtest import Slice as Slice
     from equipoise.data.backtest import SystemScores as SystemScores
     from equipoise.data.backtest import Trial as Trial
     from equipoise.data.backtest import Tuning as Tuning

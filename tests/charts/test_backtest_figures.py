@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from charts.colours_seen import VISION, contrast, nearest
-from equipoise.analysis.backtest.chart import Estimate, Series, intervals_figure, slices_figure
+from equipoise.analysis.backtest.chart import Estimate, intervals_figure
 from equipoise.charts import theme
 
 NAN = math.nan
@@ -68,31 +68,8 @@ def test_the_baseline_is_a_line_unless_it_would_squash_the_others() -> None:
         assert not low <= far <= high
 
 
-def test_a_line_goes_from_part_to_part_and_stops_where_nothing_is_known() -> None:
-    series = [Series("a", 0, np.array([1.0, 2.0, 3.0])), Series("b", 7, np.array([1.0, NAN, 3.0]))]
-    figure = slices_figure(["0", "1", "2+"], series)
-    (first, second) = figure.axes[0].lines
-    assert np.asarray(first.get_ydata()).tolist() == [1.0, 2.0, 3.0]
-    assert np.isnan(np.asarray(second.get_ydata())[1])
-    assert second.get_linestyle() != first.get_linestyle()
-    assert [one.get_text() for one in figure.legends[0].get_texts()] == ["a", "b"]
-
-
-def test_without_ratings_it_is_a_dashed_line_or_an_arrow() -> None:
-    system = Series("a", 0, np.array([1.0, 2.0, 3.0]))
-    near = slices_figure(["0", "1", "2+"], [system, Series("baseline", None, np.full(3, 2.0))])
-    assert near.axes[0].lines[1].get_color() == theme.MUTED
-    assert not near.axes[0].texts
-    for value, arrow in ((90.0, "\N{UPWARDS ARROW}"), (-90.0, "\N{DOWNWARDS ARROW}")):
-        baseline = Series("baseline", None, np.array([value, NAN, value]))
-        (note,) = slices_figure(["0", "1", "2+"], [system, baseline]).axes[0].texts
-        assert note.get_text() == f"baseline {arrow}"
-
-
 def test_systems_differ_in_colour_or_in_shape() -> None:
     """Colours begin again after the last, with other shapes."""
-    series = [Series(f"s{number}", number, np.array([1.0, 2.0])) for number in range(36)]
-    looks = {
-        (one.get_color(), one.get_marker()) for one in slices_figure("ab", series).axes[0].lines
-    }
-    assert len(looks) == 36
+    rows = [row(1.0)._replace(number=number) for number in range(36)]
+    dots = [one for one in intervals_figure(rows, NAN).axes[0].lines if one.get_marker() != "None"]
+    assert len({(one.get_color(), one.get_marker()) for one in dots}) == 36

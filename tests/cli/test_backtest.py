@@ -68,10 +68,10 @@ def test_elo_mmr_is_compared_where_none_is_named(capsys: pytest.CaptureFixture[s
 
 
 def test_details_follow_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    """Intervals, differences, slices, calibration: each under a title of its own."""
+    """Intervals, differences, calibration: each under a title of its own."""
     assert backtest(SAMPLE, "--system", "elo-mmr", "--system", "elo", "--details") == 0
     out = capsys.readouterr().out
-    for title in ("Intervals (95 % of 1,000 resamples)", "Differences", "By earlier", "By players"):
+    for title in ("Intervals (95 % of 1,000 resamples)", "Differences", "By earlier"):
         assert f"\n\n{title}" in out
     assert "\n\nCalibration\n" in out
 
@@ -91,7 +91,6 @@ def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     apart = one["brier"] - other["brier"]
     assert difference["metrics"]["brier"] == pytest.approx(apart, abs=1e-15)
     assert len(one["calibration"]["bins"]) == 10
-    assert {part["by"] for part in one["slices"]} == {"earlier", "size"}
     assert found["scoring"]["min_history"] == 5
     assert found["history"]["participations"] == 2189
 

@@ -15,7 +15,6 @@ from equipoise.data.backtest import (
     Calibration,
     Difference,
     Interval,
-    Slice,
     SystemScores,
 )
 
@@ -28,7 +27,6 @@ WITHOUT = {
     "log_loss": 0.7,
     "brier": 0.3,
 }
-_SLICED = ("pair_inversion", "rank_deviation", "log_loss", "brier")
 
 
 def backtest_by_hand(
@@ -83,13 +81,7 @@ def _scores(label: str, given: Mapping[str, float], resamples: int) -> SystemSco
             expected=np.array([0.25, 0.75]),
             observed=np.array([0.125, 0.875]),
         ),
-        slices=(_slice("earlier", 5, 9), _slice("earlier", 10, None), _slice("size", 2, 2)),
     )
-
-
-def _slice(by: str, first: int, last: int | None) -> Slice:
-    metrics = dict.fromkeys(_SLICED, 0.5 + first / 100)
-    return Slice(by=by, first=first, last=last, participations=600, metrics=metrics)  # type: ignore[arg-type]
 
 
 def _difference(

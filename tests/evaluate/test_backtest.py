@@ -211,7 +211,6 @@ def test_matches_in_all_can_be_counted_instead_of_earlier_ones() -> None:
     often = np.bincount(history.player)[history.player] >= 5
     assert found.participations == often.sum()
     assert (found.min_total, found.for_whom) == (5, "players with 5 or more matches in all")
-    assert found.of("elo").slices[0].first == 0
     plain = backtest({"elo": Elo()}, history, rng=rng())
     for one, other in zip(found.groups, plain.groups, strict=True):
         assert one.of("elo").metrics == other.of("elo").metrics
@@ -283,7 +282,7 @@ def test_the_part_of_a_player_is_that_of_the_matches_played() -> None:
     scoring = Scoring(scored, False, 32, 1)
     with Workers() as workers:
         (tally,) = scoring.of_one(SystemPredictor(Elo(), history, workers), False)
-    blocks, _, _, players, cells = tally.sums
+    blocks, players, cells = tally.sums
     expected = np.zeros((12, SUMS))
     np.add.at(expected, history.player, np.repeat(blocks, 2, axis=0))
     np.testing.assert_allclose(players[:12], expected, atol=1e-9)

@@ -137,26 +137,6 @@ def test_every_metric_is_what_its_definition_says(
     )
 
 
-@given(matches=predicted_matches(), min_history=st.integers(0, 6))
-@examples(60)
-def test_slices_are_what_their_definitions_say(matches: list[list[Team]], min_history: int) -> None:
-    wanted = slow.Backtest(matches, min_history, 0, False).run()
-    if not wanted.participations:
-        return
-    slices = tally(matches, min_history=min_history).slices()
-    by_earlier = [one for one in slices if one.by == "earlier"]
-    assert len(by_earlier) == len(wanted.by_earlier)
-    for part, (edge, means) in zip(by_earlier, sorted(wanted.by_earlier.items()), strict=True):
-        assert part.first == max(edge, min_history)
-        assert part.participations == means["log_loss"].weight
-        for name, value in part.metrics.items():
-            mean = means[name].mean if name in means else math.nan
-            assert value == pytest.approx(mean, abs=1e-9, nan_ok=True)
-    for by in ("earlier", "size"):
-        parts = [one.participations for one in slices if one.by == by]
-        assert sum(parts) == wanted.participations
-
-
 def duel(centre: float, rank: int) -> list[Team]:
     return [Team(centre, 1.0, rank, [0]), Team(1500.0, 1.0, 1 - rank, [1])]
 

@@ -152,7 +152,6 @@ class Backtest:
         }
         self.bins = [[0.0, 0.0, 0.0] for _ in range(10)]
         self.participations = 0
-        self.by_earlier: dict[int, dict[str, Total]] = {}
         self._matches, self._first = matches, first
 
     def run(self) -> Backtest:
@@ -175,20 +174,18 @@ class Backtest:
         teams = [match[i] for i in kept]
         if len(teams) < 2:
             return
-        counts = [[one for one in had[i] if one >= self.min_history] for i in kept]
-        weights = [len(one) for one in counts]
+        weights = [sum(one >= self.min_history for one in had[i]) for i in kept]
         top = [sum(other.rank < match[i].rank for other in match) < 100 for i in kept]
         self.participations += sum(weights)
-        self._add_pairs(number, teams, weights, counts)
+        self._add_pairs(number, teams, weights)
         if len({team.rank for team in teams}) > 1:
-            self._add_order(teams, weights, top, counts)
+            self._add_order(teams, weights, top)
 
     def _add_order(
         self,
         teams: Sequence[Team],
         weights: Sequence[int],
         top: Sequence[bool],
-        counts: Sequence[Sequence[int]],
     ) -> None:
         for i, weight in enumerate(weights):
             for name, metric in (
@@ -199,7 +196,6 @@ class Backtest:
                 self.means[name].add(value, weight)
                 if top[i]:
                     self.means[f"{name}_top100"].add(value, weight)
-                self._slice(name, value, counts[i])
         self.means["ndcg"].add(ndcg(teams, self.as_authors), sum(weights))
 
     def _add_pairs(
@@ -207,7 +203,6 @@ class Backtest:
         number: int,
         teams: Sequence[Team],
         weights: Sequence[int],
-        counts: Sequence[Sequence[int]],
     ) -> None:
         for i, one in enumerate(teams):
             others = opponents(teams, i, number, self.all_pairs)
@@ -216,7 +211,6 @@ class Backtest:
             for name, loss in losses:
                 value = sum(loss(one, teams[j], self.normal) for j in others) / len(others)
                 self.means[name].add(value, weights[i])
-                self._slice(name, value, counts[i])
             for j in others:
                 p, s = expected(one, teams[j], self.normal), score(one, teams[j])
                 self._note(p, s, weights[i] / len(others))
@@ -228,11 +222,6 @@ class Backtest:
             row[0] += weight / 2
             row[1] += weight / 2 * side
             row[2] += weight / 2 * made
-
-    def _slice(self, name: str, value: float, counts: Sequence[int]) -> None:
-        for count in counts:
-            edge = max(edge for edge in (0, 1, 5, 10, 25, 100) if edge <= count)
-            self.by_earlier.setdefault(edge, {}).setdefault(name, Total()).add(value, 1)
 
 
 class Groups:

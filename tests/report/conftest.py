@@ -17,6 +17,6 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(*args: Any, **options: Any) -> None:
         return None
 
-    for name in ("intervals_figure", "slices_figure", "calibration_figure"):
+    for name in ("intervals_figure", "calibration_figure"):
         monkeypatch.setattr(report, name, nothing)
     monkeypatch.setattr(theme, "page_image", lambda figure: "data:image/svg+xml,")

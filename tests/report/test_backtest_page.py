@@ -214,11 +214,6 @@ def test_there_is_a_chart_of_everything() -> None:
     assert len(charts(page, "metrics")) == 5
     assert len(charts(page, "differences")) == 5
     assert charts(page, "calibration") == ["Calibration of a, b, c"]
-    assert charts(page, "slices") == [
-        f"{name} by earlier matches of the player"
-        for name in ("Pair inversion, %", "Rank deviation, %", "Log loss", "Brier score")
-    ]
-    assert "in one group: 2 players or teams" in words(part(page, "slices"))
 
 
 def test_metrics_of_the_top_are_shown_where_they_differ() -> None:

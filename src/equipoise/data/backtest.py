@@ -121,31 +121,6 @@ class Calibration(Tabular):
         return f"{counted(len(self.expected), 'bin')}, mean error {self.error:.4f}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slice:
-    """Metrics of a part of the scored participations.
-
-    by : earlier matches of the player, or size (players or teams) of the match
-    first, last : of the range, both included; last is None if it is open
-    participations : number of those scored
-    metrics : those of `METRICS` without top 100 and gain; NaN if nothing is scored
-
-    Examples
-    --------
-    >>> club = eq.read_history("examples/contests.csv")
-    >>> found = eq.backtest({"elo": eq.Elo(), "glicko": eq.Glicko()}, club, resamples=0)
-    >>> one = found.of("elo").slices[0]
-    >>> one.by, one.first, one.last
-    ('earlier', 5, 9)
-    """
-
-    by: Literal["earlier", "size"]
-    first: int
-    last: int | None
-    participations: int
-    metrics: Mapping[str, float]
-
-
 #: Lower and upper bound.
 Interval: TypeAlias = tuple[float, float]
 
@@ -175,7 +150,6 @@ class SystemScores(Displayed):
     metrics: Mapping[str, float]
     intervals: Mapping[str, Interval]
     calibration: Calibration
-    slices: tuple[Slice, ...]
 
     def _in_words(self) -> str:
         return f"{self.label}, {_metrics_in_words(self.metrics)}"

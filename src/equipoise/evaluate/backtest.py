@@ -846,7 +846,6 @@ def _scores(
         metrics=tally.metrics(),
         intervals=intervals,
         calibration=tally.calibrated(),
-        slices=tally.slices(),
     )
 
 

@@ -1,14 +1,12 @@
-"""The figures of a backtest: calibration, values with their intervals, a metric along slices."""
+"""The figures of a backtest: calibration, and values with their intervals."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from equipoise.arrays import Floats
 from equipoise.charts import theme
 from equipoise.charts.theme import around, shortened
 from equipoise.data.backtest import Calibration
@@ -84,10 +82,8 @@ def _label(figure: Figure, axes: Axes, found: Mapping[str, Calibration]) -> None
 
 #: Inches: the width of a figure of intervals, its axis, and a row.
 _WIDTH, _AROUND, _ROW = 4.4, 0.65, 0.34
-#: Inches: a figure of slices without its legend, and a line of the legend.
-_SLICES, _LINE = theme.Size(5.4, 2.9), 0.26
-#: Names in a line of the legend, and letters of a name.
-_COLUMNS, _SLICE_LETTERS = 3, 18
+#: Letters of a name.
+_ROW_LETTERS = 18
 
 
 class Estimate(NamedTuple):
@@ -106,18 +102,6 @@ class Estimate(NamedTuple):
     upper: float
     number: int
     open: bool = False
-
-
-class Series(NamedTuple):
-    """A system's values.
-
-    number : of the system; None is the baseline, drawn as a dashed line
-    values : shape (parts,); NaN if nothing was scored
-    """
-
-    label: str
-    number: int | None
-    values: Floats
 
 
 def intervals_figure(rows: Sequence[Estimate], reference: float) -> Figure:
@@ -143,40 +127,13 @@ def intervals_figure(rows: Sequence[Estimate], reference: float) -> Figure:
             axes.plot([row.lower, row.upper], [place] * 2, color=look["color"], lw=2.5)
             face = theme.PAGE if row.open else look["color"]
             axes.plot(row.value, place, **{**look, "mfc": face, "mec": look["color"]}, ls="none")
-        axes.set_yticks(range(len(rows)), [shortened(row.label, _SLICE_LETTERS) for row in rows])
+        axes.set_yticks(range(len(rows)), [shortened(row.label, _ROW_LETTERS) for row in rows])
         beside = [
             axes.annotate(row.text, (1.0, place), (8, 0), ("axes fraction", "data"),
                           textcoords="offset points", va="center")
             for place, row in enumerate(rows)
         ]  # fmt: skip
         theme.fit_axes(figure, axes, right=8 + max(map(theme.text_width, beside)))
-    return figure
-
-
-def slices_figure(parts: Sequence[str], series: Sequence[Series]) -> Figure:
-    """Return the figure of a metric along two or more parts, with a legend above.
-
-    parts : their names
-    """
-    systems = [one for one in series if one.number is not None]
-    baseline = [value for one in series if one.number is None for value in one.values.tolist()]
-    scale = around([value for one in systems for value in one.values.tolist()], 0.0, 1.0, baseline)
-    legend = _LINE * math.ceil(len(series) / _COLUMNS)
-    with theme.style():
-        size = theme.Size(_SLICES.width, _SLICES.height + legend)
-        figure, axes = theme.new_figure("", "", size)
-        box = axes.get_position()
-        axes.set_position((box.x0, box.y0, box.width, box.height - legend / size.height))
-        axes.set_ylim(scale.low, scale.high)
-        axes.set_xticks(range(len(parts)), parts)
-        for one in series:
-            axes.plot(np.arange(len(parts)), one.values, label=shortened(one.label, _SLICE_LETTERS),
-                      **_line(one.number))  # fmt: skip
-        _note_outside(axes, series, scale.low, scale.high)
-        figure.legend(
-            loc="upper left", ncols=_COLUMNS, frameon=False, borderaxespad=0.2, handlelength=2.4
-        )
-        theme.fit_axes(figure, axes)
     return figure
 
 
@@ -188,24 +145,3 @@ def _look(number: int) -> dict[str, Any]:
         "color": theme.PALETTE[number % colours],
         "ms": 7.0,
     }
-
-
-def _line(number: int | None) -> dict[str, Any]:
-    """Return the line of a system; after the last colour, the lines are dashed."""
-    if number is None:
-        return {"color": theme.MUTED, "lw": 1.2, "ls": (0, (4, 3))}
-    again = number >= len(theme.PALETTE)
-    return {**_look(number), "lw": 1.8, "ls": (0, (6, 3)) if again else "-", "mec": theme.PAGE}
-
-
-def _note_outside(axes: Axes, series: Sequence[Series], low: float, high: float) -> None:
-    """Write where the baseline is, if it is not within the axes."""
-    for one in series:
-        known = one.values[np.isfinite(one.values)]
-        if one.number is not None or not len(known) or ((low <= known) & (known <= high)).any():
-            continue
-        below = bool(known.mean() < low)
-        arrow = "\N{DOWNWARDS ARROW}" if below else "\N{UPWARDS ARROW}"
-        place, side = (0.02, "bottom") if below else (0.98, "top")
-        note = axes.text(1.0, place, f"{one.label} {arrow}", transform=axes.transAxes)
-        note.set(color=theme.MUTED, ha="right", va=side)

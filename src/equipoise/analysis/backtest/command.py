@@ -57,8 +57,8 @@ def backtest(
     request: BacktestRequest,
     details: bool = option(
         False,
-        "Print scores by experience, intervals, differences, slices and calibration to standard "
-        "output too. A terminal always shows them.",
+        "Print scores by experience, intervals, differences and calibration to standard output "
+        "too. A terminal always shows them.",
     ),
     cluster: options.Cluster,
     dry_run: options.DryRun,

@@ -38,7 +38,6 @@ from equipoise.data.backtest import (
     Backtest,
     Difference,
     GroupScores,
-    Slice,
     SystemScores,
     judge,
 )
@@ -616,7 +615,7 @@ def backtest_json(answer: BacktestAnswer) -> dict[str, Any]:
     }
 
 
-def _flat(scores: SystemScores | GroupScores | Slice, *left_out: str) -> dict[str, Any]:
+def _flat(scores: SystemScores | GroupScores, *left_out: str) -> dict[str, Any]:
     """Return scores as JSON, with every metric beside the other fields."""
     return {**plain(scores, "metrics", *left_out), **plain(scores.metrics)}
 
@@ -625,13 +624,12 @@ def _system(scores: SystemScores, answer: BacktestAnswer) -> dict[str, Any]:
     system = answer.systems.get(scores.label.removesuffix(CALIBRATED))
     bins = scores.calibration.to_polars().rename({"from": "low", "to": "high"})
     return {
-        **_flat(scores, "calibration", "slices"),
+        **_flat(scores, "calibration"),
         "parameters": {} if system is None else plain_parameters(system),
         "calibration": {"error": plain(scores.calibration.error), "bins": bins.to_dicts()},
         "matches": answer.found.matches,
         "participations": answer.found.participations,
         "seconds": answer.seconds.get(scores.label),
-        "slices": [_flat(part) for part in scores.slices],
     }
 
 

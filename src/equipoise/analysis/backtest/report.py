@@ -8,29 +8,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from markupsafe import Markup
 
 from equipoise.analysis.backtest import tables
 from equipoise.analysis.backtest.chart import (
     MOST_SYSTEMS,
     Estimate,
-    Series,
     calibration_figure,
     intervals_figure,
-    slices_figure,
 )
 from equipoise.analysis.backtest.tables import (
     CALIBRATION,
     METRIC,
     NOTHING,
-    PART,
     Measure,
     Metric,
     Noted,
     Table,
     between,
-    parts_of,
     shown_metrics,
     typeset,
 )
@@ -43,7 +38,6 @@ from equipoise.data.backtest import (
     LEAST_MATCHES,
     Backtest,
     Difference,
-    Slice,
     judge,
     players_with,
 )
@@ -350,7 +344,6 @@ def backtest_page(report: BacktestReport) -> str:
         metric_charts=list(_metric_charts(found)),
         difference_charts=list(_difference_charts(found, standing)),
         calibration_charts=list(_calibration_charts(found)),
-        slice_charts={by: list(_slice_charts(found, by)) for by in tables.SLICES},
         read=_read(report),
         problems=_problems(report.history),
         limits=_limits(found.least_differences),
@@ -375,9 +368,7 @@ def _template() -> Template:
     }  # fmt: skip
     pages.filters.update(filters)
     pages.tests["outstanding"] = lambda value: isinstance(value, Measure) and value.stands_out
-    pages.globals.update(
-        tables=tables, range_of=_range_of, most=_SHOWN, least_matches=LEAST_MATCHES
-    )
+    pages.globals.update(tables=tables, most=_SHOWN, least_matches=LEAST_MATCHES)
     return pages.get_template("backtest.html")
 
 
@@ -410,7 +401,7 @@ def _sections(report: BacktestReport, standing: Sequence[Standing]) -> dict[str,
         "metrics": "Metrics",
         **({"differences": "Is the difference real?"} if compared else {}),
         "calibration": "Calibration",
-        "slices": "By experience and size",
+        **({"experience": "By experience"} if report.found.groups else {}),
         "systems": "Systems",
         "history": "History",
         "scoring": "How it was scored",
@@ -511,53 +502,6 @@ def _calibration_charts(found: Backtest) -> Iterator[Chart]:
             f"Calibration of {', '.join(shown)}. Mean distance of observed from expected scores: "
             f"{errors}.",
         )
-
-
-def _slice_charts(found: Backtest, by: str) -> Iterator[Chart]:
-    """Yield one chart for each metric along the slices of one kind, if there are two or more."""
-    parts = parts_of(found.systems[0], by)
-    if len(parts) < 2:
-        return
-    names = [
-        f"{_range_of(part).replace(' or more', '+')}\n{_short(part.participations)}"
-        for part in parts
-    ]
-    numbers = _numbered(found)
-    for metric in PART:
-        if metric in shown_metrics(found):
-            series = [
-                Series(
-                    one.label,
-                    numbers.get(one.label),
-                    np.array([part.metrics[metric.key] for part in parts_of(one, by)]),
-                )
-                for one in found.systems
-            ]
-            along = tables.SLICES[by].lower()
-            yield _chart(
-                slices_figure(names, series),
-                metric.heading,
-                metric.better,
-                f"{metric.heading} {along}. {metric.better.capitalize()}. The numbers are in the "
-                "table below.",
-            )
-
-
-def _short(count: int) -> str:
-    """Return a count in at most four characters and a unit."""
-    if count < 10_000:
-        return f"{count:,}"
-    unit = min(int(math.log10(count)) // 3, 3)
-    return f"{count / 1000**unit:.3g}{' kMG'[unit]}"
-
-
-def _range_of(part: Slice) -> str:
-    """Return the first and last number of a slice as text."""
-    if part.last is None:
-        return f"{part.first:,} or more"
-    return (
-        f"{part.first:,}" if part.first == part.last else f"{part.first:,}\N{EN DASH}{part.last:,}"
-    )
 
 
 def _read(report: BacktestReport) -> Table:

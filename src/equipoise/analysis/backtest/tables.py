@@ -17,8 +17,6 @@ from equipoise.data.backtest import (
     Difference,
     Group,
     Interval,
-    Slice,
-    SystemScores,
     judge,
 )
 from equipoise.evaluate.standings import UNKNOWN, standings
@@ -26,8 +24,6 @@ from equipoise.wording import counted
 
 #: Title of the table of groups.
 BY_EXPERIENCE = "By earlier matches of the less experienced of each pair"
-#: Titles of the tables of slices.
-SLICES = {"earlier": "By earlier matches of the player", "size": "By players or teams of the match"}
 
 
 class Metric(NamedTuple):
@@ -328,23 +324,6 @@ def _span(group: Group) -> str:
     return str(group.first) if group.first == group.last else f"{group.first} to {group.last}"
 
 
-def slices_table(found: Backtest, by: str) -> Table:
-    """Return one row for each slice of a kind and system, the systems of a slice together."""
-    rows = [
-        [part.first, part.last, part.participations, one.label,
-         *_measures(part.metrics, {}, PART, {}, one.label)]
-        for parts in zip(*(parts_of(one, by) for one in found.systems), strict=True)
-        for one, part in zip(found.systems, parts, strict=True)
-    ]  # fmt: skip
-    columns = {"from": "d", "to": "d", "participations": "d", "system": ""}
-    return Table(SLICES[by], {**columns, **_columns(PART)}, rows, keys=4)
-
-
-def parts_of(one: SystemScores, by: str) -> list[Slice]:
-    """Return the slices of one kind, which are the same for every system."""
-    return [part for part in one.slices if part.by == by]
-
-
 def calibration_table(found: Backtest) -> Table:
     """Return one row for each system and bin that has participations."""
     columns = {"from": ".1f", "to": ".1f", "participations": ".1f", "expected": ".4f"}
@@ -365,5 +344,4 @@ def detail_tables(found: Backtest) -> Iterator[Table]:
         yield unfolded_differences(differences_table(found))
         if any(group.differences for group in found.groups):
             yield unfolded_differences(group_differences_table(found))
-    yield from (slices_table(found, by) for by in SLICES)
     yield calibration_table(found)

@@ -15,7 +15,7 @@ Source: [EM]_ section 6.2: a metric is a mean over participations, whatever matc
 intervals follow Efron and Tibshirani, An Introduction to the Bootstrap (1993), sections 8.6 and
 13.3.
 
-Sums are kept for blocks of consecutive matches and for slices. For an interval, blocks are drawn
+Sums are kept for blocks of consecutive matches. For an interval, blocks are drawn
 with replacement, as many as there are. Up to a thousand matches each is a block; with more matches,
 blocks have equal length. A metric is a ratio of sums over participations, so its value in a
 resample follows from the sums of the blocks, and nothing is scored again. The bounds are
@@ -45,14 +45,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.backtest import Calibration, Interval, Slice
+from equipoise.data.backtest import Calibration, Interval
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, require
@@ -79,9 +79,6 @@ Counts: TypeAlias = NDArray[np.int32]
 BLOCKS = 1000
 #: Least share of the scores without a player, for the variance between players.
 _LEAST_LEFT = 0.1
-
-#: Metrics that make sense for a part of the participants of a match.
-SLICE_METRICS = ("pair_inversion", "rank_deviation", "log_loss", "brier")
 
 
 class MatchColumns(NamedTuple):
@@ -248,11 +245,6 @@ class Scored:
         """Whether no player is left out."""
         return self.fewest == 0
 
-    @property
-    def fewest_earlier(self) -> int:
-        """The fewest earlier matches with which a participation can be scored."""
-        return self.fewest if self.counted is self.earlier else 0
-
     def participations(self) -> int:
         """Return the number of scored participations."""
         kept = np.add.reduceat(self.counted >= self.fewest, self.history.offsets[:-1], dtype=int)
@@ -327,10 +319,6 @@ def _in_all(history: History, has_result: Flags) -> Counts:
     return found[history.player].astype(np.int32)
 
 
-#: Fewest earlier matches, and fewest teams of a match, of every slice.
-EARLIER_EDGES = np.array([0, 1, 5, 10, 25, 100])
-SIZE_EDGES = np.array([2, 3, 11, 101, 1_001, 10_001])
-
 #: Columns of sums: participations scored by expected scores, by order, and by order among the top;
 #: then the sums of the metrics; and at the end the participations scored by win, draw and loss, and
 #: the sums of these metrics.
@@ -369,57 +357,41 @@ class Sums(NamedTuple):
     """Sums in the columns above.
 
     blocks : shape (blocks, SUMS)
-    earlier, size : shape (slices, SUMS); the columns of the top, of the gain and of outcomes stay 0
     players, cells : shape (BLOCKS, SUMS), parts of the metrics that depend on a player: those of
         every player, and of every participation. Players and participations beyond share rows
     """
 
     blocks: Floats
-    earlier: Floats
-    size: Floats
     players: Floats
     cells: Floats
 
 
 @inner_kernel
-def _add(sums: Floats, team: int, scores: Scores, weight: int, decided: bool) -> None:
-    """Add the metrics of a team, which count `weight` times."""
-    sums[ALL] += weight
-    sums[LOG_LOSS] += weight * scores.log_loss[team]
-    sums[BRIER] += weight * scores.brier[team]
-    if decided:
-        sums[DECIDED] += weight
-        sums[INVERSION] += weight * scores.pair_inversion[team]
-        sums[DEVIATION] += weight * scores.rank_deviation[team]
+def add_teams(predicted: PredictedTeams, scores: Scores, block: Ints, sums: Sums) -> None:
+    """Add the metrics of every team to the block of its match.
 
-
-@inner_kernel
-def add_teams(
-    predicted: PredictedTeams, scores: Scores, block: Ints, size: Ints, sums: Sums
-) -> None:
-    """Add the metrics of every team to the block and the slice of its match.
-
-    block, size : shape (M,), rows of `sums.blocks` and `sums.size`
+    block : shape (M,), rows of `sums.blocks`
     """
     for m in range(len(block)):
         row = sums.blocks[block[m]]
-        decided = predicted.decided[m]
         for t in range(predicted.offsets[m], predicted.offsets[m + 1]):
-            weight = predicted.weight[t]
-            if weight == 0:
-                continue
-            _add_all(row, m, t, predicted, scores, weight)
-            _add(sums.size[size[m]], t, scores, weight, decided)
+            if predicted.weight[t] > 0:
+                _add_all(row, m, t, predicted, scores, predicted.weight[t])
 
 
 @inner_kernel
 def _add_all(
     row: Floats, m: int, t: int, predicted: PredictedTeams, scores: Scores, weight: int
 ) -> None:
-    """Add the metrics of a team, with those of its match and of the top."""
+    """Add the metrics of a team, which count `weight` times, and those of its match."""
     decided = predicted.decided[m]
-    _add(row, t, scores, weight, decided)
+    row[ALL] += weight
+    row[LOG_LOSS] += weight * scores.log_loss[t]
+    row[BRIER] += weight * scores.brier[t]
     if decided:
+        row[DECIDED] += weight
+        row[INVERSION] += weight * scores.pair_inversion[t]
+        row[DEVIATION] += weight * scores.rank_deviation[t]
         row[GAIN] += weight * scores.gain[m]
     if not math.isnan(scores.rps[m]):
         row[OUTCOMES] += weight
@@ -439,13 +411,10 @@ def add_participations(
     team: Ints,
     player: Ints,
     first: int,
-    earlier: Counts,
     counts: Flags,
     sums: Sums,
 ) -> None:
-    """Add the metrics of each participation's team to the rows of the player.
-
-    These are the slice of earlier matches, the player's own row, and that of the participation.
+    """Add the metrics of each participation's team to the player's row, and to its own.
 
     match, team : shape (n,), rows of `PredictedTeams`; counts : shape (n,), whether it is scored
     first : number of the first participation in the history
@@ -453,10 +422,6 @@ def add_participations(
     for i in range(len(team)):
         if not counts[i] or predicted.weight[team[i]] == 0:
             continue
-        row = 0
-        while row + 1 < len(EARLIER_EDGES) and earlier[i] >= EARLIER_EDGES[row + 1]:
-            row += 1
-        _add(sums.earlier[row], team[i], scores, 1, predicted.decided[match[i]])
         # The score of a team counts for every member, and so does what opponents have of it.
         part = 2 * predicted.weight[team[i]]
         # Participations that share a row are far apart, whatever the period of a schedule.
@@ -496,8 +461,6 @@ class Tally:
         self._counted = (0, 0)
         self.sums = Sums(
             np.zeros((math.ceil(every / self._length), SUMS)),
-            np.zeros((len(EARLIER_EDGES), SUMS)),
-            np.zeros((len(SIZE_EDGES), SUMS)),
             *np.zeros((2, BLOCKS, SUMS)),
         )
         self.calibration = np.zeros(CALIBRATION)
@@ -519,8 +482,7 @@ class Tally:
         """Add the metrics of matches start:stop."""
         scored = self.scored
         block = self._blocks(start, stop)
-        size = np.searchsorted(SIZE_EDGES, scored.teams[start:stop], side="right") - 1
-        add_teams(predicted, scores, block, size, self.sums)
+        add_teams(predicted, scores, block, self.sums)
         offsets = scored.history.offsets[start : stop + 1]
         rows = slice(int(offsets[0]), int(offsets[-1]))
         match = np.repeat(np.arange(stop - start), np.diff(offsets))
@@ -533,7 +495,6 @@ class Tally:
             team,
             scored.history.player[rows],
             rows.start,
-            scored.earlier[rows],
             counts,
             self.sums,
         )
@@ -567,20 +528,13 @@ class Tally:
         blocks = np.zeros((len(self.sums.blocks), COLUMNS))
         if self.by_experience is not None:
             blocks = self.by_experience[:, group]
-        return Sums(blocks, none, none, none, none)
+        return Sums(blocks, none, none)
 
     def participations(self, group: int | None = None) -> int:
         """Return the number of participations that are scored, or in a group."""
         if group is None:
             return self.scored.participations()
         return round(float(self.sums_of(group).blocks[:, PLAYERS].sum()))
-
-    def slices(self) -> tuple[Slice, ...]:
-        """Return the metrics of every slice with scored participations."""
-        return (
-            *_slices("earlier", self.sums.earlier, EARLIER_EDGES, self.scored.fewest_earlier),
-            *_slices("size", self.sums.size, SIZE_EDGES, 2),
-        )
 
     def calibrated(self) -> Calibration:
         """Return the calibration: expected and observed scores by bin."""
@@ -593,22 +547,6 @@ class Tally:
 
 def _ratio(sums: Floats, column: int, of: int) -> float:
     return float(sums[column] / sums[of]) if sums[of] > 0 else math.nan
-
-
-def _slices(by: Literal["earlier", "size"], sums: Floats, edges: Ints, lowest: int) -> list[Slice]:
-    """Return the slices with these edges; the first slice starts at `lowest` or above."""
-    last = [*(int(edge) - 1 for edge in edges[1:]), None]
-    return [
-        Slice(
-            by=by,
-            first=max(int(edges[row]), lowest),
-            last=last[row],
-            participations=round(sums[row, ALL]),
-            metrics={name: _ratio(sums[row], *RATIOS[name]) for name in SLICE_METRICS},
-        )
-        for row in range(len(edges))
-        if sums[row, ALL] > 0
-    ]
 
 
 @kernel
