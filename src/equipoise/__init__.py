@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from equipoise.data.audits import ActivityWindow as ActivityWindow
     from equipoise.data.audits import Drift as Drift
     from equipoise.data.audits import Incentive as Incentive
-    from equipoise.data.audits import LevelGroup as LevelGroup
-    from equipoise.data.audits import LevelReceiver as LevelReceiver
     from equipoise.data.backtest import Backtest as Backtest
     from equipoise.data.backtest import Calibration as Calibration
     from equipoise.data.backtest import Difference as Difference

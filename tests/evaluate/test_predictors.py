@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
-import sys
-
 import numpy as np
 import pytest
 
 import equipoise as eq
 from equipoise.data.history import History
-from equipoise.evaluate.backtest import SystemPredictor, _PassingTrace
+from equipoise.evaluate.backtest import SystemPredictor
 from equipoise.evaluate.scoring.tally import Scored, Tally
 from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import pieces
@@ -34,7 +31,6 @@ def duels() -> History:
 
 @pytest.mark.parametrize("size", [6_000, 1_700, 37])
 def test_expectations_are_the_ratings_before_whatever_the_pieces(size: int) -> None:
-    """Rows that were handed out are gone, and no later row depends on them."""
     history, system = duels(), eq.Glicko2()
     before = eq.replay(system, history, trace=True).trace
     assert before is not None
@@ -47,28 +43,6 @@ def test_expectations_are_the_ratings_before_whatever_the_pieces(size: int) -> N
         before.columns["rating_before"], before.columns["deviation_before"], history
     )
     assert np.array_equal(np.concatenate(centre), whole.centre)
-
-
-def test_rows_that_were_taken_have_no_memory() -> None:
-    """Pages that went back to the system read as zero; those of later rows stay."""
-    rows = 4 * mmap.PAGESIZE // 8
-    trace = _PassingTrace(["rating_before"], rows)
-    column = trace.columns["rating_before"]
-    trace.clear(slice(0, rows))
-    assert np.isnan(column).all()
-    column[:] = np.arange(rows) + 1.0
-    half = rows // 2 + 3
-    taken = trace.take(slice(0, half))["rating_before"]
-    assert np.array_equal(taken, np.arange(half) + 1.0)
-    assert np.array_equal(column[half:], np.arange(half, rows) + 1.0)
-    if sys.platform == "linux":
-        assert not column[: rows // 2].any()
-
-
-def test_an_empty_history_has_a_trace() -> None:
-    """No rows, no error."""
-    trace = _PassingTrace(["rating_before"], 0)
-    assert trace.take(slice(0, 0))["rating_before"].shape == (0,)
 
 
 @pytest.mark.parametrize("size", [6_000, 1_700, 37])

@@ -37,42 +37,6 @@ class ActivityWindow(NamedTuple):
         return f"{self.length:,.10g} {one if self.length == 1 else self.unit}"
 
 
-class LevelGroup(NamedTuple):
-    """What players with `first` to `last` earlier matches got to hold the level.
-
-    last : None for no end; participations : number of times that a player got some
-
-    Examples
-    --------
-    >>> contests = eq.read_history("examples/contests.csv")
-    >>> audit = eq.drift(eq.EloMMR(hold_level=0.05), contests)
-    >>> [(one.first, one.last) for one in audit.handed_by][:2]
-    [(0, 0), (1, 4)]
-    """
-
-    first: int
-    last: int | None
-    participations: int
-    points: float
-
-
-class LevelReceiver(NamedTuple):
-    """A player who got points to hold the level: how often, how many, and the last rating.
-
-    Examples
-    --------
-    >>> contests = eq.read_history("examples/contests.csv")
-    >>> audit = eq.drift(eq.EloMMR(hold_level=0.05), contests)
-    >>> audit.receivers[0].participations <= 25
-    True
-    """
-
-    player: Any
-    participations: int
-    points: float
-    rating: float
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Drift(Tabular):
     """Result of a drift audit: ratings at k points of a history; every array has shape (k,).
@@ -102,9 +66,6 @@ class Drift(Tabular):
         if it is fixed
     level, target : level of the pool and its target; NaN if the system does not hold it
     handed : points handed out to hold the level so far; NaN as above
-    handed_by : the same until the last point, by the number of earlier matches; empty as above
-    receivers : the players who got most of it, at most ten
-    receiving : number of players who got some
 
     Examples
     --------
@@ -145,9 +106,6 @@ class Drift(Tabular):
     level: Floats
     target: Floats
     handed: Floats
-    handed_by: tuple[LevelGroup, ...]
-    receivers: tuple[LevelReceiver, ...]
-    receiving: int
 
     @property
     def learns(self) -> bool:

@@ -15,8 +15,6 @@ before each match, so a prediction never sees a result of its own match or of a 
 from __future__ import annotations
 
 import math
-import mmap
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -85,8 +83,6 @@ if TYPE_CHECKING:
 
 #: Columns of a trace with the ratings before a match.
 _KNOWN_BEFORE = ("rating_before", "deviation_before")
-#: Bytes of a float64.
-_ITEM = 8
 
 #: Participations that are rated, scored and reported at once.
 _PIECE = 200_000
@@ -110,44 +106,6 @@ class Predictor(Protocol):
     def predict(self, start: int, stop: int) -> Outlook:
         """Return the outlook of the participations of matches start:stop."""
         ...
-
-
-class _PassingTrace:
-    """Columns of a trace, of which only the rows of the newest matches take memory.
-
-    A system writes rows where they are in the history, so a column is as long as the history. Rows
-    that were handed out go back to the operating system; where it cannot take them they stay.
-    """
-
-    def __init__(self, names: Sequence[str], rows: int) -> None:
-        self._memory = {name: _private(rows * _ITEM) for name in names}
-        #: float64; what is not written is not defined
-        self.columns = {
-            name: np.frombuffer(memory, np.float64, rows) for name, memory in self._memory.items()
-        }
-
-    def clear(self, rows: slice) -> None:
-        """Fill rows with NaN, as matches that are not rated leave them."""
-        for column in self.columns.values():
-            column[rows] = np.nan
-
-    def take(self, rows: slice) -> dict[str, Floats]:
-        """Return a copy of rows, which are not kept."""
-        found = {name: column[rows].copy() for name, column in self.columns.items()}
-        first, last = (
-            edge * _ITEM // mmap.PAGESIZE * mmap.PAGESIZE for edge in (rows.start, rows.stop)
-        )
-        if sys.platform != "win32" and first < last:
-            for memory in self._memory.values():
-                memory.madvise(mmap.MADV_DONTNEED, first, last - first)
-        return found
-
-
-def _private(size: int) -> mmap.mmap:
-    """Return memory of this process, of which pages exist once they are written."""
-    if sys.platform == "win32":
-        return mmap.mmap(-1, max(size, 1))
-    return mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE)
 
 
 class SystemPredictor:
@@ -176,18 +134,16 @@ class SystemPredictor:
             self._state.grow(len(ids))
         # What playing at home is worth changes from match to match where it is learned.
         learns = isinstance(system, System) and system.learns_advantage
-        names = (*_KNOWN_BEFORE, HEAD_START) if learns else _KNOWN_BEFORE
+        self._columns: tuple[str, ...] = _KNOWN_BEFORE + ((HEAD_START,) if learns else ())
         if isinstance(system, System) and system.counts_contexts:
-            names = (*names, *TRACED)
-        self._trace = _PassingTrace(names, history.participations)
+            self._columns += TRACED
 
     def predict(self, start: int, stop: int) -> Outlook:
         """Rate matches start:stop, and return the outlook that was expected before each."""
-        history = self._history
-        rows = slice(int(history.offsets[start]), int(history.offsets[stop]))
-        self._trace.clear(rows)
-        self._system.run(self._state, history, start, stop, self._trace.columns, self._workers)
-        return outlook_before(self._system, self._trace.take(rows), history.slice(start, stop))
+        piece = self._history.slice(start, stop)
+        trace = {name: np.full(piece.participations, np.nan) for name in self._columns}
+        self._system.run(self._state, piece, 0, piece.matches, trace, self._workers)
+        return outlook_before(self._system, trace, piece)
 
 
 class ConstantRate:

@@ -15,7 +15,7 @@ The history is replayed once, in pieces. At evenly spread points the audit recor
   together.
 
 It also follows where newcomers enter (docs/guides/entry.md): the ratings with which they enter, how
-they perform in their first match, and what matches hand out to hold the level, and to whom. A first
+they perform in their first match, and what matches hand out to hold the level. A first
 performance is that of the trace, in systems that infer one; else it is the entry plus c/w, the
 change of the rating over the share of the variance that the match removed. The mean over newcomers
 weights c/w by w, because a match that says little takes c/w far from the entry.
@@ -31,7 +31,7 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.audits import ActivityWindow, Drift, LevelGroup, LevelReceiver, quotient
+from equipoise.data.audits import ActivityWindow, Drift, quotient
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.times import table_times
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
@@ -72,21 +72,13 @@ class Pool(NamedTuple):
     last : place of the last rated match; below 0 before the first
     active : whether the player is active now
     rating : after the last rated match
-    matches : number of rated matches
-    handed, receipts : points received to hold the level, and number of matches that gave some
     sums : shape (17,)
-    by_earlier : shape (E, 2), the same two by the number of earlier matches; the last row is of all
-        with more
     """
 
     last: Ints
     active: Flags
     rating: Floats
-    matches: Ints
-    handed: Floats
-    receipts: Ints
     sums: Floats
-    by_earlier: Floats
 
 
 class Played(NamedTuple):
@@ -177,12 +169,6 @@ def _change(pool: Pool, changes: Changes, k: int, p: int) -> None:
     if handed > 0.0:
         pool.sums[HANDED] += handed
         pool.sums[BY_LEVEL] += handed / pool.sums[ACTIVE]
-        pool.handed[p] += handed
-        pool.receipts[p] += 1
-        earlier = min(pool.matches[p], len(pool.by_earlier) - 1)
-        pool.by_earlier[earlier, 0] += handed
-        pool.by_earlier[earlier, 1] += 1.0
-    pool.matches[p] += 1
 
 
 @kernel
@@ -227,11 +213,7 @@ def empty_pool(players: int) -> Pool:
         last=np.full(players, -1, np.int64),
         active=np.zeros(players, np.bool_),
         rating=np.full(players, np.nan),
-        matches=np.zeros(players, np.int64),
-        handed=np.zeros(players),
-        receipts=np.zeros(players, np.int64),
         sums=sums,
-        by_earlier=np.zeros((EARLIER[-1] + 1, 2)),
     )
 
 
@@ -245,11 +227,6 @@ POINTS = 25
 #: Column of a trace: the rating after the match without scaling by performance.
 UNSCALED = "rating_unscaled"
 
-
-#: First numbers of earlier matches of the groups of players who receive points.
-EARLIER = (0, 1, 5, 10, 25, 100)
-#: Number of players named who received most.
-RECEIVERS = 10
 
 #: Largest number of points; each computes the mean of all active players.
 MOST_POINTS = 10_000
@@ -299,7 +276,7 @@ def drift(
             replay.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
         ]
     times = _times(history, moments, instants)
-    return _drift(system, history, window, times, rows, replay.pool)
+    return _drift(system, window, times, rows)
 
 
 def default_window(history: History) -> ActivityWindow:
@@ -478,12 +455,7 @@ def _times(history: History, moments: Ints, instants: Ints | None) -> Ids | None
 
 
 def _drift(
-    system: RatingSystem,
-    history: History,
-    window: ActivityWindow,
-    times: Ids | None,
-    rows: Sequence[_Row],
-    pool: Pool,
+    system: RatingSystem, window: ActivityWindow, times: Ids | None, rows: Sequence[_Row]
 ) -> Drift:
     """Return the audit of all points as columns."""
     sums = np.array([row.sums for row in rows])
@@ -526,29 +498,5 @@ def _drift(
         performed_all=float(quotient(sums[-1:, FIRST_PULL], sums[-1:, FIRST_SHARE])[0]),
         brought=sums[:, ENTRIES] - start * players,
         handed=sums[:, HANDED] if holds else nothing,
-        handed_by=_handed_by(pool) if holds else (),
-        receivers=_receivers(history, pool),
-        receiving=int(np.sum(pool.receipts > 0)),
         **of_rows,
-    )
-
-
-def _handed_by(pool: Pool) -> tuple[LevelGroup, ...]:
-    """Return what players got to hold the level, by their number of earlier matches."""
-    lasts = [*(first - 1 for first in EARLIER[1:]), None]
-    groups = []
-    for first, last in zip(EARLIER, lasts, strict=True):
-        points, receipts = pool.by_earlier[first : None if last is None else last + 1].sum(axis=0)
-        if receipts:
-            groups.append(LevelGroup(first, last, int(receipts), float(points)))
-    return tuple(groups)
-
-
-def _receivers(history: History, pool: Pool) -> tuple[LevelReceiver, ...]:
-    """Return the players who got most; of equals, those who come first in the history."""
-    most = np.argsort(-pool.handed, kind="stable")[:RECEIVERS]
-    most = most[pool.handed[most] > 0]
-    return tuple(
-        LevelReceiver(player, int(pool.receipts[p]), float(pool.handed[p]), float(pool.rating[p]))
-        for player, p in zip(history.player_ids[most].tolist(), most.tolist(), strict=True)
     )

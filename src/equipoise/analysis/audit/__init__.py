@@ -40,8 +40,7 @@ class DriftRequest:
     )
     details: bool = typed(
         False,
-        "Print all times of every system, instead of only the last, and the players who got most "
-        "to hold the level.",
+        "Print all times of every system, instead of only the last.",
     )
     threads: Threads = 1
     history: HistoryRequest

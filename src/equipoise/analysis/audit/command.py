@@ -28,7 +28,7 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.audit.computation import DriftAnswer, IncentivesAnswer
-    from equipoise.data.audits import Drift, Incentive, LevelGroup
+    from equipoise.data.audits import Drift, Incentive
 
 
 EXAMPLE = """\b
@@ -44,7 +44,7 @@ def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.J
     become inactive moved the mean; how many points each match created; and, if the system scales
     changes by performance, how much of that comes from scaling. Also shows where newcomers enter
     and how they perform in their first match, the points that they bring in and that inactive
-    players hold, and what is handed out to hold the level, and to whom.
+    players hold, and what is handed out to hold the level.
     """
     from equipoise.analysis.audit import computation as work
 
@@ -72,12 +72,6 @@ def _print(answer: DriftAnswer, details: bool, to_file: bool) -> None:
         print_table(shown(answer, {**_LEVEL, **moves, **more, **_INFLATION}))
         print_lines("")
         print_table(shown(answer, _newcomers(answer)))
-        if any(one.handed_by for one in answer.found.values()):
-            print_lines("")
-            print_table(_handed(answer))
-            if details:
-                print_lines("")
-                print_table(_receivers(answer))
     say(*drift_lines(answer), *reading_lines(answer.reading))
 
 
@@ -166,37 +160,6 @@ def _ends(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
     return table({"system": "", **dict(fields.values())}, rows)
 
 
-def _handed(answer: DriftAnswer) -> Table:
-    """Return to whom points were handed out, by the number of earlier matches."""
-    columns = {"earlier_matches": ">", "participations": ",d", "handed": "+z,.1f", "each": "+z.2f"}
-    return _by_system(
-        answer,
-        columns,
-        lambda one: (
-            [_earlier(of), of.participations, of.points, of.points / of.participations]
-            for of in one.handed_by
-        ),
-    )
-
-
-def _receivers(answer: DriftAnswer) -> Table:
-    """Return the players who got most to hold the level."""
-    columns = {"player": "", "participations": ",d", "handed": "+z.1f", "rating": "z.1f"}
-    return _by_system(
-        answer,
-        columns,
-        lambda one: (
-            [str(who.player), who.participations, who.points, who.rating] for who in one.receivers
-        ),
-    )
-
-
-def _earlier(group: LevelGroup) -> str:
-    if group.last is None:
-        return f"{group.first}+"
-    return f"{group.first}" if group.first == group.last else f"{group.first}-{group.last}"
-
-
 def drift_lines(answer: DriftAnswer) -> list[str]:
     """Return lines on what was measured and found."""
     first = next(iter(answer.found.values()))
@@ -224,17 +187,10 @@ def _about_newcomers(one: Drift, players: int) -> str:
 
 
 def _about_level(one: Drift) -> list[str]:
-    """Return what was handed out to hold the level, and to whom, in words."""
+    """Return what was handed out to hold the level, in words."""
     if not one.holds:
         return []
-    handed = f"holding the level handed out {cell(_at_end(one, 'handed'), 'z,.0f')} points"
-    if not one.receivers:
-        return [handed]
-    most = one.receivers[0]
-    return [
-        f"{handed} to {counted(one.receiving, 'player')}; {most.player} got most, "
-        f"{most.points:.1f} points in {counted(most.participations, 'match', 'matches')}"
-    ]
+    return [f"holding the level handed out {cell(_at_end(one, 'handed'), 'z,.0f')} points"]
 
 
 def _summary(one: Drift) -> str:

@@ -101,10 +101,7 @@ def _window(request: DriftRequest, history: History) -> ActivityWindow:
 
 
 #: Fields of a drift beside its points.
-_OF_SYSTEM = (
-    *("system", "scales", "learns", "holds", "start", "performed_all"),
-    *("handed_by", "receivers", "receiving"),
-)
+_OF_SYSTEM = ("system", "scales", "learns", "holds", "start", "performed_all")
 
 
 def drift_json(answer: DriftAnswer) -> dict[str, Any]:
