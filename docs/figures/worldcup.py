@@ -1,4 +1,4 @@
-"""Draw docs/figures/worldcup.svg: who swept whom at the World Cup of 2022.
+"""Draw docs/figures/worldcup.svg: performances at the World Cup of 2022, class by class.
 
 Run: python docs/figures/worldcup.py
 """

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.data.tournament import ClassGraph, PerformanceSeries
+from equipoise.data.tournament import PerformanceSeries
 
 
 def performances(ppr: list[float], **columns: Any) -> PerformanceSeries:
@@ -39,30 +39,3 @@ def field(count: int, seed: int = 0) -> PerformanceSeries:
         lower=lower,
         upper=upper,
     )
-
-
-def graph(classes: list[list[str]], arcs: list[tuple[int, int, float]]) -> ClassGraph:
-    """Return a graph of classes; an arc is winners, losers, games."""
-    return ClassGraph(
-        classes=tuple(map(tuple, classes)),
-        above=np.array([arc[0] for arc in arcs], dtype=np.int64),
-        below=np.array([arc[1] for arc in arcs], dtype=np.int64),
-        games=np.array([arc[2] for arc in arcs], dtype=np.float64),
-    )
-
-
-def knock_out(players: int) -> ClassGraph:
-    """Return a knock-out that always the player with the lower number wins."""
-    arcs, left = [], list(range(players))
-    while len(left) > 1:
-        arcs += [(left[i], left[i + 1], 1.0) for i in range(0, len(left), 2)]
-        left = left[::2]
-    return graph([[f"player {number}"] for number in range(players)], arcs)
-
-
-def world_cup() -> ClassGraph:
-    """Return a champion, a class of 12 and many beaten by it, some of those by one another."""
-    beaten = [[f"team {number}"] for number in range(14)]
-    arcs = [(0, 1, 2.0)] + [(1, row, 1.0 + row % 3) for row in range(2, 16)]
-    arcs += [(0, 5, 1.0), (0, 8, 1.0), (2, 9, 1.0), (3, 10, 1.0), (4, 11, 1.0), (9, 12, 1.0)]
-    return graph([["champion"], [f"nation {number}" for number in range(12)], *beaten], arcs)

@@ -33,17 +33,17 @@ def test_the_list_is_by_performance_and_bounds_stand_where_they_are() -> None:
 def test_classes_come_one_after_the_other_where_performance_is_within_them() -> None:
     group = np.array([1, 0, 1, 0, 1])
     ppr = [2900.0, 2500.0, 2800.0, 2600.0, 2700.0]
-    within = performances(ppr, group=group, within_group=True)
+    within = performances(ppr, group=group)
     rows = listed(within)
     assert rows.tolist() == [3, 1, 0, 2, 4]
     assert new_groups(within, rows).tolist() == [False, False, True, False, False]
-    across = performances(ppr, group=group)
+    across = performances(ppr)
     assert listed(across).tolist() == [0, 2, 4, 3, 1]
     assert not new_groups(across, listed(across)).any()
 
 
 def test_classes_of_single_players_are_not_divided() -> None:
-    series = performances([1.0, 2.0, 3.0], group=np.arange(3), within_group=True)
+    series = performances([1.0, 2.0, 3.0], group=np.arange(3))
     assert not new_groups(series, listed(series)).any()
 
 

@@ -102,11 +102,13 @@ def test_places_have_the_names_given() -> None:
         places.plot(["Ada"])
 
 
-def test_a_tournament_without_an_equilibrium_draws_its_sweeps() -> None:
+def test_a_tournament_without_an_equilibrium_draws_its_classes() -> None:
     games = eq.Games.from_arrays(["a", "a", "b"], ["b", "c", "c"], [1.0, 1.0, 0.5])
     found = eq.performance(games)
     assert not found.exists
-    assert any("no equilibrium" in text for text in texts(found.plot()))
+    figure = found.plot()
+    assert any("no equilibrium" in text for text in texts(figure))
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["a", "b", "c"]
 
 
 def test_no_name_reverses_a_title_or_a_label() -> None:

@@ -1,7 +1,6 @@
 """A tournament's result: performance ratings of all players, and the parts of tie-breaks.
 
-`TournamentPerformance` is the table. `PerformanceSeries` and `ClassGraph` have the same numbers for
-charts.
+`TournamentPerformance` is the table. `PerformanceSeries` has the same numbers for charts.
 """
 
 from __future__ import annotations
@@ -300,8 +299,8 @@ class PerformanceSeries(Displayed):
     tpr, rating : tournament performance rating, and rating before the tournament
     points, games : points taken and games played
     lower, upper : one-sided bounds of the performance, for players of a sweep
-    group : number of the player's class from 0, the upper class first; None: all in one class
-    within_group : whether `ppr` holds only within a class and cannot be compared across classes
+    group : number of the player's class from 0, the upper class first, where `ppr` holds only
+        within a class; None: it can be compared across all players
     Raises : InvalidParameterError   no players, or columns of different lengths
     """
 
@@ -315,7 +314,6 @@ class PerformanceSeries(Displayed):
     lower: Floats
     upper: Floats
     group: Ints | None = None
-    within_group: bool = False
 
     def _in_words(self) -> str:
         return counted(self.players, "player")
@@ -333,52 +331,3 @@ class PerformanceSeries(Displayed):
     def players(self) -> int:
         """Number of players."""
         return len(self.names)
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class ClassGraph(Displayed):
-    """Sweeps as a graph: C classes of players, and A arcs from classes to those they swept.
-
-    A class is a largest set of players who all took points off one another, directly or through
-    others. So arcs never form a cycle.
-
-    classes : names of the members of each class
-    above, below : shape (A,), rows of the classes that took every point, and that took none
-    games : shape (A,), number (weight) of the games between the two
-    Raises : InvalidParameterError   an arc names no class or closes a cycle, or a class is empty
-    """
-
-    classes: tuple[tuple[str, ...], ...]
-    above: Ints
-    below: Ints
-    games: Floats
-
-    def _in_words(self) -> str:
-        arcs = counted(len(self.above), "sweep")
-        return f"{counted(len(self.classes), 'class', 'classes')}, {arcs}"
-
-    def __post_init__(self) -> None:
-        """Check that arcs lead downwards between classes."""
-        count = len(self.classes)
-        require(count >= 1 and all(self.classes), "classes", "at least one, none empty", count)
-        for name in ("above", "below"):
-            rows: Ints = getattr(self, name)
-            require(rows.shape == self.games.shape, name, "one an arc", rows.shape)
-            within = not len(rows) or (rows.min() >= 0 and rows.max() < count)
-            require(bool(within), name, f"rows of the {count} classes", rows.tolist())
-        self.levels()
-
-    def levels(self) -> Ints:
-        """Return the length of the longest chain of classes above each class, shape (C,).
-
-        Raises : InvalidParameterError   arcs form a cycle
-        """
-        level = np.zeros(len(self.classes), dtype=np.int64)
-        for _ in range(len(self.classes) + 1):
-            lower = level.copy()
-            np.maximum.at(lower, self.below, level[self.above] + 1)
-            if np.array_equal(lower, level):
-                return level
-            level = lower
-        require(False, "arcs", "without a cycle", "a cycle")
-        return level

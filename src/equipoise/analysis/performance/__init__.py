@@ -226,7 +226,7 @@ class PerformanceRequest(GamesRequest):
     )
     chart: str | None = typed(
         None,
-        "Draw a chart (.svg, .png or .pdf): ratings with error bars, or who swept whom if no "
+        "Draw a chart (.svg, .png or .pdf): ratings with error bars, class by class if no "
         "equilibrium exists.",
         "FILE",
     )

@@ -39,9 +39,7 @@ def listed(series: PerformanceSeries, most: int = MOST_ROWS, shown: int = SHOWN_
     """
     place = _place(series)
     unknown = np.isnan(place)
-    group = np.zeros(series.players, np.int64)
-    if series.within_group and series.group is not None:
-        group = series.group
+    group = np.zeros(series.players, np.int64) if series.group is None else series.group
     # The last key counts most; equal players keep the order of the series.
     order = np.lexsort((-np.nan_to_num(series.tpr), -np.nan_to_num(place), unknown, group))
     return np.asarray(order if len(order) <= most else order[:shown], dtype=np.int64)
@@ -58,12 +56,11 @@ def _place(series: PerformanceSeries) -> Floats:
 def new_groups(series: PerformanceSeries, rows: Ints) -> Flags:
     """Return which rows of a list begin a new class, in the shape of `rows`.
 
-    None if classes are not separated, or mostly have a single player.
+    None if there are no classes, or if they mostly have a single player.
     """
-    group = series.group
-    if group is None or not series.within_group:
+    if series.group is None:
         return np.zeros(len(rows), np.bool_)
-    begins = np.concatenate([[False], np.diff(group[rows]) != 0])
+    begins = np.concatenate([[False], np.diff(series.group[rows]) != 0])
     return begins if 2 * np.count_nonzero(begins) < len(rows) else np.zeros_like(begins)
 
 

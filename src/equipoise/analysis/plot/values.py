@@ -12,7 +12,6 @@ import numpy as np
 
 from equipoise.analysis.backtest.chart import calibration_figure
 from equipoise.analysis.performance.chart import performance_figure, places_figure
-from equipoise.analysis.performance.sweeps import sweeps_figure
 from equipoise.analysis.plot.chart import Along, rating_figure, rating_series
 from equipoise.analysis.plot.distribution import distribution, distribution_figure
 from equipoise.analysis.rate.compare import comparison_figure
@@ -22,11 +21,7 @@ from equipoise.data.backtest import BASELINE, Backtest, Calibration, Tuning
 from equipoise.data.comparison import RatingComparison
 from equipoise.data.outlook import PlaceDistribution
 from equipoise.data.ratings import Ratings, Trace
-from equipoise.data.tournament import (
-    ClassGraph,
-    PerformanceSeries,
-    TournamentPerformance,
-)
+from equipoise.data.tournament import PerformanceSeries, TournamentPerformance
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.wording import counted
 
@@ -159,24 +154,21 @@ def backtest_chart(found: Backtest, *, title: str | None = None) -> Figure:
 
 
 def tournament_chart(found: TournamentPerformance, *, name: str) -> Figure:
-    """Return a chart of the ratings with error bars, or of the sweeps without an equilibrium.
+    """Return a chart of the ratings with error bars; without an equilibrium, class by class.
 
     name : of the tournament, within the title
     Raises : EquipoiseError without matplotlib
     """
-    if found.exists or found.prior > 0:
-        kind = (
-            "regularised performance ratings" if found.prior > 0 else "perfect performance ratings"
-        )
-        return performance_figure(
-            series_of(found),
-            title=f"Performance in {name}",
-            subtitle=f"{kind}, with {100 * found.confidence:g} % confidence",
-        )
-    return sweeps_figure(
-        graph_of(found),
-        title=f"Why {name} has no equilibrium",
-        subtitle="an arrow leads from a group to those of whom it took every point",
+    if found.prior > 0:
+        kind = "regularised performance ratings"
+    elif found.exists:
+        kind = "perfect performance ratings"
+    else:
+        kind = "no equilibrium: ratings within each class, and bounds between classes"
+    return performance_figure(
+        series_of(found),
+        title=f"Performance in {name}",
+        subtitle=f"{kind}, with {100 * found.confidence:g} % confidence",
     )
 
 
@@ -228,22 +220,4 @@ def series_of(found: TournamentPerformance) -> PerformanceSeries:
         lower=one.lower[rows],
         upper=one.upper[rows],
         group=None if solved else one.class_of[rows],
-        within_group=not solved,
-    )
-
-
-def graph_of(found: TournamentPerformance) -> ClassGraph:
-    """Return the classes and the sweeps between them."""
-    number = found.standing.class_of
-    classes: list[list[str]] = [[] for _ in range(int(number.max(initial=-1)) + 1)]
-    class_of = {}
-    for name, at in zip(found.player_ids.tolist(), number.tolist(), strict=True):
-        if at >= 0:
-            classes[at].append(str(name))
-            class_of[name] = at
-    return ClassGraph(
-        classes=tuple(tuple(names) for names in classes),
-        above=np.array([class_of[sweep.winners[0]] for sweep in found.sweeps], dtype=np.int64),
-        below=np.array([class_of[sweep.losers[0]] for sweep in found.sweeps], dtype=np.int64),
-        games=np.array([sweep.games for sweep in found.sweeps], dtype=np.float64),
     )
