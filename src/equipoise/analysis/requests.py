@@ -235,6 +235,7 @@ Sheet: TypeAlias = Annotated[
     Typed(
         "Name or number of the sheet of a workbook. [default: the only one with a table]",
         "SHEET",
+        commands=(*ALL_OF_THEM, "performance"),
     ),
 ]
 Restart: TypeAlias = Annotated[

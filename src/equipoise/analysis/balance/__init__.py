@@ -68,6 +68,7 @@ class SplitRequest:
     """How to split a lobby, as `equipoise.balance` has it.
 
     size : players of the largest team, instead of the number of teams
+    alternatives : number of other splits
     """
 
     teams: int | None = typed(None, "Number of teams. [default: 2]", least=2)
@@ -94,7 +95,7 @@ class SplitRequest:
         "Compare chances to win, mean ratings and uncertainties, or only sums of ratings. "
         "[default: chance with --state if its system predicts such teams, otherwise mean]",
     )
-    alternatives: int = typed(5, "Number of other splits to show.", least=0, most=1000)
+    alternatives: int = 5
     time_limit: float | None = typed(
         None, "Time limit of the search for more than two teams.", "SECONDS", least=0.0
     )

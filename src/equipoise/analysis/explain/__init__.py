@@ -9,7 +9,6 @@ from equipoise.analysis.requests import (
     Initial,
     InitialMapping,
     Restart,
-    Threads,
     typed,
 )
 
@@ -40,5 +39,4 @@ class ExplainRequest:
     chart: str | None = typed(
         None, "Draw this density (.svg, .png or .pdf), with --posterior.", "FILE"
     )
-    threads: Threads = 1
     history: HistoryRequest

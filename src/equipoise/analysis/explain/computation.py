@@ -21,6 +21,7 @@ from equipoise.analysis.rate.computation import (
     system_and_ratings,
 )
 from equipoise.analysis.reading import check_outputs, history_message, missing_notes, read
+from equipoise.analysis.requests import all_cores
 from equipoise.charts import theme
 from equipoise.charts.theme import shortened
 from equipoise.data.explanation import Belief, Explanation, Quantity
@@ -143,7 +144,7 @@ def explain_match(
         state=before,
         restart=request.restart,
         initial=known.ratings,
-        threads=request.threads,
+        threads=all_cores(),
         progress=progress,
     )
     if "performance" in system.capabilities.uses:

@@ -240,7 +240,6 @@ class PerformanceRequest(GamesRequest):
 class StrengthsRequest:
     """Which rankings to read, how to estimate strengths, and what to write.
 
-    raw : whether CSV and TSV have text that spreadsheets run as it is
     The others are parameters of `equipoise.ranking_strengths`.
     """
 
@@ -264,5 +263,4 @@ class StrengthsRequest:
     scale: float = typed(1.0, "Scale of the ratings. With 1, 400 points mean odds of ten to one.")
     confidence: Confidence = 0.95
     output: Table = None
-    raw: RawText = False
     history: HistoryRequest

@@ -67,7 +67,7 @@ def estimate_strengths(request: StrengthsRequest) -> StrengthsAnswer:
     reading = replace(reading, notes=(*reading.notes, *all_tied_notes(history)))
     answer = StrengthsAnswer(strengths=found, error=error, history=history, reading=reading)
     if request.output is not None:
-        write_table(answer.table(), request.output, raw=request.raw)
+        write_table(answer.table(), request.output)
     return answer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from equipoise.analysis.requests import HistoryRequest, Threads, typed
+from equipoise.analysis.requests import HistoryRequest, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,5 +47,4 @@ class PlotRequest:
     size: str | None = typed(
         None, "Size of the chart in the file, in inches. [default: 7.5x4.8]", "WIDTHxHEIGHT"
     )
-    threads: Threads = 1
     history: HistoryRequest

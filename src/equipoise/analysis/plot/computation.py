@@ -19,6 +19,7 @@ from equipoise.analysis.plot.distribution import Distribution, distribution, dis
 from equipoise.analysis.plot.values import distribution_subtitle, rating_subtitle, rating_title
 from equipoise.analysis.rate.computation import check_conservative
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
+from equipoise.analysis.requests import all_cores
 from equipoise.analysis.systems import DEFAULT_SYSTEM
 from equipoise.charts import theme
 from equipoise.charts.canvas import Row, Sheet, Span
@@ -91,7 +92,7 @@ def plot(
         system,
         history,
         trace=not request.spread,
-        threads=request.threads,
+        threads=all_cores(),
         progress=progress,
     )
     found: Distribution | None = None

@@ -85,7 +85,6 @@ class CompareRequest:
     """Which ratings to compare, and what to write.
 
     old, new : paths or streams of tables, or paths of saved states
-    raw : whether CSV and TSV have text that spreadsheets run as it is
     The others are parameters of `equipoise.compare_ratings`.
     """
 
@@ -138,4 +137,3 @@ class CompareRequest:
     )
     title: Title = None
     format: str | None = typed(None, "Format of the tables, if their names do not show it.")
-    raw: RawText = False

@@ -43,7 +43,7 @@ def compare(request: CompareRequest) -> RatingComparison:
         theme.check_file(request.chart)
     found = compare_ratings(request.old, request.new, **shared(request, compare_ratings))
     if request.output is not None:
-        write_table(found, request.output, raw=request.raw)
+        write_table(found, request.output)
     if request.chart is not None:
         theme.write(comparison_figure(found, title=request.title), request.chart)
     return found
