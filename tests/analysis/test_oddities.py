@@ -139,6 +139,9 @@ def test_matches_of_one() -> None:
 
 def test_names_of_one_player_and_of_nobody() -> None:
     duels: list[Duel] = [("Carlsen, M", "Unknown", 1), ("Carlsen, Magnus", "bye", 1)]
-    found = kinds(history_of(duels))
+    history = history_of(duels)
+    found = kinds(history)
     assert found["likely-doubles"] == 1
+    advice = {one.kind: one.advice for one in find_oddities(history, two_sides=False, ranked=True)}
+    assert "--synonyms FILE" in advice["likely-doubles"]
     assert found["nobody"] == 2

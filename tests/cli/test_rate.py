@@ -342,7 +342,8 @@ def test_a_page_to_print_has_the_table_with_places(
     assert f"wrote {page}" in capsys.readouterr().err
     body = ElementTree.fromstring(page.read_text().partition("\n")[2]).find("body")
     assert body is not None
-    assert body.findtext("p") == "3 players, 1 match"
+    assert body.findtext("h1") == "h"
+    assert body.findtext("p") == "Ratings by elo: 3 players, 1 match"
     heads = [one.text for one in body.iter("th")]
     # There are no deviations and no times.
     assert heads == ["place", "player", "rating", "matches"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +40,9 @@ def test_a_lobby_of_rated_players_takes_their_effective_rating() -> None:
 def test_somebody_without_a_rating_is_named() -> None:
     with pytest.raises(NotFoundError, match="not among the 3 rated players: 4, x"):
         Lobby.from_ratings(ratings(), [3, 4, "x"])
+    known = replace(ratings(), player_ids=np.array(["ann", "ben", "cyd"], dtype=object))
+    with pytest.raises(NotFoundError, match=r"Ann; did you mean ann\?"):
+        Lobby.from_ratings(known, ["Ann", "ben"])
 
 
 def test_deviations_may_be_left_out() -> None:

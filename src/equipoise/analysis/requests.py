@@ -10,8 +10,10 @@ because the help of all commands loads them.
 
 from __future__ import annotations
 
+import glob
 import inspect
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -157,6 +159,13 @@ def ids(text: str, option: str) -> list[str]:
 def lists_of_ids(texts: list[str], option: str) -> list[list[str]]:
     """Return the ids of each text. Raises : InvalidParameterError."""
     return [ids(text, option) for text in texts]
+
+
+def title_of(source: object, otherwise: str) -> str:
+    """Return the name of a file without its endings; `otherwise` for a stream or several files."""
+    if not isinstance(source, str) or glob.has_magic(source):
+        return otherwise
+    return os.path.basename(source.rstrip("/")).partition(".")[0] or otherwise
 
 
 def all_cores() -> int:

@@ -26,7 +26,7 @@ from equipoise.display import (
     table_html,
 )
 from equipoise.errors import InvalidDataError, NotFoundError, Problem, require
-from equipoise.wording import counted
+from equipoise.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -341,6 +341,7 @@ class Lobby(Tabular):
         if missing:
             raise NotFoundError(
                 f"not among the {counted(len(row_of), 'rated player')}: {', '.join(missing)}"
+                f"{did_you_mean(missing, row_of)}"
             )
         rows = np.array([row_of[str(one)] for one in players], dtype=np.int64)
         effective = ratings.extra.get("effective_rating", ratings.rating)

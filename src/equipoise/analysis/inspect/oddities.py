@@ -14,7 +14,7 @@ from equipoise.arrays import Ids, Ints
 from equipoise.data.history import History, matches_played
 from equipoise.data.reading import HistoryReading
 from equipoise.data.times import MICROSECONDS_PER_DAY
-from equipoise.formats.names import MERGING, doubles_of_history
+from equipoise.formats.names import doubles_of_history
 from equipoise.formats.table import Table, shown
 from equipoise.formats.tables.meanings import option_for
 from equipoise.numeric.graph import components
@@ -418,7 +418,7 @@ def _names(history: History) -> Iterator[OddityMessage]:
             len(pairs),
             f"{counted(len(pairs), 'pair')} of names may be one player: "
             f"{_listed(shown, len(pairs))}",
-            MERGING,
+            "if so, --synonyms FILE merges them: a table with the columns name and same_as",
         )
     nobody = [row for row, one in enumerate(names) if _NOBODY.fullmatch(one.strip().lower())]
     if nobody:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ import numpy as np
 from equipoise.analysis.advice import advice_on
 from equipoise.analysis.performance import PerformanceRequest
 from equipoise.analysis.plot.values import tournament_chart
-from equipoise.analysis.requests import shared, suited
+from equipoise.analysis.requests import shared, suited, title_of
 from equipoise.charts import theme
 from equipoise.data.files import check_distinct
 from equipoise.data.games import Games
@@ -77,9 +75,8 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
     if request.output is not None:
         write_table(found.table, request.output, raw=request.raw)
     if request.chart is not None:
-        theme.write(
-            tournament_chart(found, name=request.title or title_of(request.games)), request.chart
-        )
+        name = request.title or title_of(request.games, "the tournament")
+        theme.write(tournament_chart(found, name=name), request.chart)
     unplayed = unplayed_note(reading.games, request.tie_breaks, request.unplayed)
     notes = tuple(note for note in (*request.notes, unplayed, _empty_note(found, request)) if note)
     return PerformanceAnswer(performance=found, reading=reading, details=details, notes=notes)
@@ -134,13 +131,6 @@ def _anchors(players: list[Any], given: Mapping[str, float]) -> dict[Any, float]
     """Return the held ratings by the ids of the games, where numbers may be given as text."""
     id_of = {str(one): one for one in players}
     return {id_of.get(name, name): rating for name, rating in given.items()}
-
-
-def title_of(games: object) -> str:
-    """Return the name of the tournament, from the name of its file."""
-    if not isinstance(games, str) or glob.has_magic(games):
-        return "the tournament"
-    return Path(games).name.partition(".")[0]
 
 
 def message_of(answer: PerformanceAnswer) -> PerformanceMessage:

@@ -12,6 +12,7 @@ import typer
 
 from equipoise.analysis.inspect.command import inspected
 from equipoise.analysis.rate import CompareRequest, RateRequest
+from equipoise.analysis.requests import title_of
 from equipoise.cli import options
 from equipoise.cli.options import option
 from equipoise.cli.report import (
@@ -389,8 +390,9 @@ def _write_report(answer: RateAnswer, summary: RateSummary, request: RateRequest
     shown = _for_page(answer.table)
     write_page(
         path,
-        f"Ratings by {summary.system}",
-        f"{counted(len(answer.table), 'player')}, {counted(matches, 'match', 'matches')}{new}",
+        title_of(request.history.source, "Ratings"),
+        f"Ratings by {summary.system}: {counted(len(answer.table), 'player')}, "
+        f"{counted(matches, 'match', 'matches')}{new}",
         ["place", *(name.replace("_", " ") for name in shown.columns)],
         [[str(place), *row] for place, row in zip(places, shown.rows, strict=True)],
         {"place", *(name.replace("_", " ") for name in shown.numbers)},
