@@ -263,23 +263,6 @@ class SimulateMessage(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class StepMessage(msgspec.Struct, frozen=True):
-    """A step of the tour: a sentence about it, the command and its output."""
-
-    words: str
-    command: str
-    output: str
-    seconds: float
-
-
-class DemoMessage(msgspec.Struct, frozen=True):
-    """The answer of `equipoise demo --json`."""
-
-    steps: list[StepMessage]
-    folder: str | None
-    seconds: float
-
-
 class StrengthRow(msgspec.Struct, frozen=True):
     """A player; null where there is no such number.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,7 +11,7 @@ from equipoise.analysis.simulate import SimulateRequest
 from equipoise.cli import options
 from equipoise.cli.options import option
 from equipoise.cli.project_file import outside_projects
-from equipoise.cli.report import print_json, print_lines, print_styled, progress, say
+from equipoise.cli.report import print_json, print_styled, progress, say
 from equipoise.errors import require
 from equipoise.wording import counted
 
@@ -63,7 +64,6 @@ def demo(
     keep: str | None = option(
         None, "Keep the files of the tour in a new or empty folder.", "FOLDER"
     ),
-    as_json: options.Json,
 ) -> None:
     """Show what Equipoise does, on the sample season.
 
@@ -72,21 +72,16 @@ def demo(
     """
     from equipoise.analysis.simulate.computation import STEPS, tour
 
-    run = context.obj
-    if as_json:
-        with outside_projects():
-            print_json(tour(run, keep=keep))
-        return
     print_styled(
         f"A tour of Equipoise in {len(STEPS)} steps, which takes a few seconds. On the first run "
         "on this machine, the numerical kernels are compiled first, which takes up to a minute."
     )
+    start = time.perf_counter()
     with outside_projects():
-        done = tour(run, keep=keep, announce=_announce, show=_show)
+        tour(context.obj, _announce, keep=keep)
+    seconds = time.perf_counter() - start
     print_styled("")
-    print_styled(
-        f"The tour took {done.seconds:.1f} s. `equipoise COMMAND --help` explains a command."
-    )
+    print_styled(f"The tour took {seconds:.1f} s. `equipoise COMMAND --help` explains a command.")
     if keep is None:
         print_styled("`equipoise demo --keep FOLDER` keeps the files of the tour.")
     else:
@@ -100,8 +95,3 @@ def _announce(number: int, step: Step) -> None:
     print_styled("")
     print_styled(f"   $ {step.command}", "cyan")
     print_styled("")
-
-
-def _show(text: str) -> None:
-    """Print the output of a step."""
-    print_lines(*text.removesuffix("\n").split("\n"))

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import io
 import shlex
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ from equipoise.evaluate.synthetic import (
 from equipoise.formats import write_table, writing
 from equipoise.formats.times import moment
 from equipoise.formats.writing import check_pieces_target, check_target, write_pieces
-from equipoise.messages.histories import DemoMessage, SimulateMessage, StepMessage
+from equipoise.messages.histories import SimulateMessage
 
 #: Participations of small matches that go into one table.
 ROWS = 50_000
@@ -333,51 +334,31 @@ STEPS = (
 
 def tour(
     run: Callable[[Sequence[str]], int],
+    announce: Callable[[int, Step], None],
     *,
     keep: str | None = None,
-    announce: Callable[[int, Step], None] | None = None,
-    show: Callable[[str], None] | None = None,
     steps: Sequence[Step] = STEPS,
-) -> DemoMessage:
-    """Run the steps in a folder with the sample.
+) -> None:
+    """Run the steps in a folder with the sample, and print their output.
 
     run : takes arguments as typed, prints, and returns an exit status
+    announce : called before each step
     keep : new or empty folder for the files; None means one that is deleted after the tour
-    announce : called before each step; show : called with the output of a step of which only the
-        head is shown; without them all output is captured for the answer
     Raises : EquipoiseError   a step failed; InvalidParameterError   the folder is in use
     """
-    start = time.perf_counter()
-    done = []
     with _folder(keep):
         for number, step in enumerate(steps, start=1):
-            if announce is not None:
-                announce(number, step)
-            before = time.perf_counter()
-            output = _run_step(run, number, step, show)
-            seconds = time.perf_counter() - before
-            done.append(StepMessage(step.words, step.command, output, seconds))
-    return DemoMessage(done, keep, time.perf_counter() - start)
-
-
-def _run_step(
-    run: Callable[[Sequence[str]], int], number: int, step: Step, show: Callable[[str], None] | None
-) -> str:
-    """Run a step; return its output, if it was captured."""
-    if show is not None and step.head is None:
-        # Not captured, so that the command sees the terminal, its width and colours.
-        status, output = run(shlex.split(step.arguments)), ""
-    else:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            status = run(shlex.split(step.arguments))
-        lines = printed.getvalue().splitlines(keepends=True)
-        output = "".join(lines[: step.head])
-        if show is not None:
-            show(output)
-    if status != 0:
-        raise EquipoiseError(f"step {number} of the tour failed: {step.command}")
-    return output
+            announce(number, step)
+            if step.head is None:
+                # Not captured, so that the command sees the terminal, its width and colours.
+                status = run(shlex.split(step.arguments))
+            else:
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    status = run(shlex.split(step.arguments))
+                sys.stdout.writelines(printed.getvalue().splitlines(keepends=True)[: step.head])
+            if status != 0:
+                raise EquipoiseError(f"step {number} of the tour failed: {step.command}")
 
 
 @contextmanager
