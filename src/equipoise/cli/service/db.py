@@ -29,11 +29,7 @@ from equipoise.cli.service import (
 from equipoise.errors import InvalidParameterError, NotFoundError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from equipoise.messages.pools import VerifyMessage
     from equipoise.messages.upkeep import KeyMessage
-    from equipoise.store.connection import Store
 
 
 CREATE_EXAMPLE = """\b
@@ -267,7 +263,7 @@ def verify(
     ):
         names = pools or [one.pool for one in pool_messages(store)]
         if executor is not None or (workers or 1) > 1:
-            found = _at_the_same_time(store, database, names, executor, workers or 1)
+            found = exchange.verify_pools(store, database, names, executor, workers or 1)
         else:
             found = []
             for name in names:
@@ -305,30 +301,6 @@ def verify(
     for sentence in audit.differences:
         print_lines(sentence)
     return 0 if identical else 1
-
-
-def _at_the_same_time(
-    store: Store,
-    database: str,
-    names: list[str],
-    executor: Executor | None,
-    workers: int,
-) -> list[VerifyMessage]:
-    """Verify pools in several processes, or on other machines."""
-    from equipoise.cli.service.exchange import Database, kinds_of, verify_pools
-
-    where, kinds = Database.of(database, executor), kinds_of(store, names)
-    with progress("verifying pools") as show:
-        return list(
-            verify_pools(
-                where,
-                names,
-                kinds,
-                executor=executor,
-                workers=workers,
-                finished=None if show is None else lambda done: show(done, len(names)),
-            )
-        )
 
 
 def _find_head(pools: list[str] | None, head: str, database: str, *, as_json: bool) -> int:

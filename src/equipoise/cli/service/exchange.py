@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -24,7 +24,7 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.systems import Settings
-    from equipoise.messages.pools import PoolRequest, VerifyMessage
+    from equipoise.messages.pools import VerifyMessage
     from equipoise.messages.upkeep import FailedImport, ImportMessage
     from equipoise.pools.exchange.importing import ImportRequest
     from equipoise.store.connection import Store
@@ -65,46 +65,31 @@ def _sees_files_of_this_machine(executor: Executor | None) -> bool:
     return is_here is None or is_here()
 
 
-def kinds_of(store: Store, names: Sequence[str]) -> list[PoolRequest]:
-    """Return the systems of pools with their parameters, each once. Raises : NotFoundError."""
-    import msgspec
+def verify_pools(
+    store: Store, url: str, names: Sequence[str], executor: Executor | None, workers: int
+) -> list[VerifyMessage]:
+    """Verify pools in several processes, or on other machines, in the order of their names.
 
-    from equipoise.messages.pools import PoolRequest
+    store : the database at the URL. Raises : NotFoundError, InvalidParameterError
+    """
     from equipoise.pools.pool.rules import rules_of
     from equipoise.store.pools import get_pool
 
-    found: dict[bytes, PoolRequest] = {}
     with store.read() as connection:
-        for name in names:
-            rules = rules_of(get_pool(connection, name).settings).settings
-            kind = PoolRequest(system=rules.system, parameters=rules.parameters)
-            found.setdefault(msgspec.json.encode(kind, order="sorted"), kind)
-    return list(found.values())
-
-
-def verify_pools(
-    database: Database,
-    names: Sequence[str],
-    kinds: Sequence[PoolRequest],
-    *,
-    executor: Executor | None,
-    workers: int,
-    finished: Callable[[int], object] | None,
-) -> Iterator[VerifyMessage]:
-    """Yield what `verify_pool` says of each pool, in the order of the names.
-
-    kinds : settings of pools, for which kernels are compiled first
-    """
-    return run_tasks(
-        _verify,
-        database,
-        names,
-        executor=executor,
-        workers=workers,
-        names=lambda name: f"pool {name}",
-        prepare=partial(_compile, kinds),
-        finished=finished,
-    )
+        rules = [rules_of(get_pool(connection, name).settings).settings for name in names]
+    with progress("verifying pools") as show:
+        return list(
+            run_tasks(
+                _verify,
+                Database.of(url, executor),
+                names,
+                executor=executor,
+                workers=workers,
+                names=lambda name: f"pool {name}",
+                prepare=partial(_compile, [(one.system, one.parameters) for one in rules]),
+                finished=None if show is None else lambda done: show(done, len(names)),
+            )
+        )
 
 
 def _verify(database: Database, name: str) -> VerifyMessage:
@@ -115,10 +100,15 @@ def _verify(database: Database, name: str) -> VerifyMessage:
         return verify_pool(store, name)
 
 
-def _compile(kinds: Sequence[PoolRequest], _: Database) -> None:
+def _compile(kinds: Sequence[tuple[str, Mapping[str, object]]], _: Database) -> None:
+    """Compile the kernels of systems with their parameters, each once."""
+    import msgspec
+
+    from equipoise.messages.pools import PoolRequest
     from equipoise.pools.precompiling import precompile
 
-    for one in kinds:
+    requests = [PoolRequest(system=name, parameters=dict(given)) for name, given in kinds]
+    for one in {msgspec.json.encode(one, order="sorted"): one for one in requests}.values():
         precompile(one)
 
 
@@ -166,14 +156,14 @@ def _pool_of(path: Path) -> str:
     return inner.stem
 
 
-def _kinds_of(files: Sequence[FileImport]) -> list[PoolRequest]:
-    """Return the systems with which files are rated, each once; those of damaged files are not."""
+def _kinds_of(files: Sequence[FileImport]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the systems with which files are rated; those of damaged files are not."""
     import msgspec
 
     from equipoise.messages.pools import PoolRequest
     from equipoise.pools.exchange.log_lines import first_settings_of, is_log, read_head
 
-    found: dict[bytes, PoolRequest] = {}
+    found = []
     for one in files:
         with suppress(EquipoiseError, msgspec.MsgspecError, OSError):
             settings = dict(one.request.settings)
@@ -181,37 +171,15 @@ def _kinds_of(files: Sequence[FileImport]) -> list[PoolRequest]:
                 settings = msgspec.to_builtins(first_settings_of(read_head(Path(one.file))))
             own = {name: settings[name] for name in ("system", "parameters") if name in settings}
             kind = msgspec.convert(own, PoolRequest)
-            found.setdefault(msgspec.json.encode(kind, order="sorted"), kind)
-    return list(found.values())
-
-
-def import_pools(
-    database: Database,
-    files: Sequence[FileImport],
-    now: int,
-    *,
-    executor: Executor | None,
-    workers: int,
-    finished: Callable[[int], object] | None,
-) -> Iterator[ImportMessage | FailedImport]:
-    """Yield what the import of each file into a pool of its own added, or why it failed.
-
-    now : microseconds since 1970
-    """
-    return run_tasks(
-        partial(_import, now),
-        database,
-        files,
-        executor=executor,
-        workers=workers,
-        names=lambda one: f"the import of {one.file}",
-        prepare=partial(_compile, _kinds_of(files)),
-        finished=finished,
-    )
+            found.append((kind.system, kind.parameters))
+    return found
 
 
 def _import(now: int, database: Database, one: FileImport) -> ImportMessage | FailedImport:
-    """Import a file in a worker process. What goes wrong with it does not stop the others."""
+    """Import a file in a worker process. What goes wrong with it does not stop the others.
+
+    now : microseconds since 1970
+    """
     from equipoise.messages.upkeep import FailedImport
     from equipoise.pools.exchange.importing import import_pool
 
@@ -377,12 +345,14 @@ def _import_each(
     # The first step creates the database, and upgrades its schema, once.
     with opened(database, create=request.create), progress("importing") as show:
         done = list(
-            import_pools(
+            run_tasks(
+                partial(_import, clock()),
                 where,
                 files,
-                clock(),
                 executor=executor,
                 workers=workers,
+                names=lambda one: f"the import of {one.file}",
+                prepare=partial(_compile, _kinds_of(files)),
                 finished=None if show is None else lambda count: show(count, len(files)),
             )
         )
