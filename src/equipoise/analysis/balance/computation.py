@@ -351,50 +351,41 @@ def with_constraints(lobby: Lobby, added: Additions) -> Lobby:
     row_of = {str(one): row for row, one in enumerate(ids)}
     _refuse([*_unknown(PARTY, added.parties, row_of), *_unknown(AVOID, added.avoid, row_of)])
     labels = [None] * len(ids) if lobby.party is None else lobby.party.tolist()
-    locks = [None] * len(ids) if lobby.team is None else lobby.team.tolist()
-    _refuse(list(_add_parties(added.parties, row_of, labels, locks)))
-    avoiding = tuple((a, b) for group in added.avoid for a, b in combinations(group, 2))
-    found = []
-    for option, pairs in ((AVOID, avoiding), (PARTY, lobby.avoid)):
-        for a, b in pairs:
-            one, other = row_of[str(a)], row_of[str(b)]
-            if labels[one] is not None and labels[one] == labels[other]:
-                rule = f"must not be in party {labels[one]!r} with {b!r}, whom to avoid"
-                found.append(_problem(option, rule, str(a)))
-            elif option == AVOID and locks[one] is not None and locks[one] == locks[other]:
-                rule = f"must not be locked to team {locks[one]!r} with {b!r}, whom to avoid"
-                found.append(_problem(option, rule, str(a)))
-    _refuse(found)
-    pairs = tuple((ids[row_of[a]], ids[row_of[b]]) for a, b in avoiding)
-    party = np.full(len(ids), None, dtype=object)
-    party[:] = labels
-    return replace(
-        lobby,
-        party=party if added.parties else lobby.party,
-        avoid=(*lobby.avoid, *pairs),
-    )
+    _refuse(list(_add_parties(added.parties, row_of, labels)))
+    pairs = [
+        (ids[row_of[a]], ids[row_of[b]]) for group in added.avoid for a, b in combinations(group, 2)
+    ]
+    try:
+        return replace(
+            lobby,
+            party=np.array(labels, dtype=object) if added.parties else lobby.party,
+            avoid=(*lobby.avoid, *pairs),
+        )
+    except InvalidDataError as error:
+        # The rules of a lobby: who avoid each other are in no party or locked team together.
+        option = AVOID if added.avoid else PARTY
+        raise InvalidDataError(
+            [
+                Problem(option, None, f"player {ids[(one.line or 1) - 1]}", one.rule, one.got)
+                for one in error.problems
+            ],
+            error.summary,
+        ) from None
 
 
 def _add_parties(
-    parties: Sequence[Sequence[str]],
-    row_of: dict[str, int],
-    labels: list[str | None],
-    locks: Sequence[str | None],
+    parties: Sequence[Sequence[str]], row_of: dict[str, int], labels: list[str | None]
 ) -> Iterator[Problem]:
-    """Set the labels of the players of parties; yield players who cannot be in theirs."""
+    """Set the labels of the players of parties; yield players who are in another one."""
     for party in parties:
         label = " + ".join(party)
         while label in labels:
             # A label of the table that reads the same.
             label += " +"
-        first = next((one for one in party if locks[row_of[one]] is not None), None)
         for one in party:
             row = row_of[one]
             if labels[row] is not None:
                 yield _problem(PARTY, f"{ONE_PARTY}, and is in {labels[row]!r}", one)
-            elif first is not None and locks[row] not in (None, locks[row_of[first]]):
-                rule = f"must not be locked to another team than {first!r}"
-                yield _problem(PARTY, rule, one)
             labels[row] = label
 
 
