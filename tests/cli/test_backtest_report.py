@@ -100,9 +100,9 @@ def test_settings_of_the_project_are_in_the_command(
     )
     page = page_of(tmp_path, "--system", "elo", "--resamples", "0", "--where", "match=2")
     shown = words(part(page, "command"))
-    assert "--where match=2 --time-format s --skip-bad=rows" in shown
+    assert "--where match=2 --skip-bad=rows --time-format s" in shown
     assert shown.rstrip().endswith(
-        '# with from = "1577836800", unplaced = "last", synonyms = "names.csv", strict = true '
+        '# with unplaced = "last", from = "1577836800", synonyms = "names.csv", strict = true '
         "below [reading] in equipoise.toml"
     )
 

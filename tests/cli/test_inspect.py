@@ -131,7 +131,7 @@ def test_standard_input_is_read_once(
     answer = inspected(capsys, "-", "--format", "csv")
     assert answer["source"] == "standard input"
     assert answer["contents"]["matches"] == 1
-    assert answer["next"]["command"] == "equipoise rate - --format csv --skip-bad --system glicko2"
+    assert answer["next"]["command"] == "equipoise rate - --skip-bad --format csv --system glicko2"
 
 
 @pytest.mark.parametrize(

@@ -199,16 +199,15 @@ def _skip_bad(given: str, option: str) -> str | None:
     return None if given == "no" else given
 
 
-def _unplaced(given: str, option: str) -> str:
-    if given != "last":
-        raise InvalidParameterError(f"{option} must be last; got {given!r}")
-    return given
+def _one_of(*choices: str) -> Callable[[str, str], str]:
+    """Return what reads one of these words."""
 
+    def read(given: str, option: str) -> str:
+        if given not in choices:
+            raise InvalidParameterError(f"{option} must be {' or '.join(choices)}; got {given!r}")
+        return given
 
-def _walkovers(given: str, option: str) -> str:
-    if given not in ("drop", "keep"):
-        raise InvalidParameterError(f"{option} must be drop or keep; got {given!r}")
-    return given
+    return read
 
 
 Columns: TypeAlias = Annotated[
@@ -358,7 +357,7 @@ class HistoryRequest:
         None,
         "Give players without a place (DNF, NC, DSQ) the place after the last, which they share.",
         "last",
-        read=_unplaced,
+        read=_one_of("last"),
         commands=ALL_OF_THEM,
     )
     walkovers: Literal["drop", "keep"] = typed(
@@ -366,7 +365,7 @@ class HistoryRequest:
         "Count matches that nobody played as won, or leave them out, where a table of winners and "
         "losers says so in its score (W/O). Retirements always count. [default: keep]",
         "drop|keep",
-        read=_walkovers,
+        read=_one_of("drop", "keep"),
         commands=(*ALL_OF_THEM, *_SCORING),
     )
     skip_bad: Literal["matches", "rows"] | None = typed(
@@ -477,28 +476,18 @@ def reading_options() -> dict[str, tuple[Typed, bool]]:
 
 def reading_words(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
     """Yield the reading options of a request, each with its words on the command line."""
-    options: list[tuple[str, str | None]] = [
-        ("--format", request.format),
-        ("--sheet", request.sheet),
-        *(("--column", f"{new}={old}") for new, old in request.columns.items()),
-        *(("--stat", f"{name}={weight:g}") for name, weight in request.statistics.items()),
-        ("--from", request.since),
-        ("--until", request.until),
-        ("--time-format", request.time_format),
-        ("--unplaced", request.unplaced),
-        ("--walkovers", None if request.walkovers == "keep" else request.walkovers),
-        ("--synonyms", request.synonyms),
-        *(("--where", f"{name}={wanted}") for name, wanted in request.where.items()),
-    ]
-    for option, value in options:
-        if value is not None:
-            yield option, [option, value]
-    if request.lower_score_is_better:
-        yield "--lower-score-is-better", ["--lower-score-is-better"]
-    if request.skip_bad is not None:
-        yield "--skip-bad", ["--skip-bad" if request.skip_bad == "matches" else "--skip-bad=rows"]
-    if request.strict:
-        yield "--strict", ["--strict"]
+    for declared, kind, how in typed_fields(HistoryRequest):
+        option, value = how.option(declared.name), getattr(request, declared.name)
+        if how.argument or not value or value == declared.default:
+            continue
+        if how.many:
+            for name, one in value.items():
+                text = f"{one:g}" if isinstance(one, float) else one
+                yield option, [option, f"{name}={text}"]
+        elif kind is bool or (option == "--skip-bad" and value == "matches"):
+            yield option, [option]
+        else:
+            yield option, [f"{option}={value}"] if option == "--skip-bad" else [option, value]
 
 
 def suited(

@@ -229,8 +229,7 @@ def _prepare(database: str) -> None:
     import io
 
     from equipoise.analysis.performance import PerformanceRequest, StrengthsRequest
-    from equipoise.analysis.performance.computation import rate_performance
-    from equipoise.analysis.performance.strengths import estimate_strengths
+    from equipoise.analysis.performance.computation import estimate_strengths, rate_performance
     from equipoise.analysis.requests import HistoryRequest
 
     with suppress(EquipoiseError):
@@ -260,7 +259,6 @@ log = logging.getLogger(__name__)
 _PRELOADED = [
     "equipoise.web.api",
     "equipoise.analysis.performance.computation",
-    "equipoise.analysis.performance.strengths",
     "equipoise.web.page",
     "equipoise.web.forking",
 ]

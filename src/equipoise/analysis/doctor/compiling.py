@@ -16,7 +16,7 @@ from equipoise.analysis.backtest.computation import compare
 from equipoise.analysis.explain import ExplainRequest
 from equipoise.analysis.explain.computation import explain_match
 from equipoise.analysis.performance import StrengthsRequest
-from equipoise.analysis.performance.strengths import estimate_strengths
+from equipoise.analysis.performance.computation import estimate_strengths
 from equipoise.analysis.predict import PredictRequest
 from equipoise.analysis.predict.computation import predict_match
 from equipoise.analysis.rate import RateRequest

@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.analysis.backtest.computation import first_scored, split_for_search
 from equipoise.analysis.leaderboard import LeaderboardRequest
 from equipoise.analysis.leaderboard.chart import leaderboard_figure
-from equipoise.analysis.performance.strengths import all_tied_notes
+from equipoise.analysis.performance.computation import all_tied_notes
 from equipoise.analysis.plot.chart import RatingSeries, rating_figure
 from equipoise.analysis.reading import (
     check_outputs,

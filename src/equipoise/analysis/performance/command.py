@@ -26,8 +26,7 @@ from equipoise.cli.report import (
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    from equipoise.analysis.performance.computation import PerformanceAnswer
-    from equipoise.analysis.performance.strengths import StrengthsAnswer
+    from equipoise.analysis.performance.computation import PerformanceAnswer, StrengthsAnswer
     from equipoise.arrays import Floats
     from equipoise.data.reading import GamesReading
     from equipoise.data.tournament import Superiority, TieBreakDetails, TournamentPerformance
@@ -338,8 +337,8 @@ def strengths(*, request: StrengthsRequest, as_json: options.Json) -> None:
     2, 2, 2, 2. If a group of players was never beaten by the others, there are no finite strengths:
     the answer then names the groups.
     """
-    from equipoise.analysis.performance.strengths import estimate_strengths
-    from equipoise.analysis.performance.strengths import strengths_message as strengths_message
+    from equipoise.analysis.performance.computation import estimate_strengths
+    from equipoise.analysis.performance.computation import strengths_message as strengths_message
 
     with working("estimating"):
         answer = estimate_strengths(request)

@@ -378,7 +378,7 @@ def _as_text(frame: pl.DataFrame, whole: Collection[str] = ()) -> Table:
 
 def _write_report(answer: RateAnswer, summary: RateSummary, request: RateRequest) -> None:
     """Write the rating table with places as a page; players with equal ratings share a place."""
-    from equipoise.analysis.rate.page import write_page
+    from equipoise.analysis.rate.computation import write_page
 
     path, matches, new = str(request.report), summary.matches + summary.known_matches, ""
     if request.state is not None:

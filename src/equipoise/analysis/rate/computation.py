@@ -1,21 +1,27 @@
-"""Rating a history: read, rate from known ratings or a state if there are any, write."""
+"""Rating a history: read, rate from known ratings or a state if there are any, write.
+
+The rating table can also become a page to print: one HTML file without scripts, with the style of
+reports.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from markupsafe import Markup
 
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.doctor import available_memory
 from equipoise.analysis.rate import RateRequest as RateRequest
 from equipoise.analysis.rate.out_of_core import Rated, rate_in_blocks
-from equipoise.analysis.rate.page import check_page
 from equipoise.analysis.reading import (
     check_outputs,
     missing_notes,
@@ -28,7 +34,7 @@ from equipoise.analysis.reading import (
 from equipoise.analysis.requests import HistoryRequest, suited
 from equipoise.analysis.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.comparison import RatingComparison
-from equipoise.data.files import check_place
+from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History, matches_played
 from equipoise.data.ratings import MAPPING_FORM, InitialRatings, Ratings, ScaleMapping
 from equipoise.data.reading import HistoryReading
@@ -41,6 +47,7 @@ from equipoise.formats.names import describe_newcomers, read_synonyms
 from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_initial_table
 from equipoise.formats.times import moment
+from equipoise.markup import element, joined
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import RateSummary
 from equipoise.rating.base_system import advantage_notes
@@ -559,3 +566,61 @@ def initial_notes(
         }
         notes += unused_notes(unused, strict=strict)
     return notes
+
+
+#: What a browser may load for a page.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def check_page(path: str) -> None:
+    """Refuse a path to which no page can be written. Raises : InvalidParameterError."""
+    require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
+    check_place(path)
+
+
+def write_page(
+    path: str,
+    title: str,
+    about: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: set[str],
+) -> None:
+    """Write a table as a page, completely or not at all; the same table gives the same page.
+
+    about : a sentence below the title
+    columns, rows : headings and cells as text; numbers : columns that are aligned to the right
+    """
+    forms = ["number" if name in numbers else None for name in columns]
+    heads = [
+        element("th", name, scope="col", class_=form)
+        for name, form in zip(columns, forms, strict=True)
+    ]
+    body = [
+        element(
+            "tr", [element("td", one, class_=form) for one, form in zip(row, forms, strict=True)]
+        )
+        for row in rows
+    ]
+    style = files("equipoise.analysis.backtest").joinpath("page.css").read_text("utf-8")
+    head = joined(
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+    content = joined(
+        element("h1", title),
+        element("p", about, class_="about"),
+        element(
+            "div",
+            element("table", element("thead", element("tr", heads)), element("tbody", body)),
+            class_="scroll",
+        ),
+        element("footer", f"Made by Equipoise {version('equipoise')}."),
+    )
+    page = element("html", element("head", head), element("body", content), lang="en")
+    with whole_file(path) as file:
+        file.write(f"<!DOCTYPE html>\n{page}\n".encode())

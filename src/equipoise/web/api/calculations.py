@@ -20,9 +20,12 @@ from equipoise.analysis.performance import (
     extra_columns,
     tie_breaks_of,
 )
-from equipoise.analysis.performance.computation import message_of, rate_performance
-from equipoise.analysis.performance.strengths import estimate_strengths
-from equipoise.analysis.performance.strengths import strengths_message as strengths_message_of
+from equipoise.analysis.performance.computation import (
+    estimate_strengths,
+    message_of,
+    rate_performance,
+)
+from equipoise.analysis.performance.computation import strengths_message as strengths_message_of
 from equipoise.analysis.requests import HistoryRequest, assignments
 from equipoise.data.rebalancing import MOST_MEGABYTES
 from equipoise.errors import InvalidParameterError, NotFoundError
