@@ -157,10 +157,9 @@ class Study:
             rows.append((label, *_first_study_columns(found)))
         return Part(
             "ENTRY.md's table: elo-mmr, Codeforces, from 10 % on",
-            ("elo-mmr", "0", "1-4", "5+", "all", "mh5"),
+            ("elo-mmr", "all", "mh5"),
             rows,
-            "Pair inversion / rank deviation / log loss. The first three columns are by participant"
-            ", each participant's pairs with the whole field, as commit 6ecaff5 counted them.",
+            "Pair inversion / rank deviation / log loss.",
         )
 
     def of_data(self, data: str) -> list[Part]:
@@ -518,9 +517,6 @@ _CHOICE_COLUMNS = (
 def _first_study_columns(found: Measured) -> list[str]:
     metrics = ("pair_inversion", "rank_deviation", "log_loss")
     cells = []
-    for number in range(3):
-        pairs, places, loss = (found.by_participant(number, metric) for metric in metrics)
-        cells.append(f"{pairs:.2f}/{places:.1f}/{loss:.3f}")
     for group, digits in (("all", 2), ("mh5", 3)):
         pairs, places, loss = (found.of(group, metric) for metric in metrics)
         cells.append(f"{pairs:.{digits}f}/{places:.1f}/{loss:.5f}")

@@ -33,10 +33,6 @@ GROUPS = ("first-timers", "1-4", "all", "mh5")
 METRICS = ("pair_inversion", "rank_deviation", "log_loss")
 RESAMPLES = 1000
 
-#: Columns of the groups by participant, as commit 6ecaff5 counted them: each participant's pairs
-#: with the whole field, participants with 0, 1-4 and 5+ earlier matches.
-BY_PARTICIPANT = ((0, 1), (1, 2), (2, None))
-
 
 class Case(NamedTuple):
     """A history under a name.
@@ -93,22 +89,14 @@ class Measured:
     """The sums of one system.
 
     blocks : of every group, shape (blocks, columns)
-    earlier : sums by participant, shape (slices, columns)
     """
 
     blocks: Mapping[str, Floats]
-    earlier: Floats
 
     def of(self, group: str, metric: str) -> float:
         """Return a metric of a group; NaN if nothing of it is scored."""
         column, of = _ratios(group)[metric]
         total = self.blocks[group].sum(axis=0)
-        return float(total[column] / total[of]) if total[of] > 0 else math.nan
-
-    def by_participant(self, number: int, metric: str) -> float:
-        """Return a metric of a group of `BY_PARTICIPANT`."""
-        column, of = RATIOS[metric]
-        total = self.earlier[slice(*BY_PARTICIPANT[number])].sum(axis=0)
         return float(total[column] / total[of]) if total[of] > 0 else math.nan
 
     def weight(self, group: str) -> float:
@@ -153,12 +141,11 @@ def measure(case: Case, part: Part, system: RatingSystem, kept: Path | None) -> 
     path = kept_path(kept, case.name, case.history.participations, tuple(part), repr(system))
     if path is not None and path.exists():
         with np.load(path) as found:
-            return Measured({group: found[group] for group in GROUPS}, found["earlier"])
+            return Measured({group: found[group] for group in GROUPS})
     measured = _measure(case.history.slice(0, part.stop), part.first, system)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        sums: dict[str, Any] = {"earlier": measured.earlier, **measured.blocks}
-        np.savez(path, **sums)
+        np.savez(path, **dict(measured.blocks))
     return measured
 
 
@@ -181,7 +168,7 @@ def _measure(history: History, first: int, system: RatingSystem) -> Measured:
         tallies[0].sums.blocks,
         tallies[1].sums.blocks,
     )
-    return Measured(dict(zip(GROUPS, sums, strict=True)), tallies[0].sums.earlier)
+    return Measured(dict(zip(GROUPS, sums, strict=True)))
 
 
 #: What is tried, one constant after the other, from the first value of each on.
