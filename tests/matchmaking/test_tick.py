@@ -216,6 +216,19 @@ def test_the_price_withholds_an_uneven_match_until_it_is_ripe() -> None:
     assert len(made.matches) == 1
 
 
+def test_a_price_that_withholds_every_match_ends_at_the_node_limit() -> None:
+    """Every ticket has a turn and evaluates sets: 160 of 60 nodes of the tick, which has 10,000."""
+    draw = random.Random(4)
+    queue = [solo(f"t{at:03}", draw.gauss(1500, 30), 200.0 - at) for at in range(150)]
+    sizes = {"min_number": 2, "max_number": 2, "player_min_number": 4, "player_max_number": 4}
+    price = {"objective": "fair", "waiting_price": 1e-12, "node_limit": 200}
+    answer = tick(queue, [], duel(**sizes), NOW, **price)
+    assert answer.matches == ()
+    assert "had no turn" in answer.notes[-1]
+    assert answer.waiting[0].reasons[0]["reason"] == "price"
+    assert answer.waiting[-1].reasons[0]["reason"] == "node_limit"
+
+
 def test_a_pivot_without_a_match_remains_a_candidate() -> None:
     """In age order: a is too far from c only after b took nobody."""
     rules = duel(match_options=(MatchOption("mode", "any"),))

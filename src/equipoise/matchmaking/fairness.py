@@ -27,8 +27,9 @@ from equipoise.teams.lobby_task import Chances
 Teams = Callable[[Around, Sequence[int]], tuple[int, ...]]
 #: Exchanges of one ticket that are tried for each place, the nearest first.
 _NEAREST = 32
-#: Nodes of one evaluation of a set, which takes as long; many tickets take more.
-_EVALUATION, _PAIRS = 20, 32
+#: Nodes of one evaluation of a set; many tickets take more. It takes as long as three times these
+#: nodes of a search, which the tick counts, because a price of waiting lets every ticket evaluate.
+_EVALUATION, _PAIRS, _OF_TICK = 20, 32, 3
 
 
 def _no_margin(rating: Floats) -> float:
@@ -185,7 +186,7 @@ class Fairness:
         exact = self._count(around, rows, found.players) <= budget.left // nodes
         if exact:
             for chosen in self._sets(around, search, rows, found.players):
-                budget.spend(nodes)
+                budget.spend(nodes, _OF_TICK)
                 other, _ = self.best(around, chosen)
                 key = (other, sum(chosen), chosen)
                 if key < (cost, sum(current), current):
@@ -198,7 +199,7 @@ class Fairness:
                 for candidate in self._promising(around, others, same):
                     if not search.allows([*others, candidate]):
                         continue
-                    if not budget.spend(nodes):
+                    if not budget.spend(nodes, _OF_TICK):
                         break
                     chosen = tuple(sorted([*others, candidate]))
                     other, _ = self.best(around, chosen)

@@ -129,9 +129,9 @@ class _TickReader(RequestReader):
         if self.check(objective in ("accelbyte", "fair"), "objective", CHOICE, shown(objective)):
             values["objective"] = objective
         for name, least, rule in (("waiting_price", 1e-300, ABOVE_0), ("expires_after", 0, FROM_0)):
-            value = fields.get(name)
-            sound = value is None or is_number(value, lambda x, low=least: x >= low)
-            if self.check(sound, name, rule, shown(value)) and value is not None:
+            value: Any = fields.get(name)
+            sound = is_number(value, lambda x: True) and value >= least
+            if value is not None and self.check(sound, name, rule, shown(value)):
                 values[name] = float(value)
         nodes = fields.get("node_limit", NODE_LIMIT)
         whole = must.is_whole(nodes) and 1 <= nodes <= 10**9

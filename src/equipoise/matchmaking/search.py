@@ -59,10 +59,10 @@ class Budget:
         """Begin the search around a pivot."""
         self.left = min(self.node_limit, self.total)
 
-    def spend(self, nodes: int = 1) -> bool:
-        """Use nodes; return whether there were enough."""
+    def spend(self, nodes: int = 1, of_tick: int = 1) -> bool:
+        """Use nodes, and `of_tick` times as many of the tick; return whether there were enough."""
         self.left -= nodes
-        self.total -= nodes
+        self.total -= of_tick * nodes
         return self.left >= 0
 
     @property

@@ -19,6 +19,7 @@ import numpy as np
 
 from equipoise._jit import compiled_for
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.lobby import Id
 from equipoise.data.matchmaking import Backfill, MatchRuleset, Objective, Session, Ticket
 from equipoise.data.rebalancing import MatchedPlayer
 from equipoise.errors import InvalidParameterError, require
@@ -407,7 +408,8 @@ class _LiveDay:
             for teams, region in self._compiled_tick(queue, now, self._rules):
                 self._start(teams, region, {}, now)
             return now
-        plan, ratings = self._plan, None
+        plan = self._plan
+        ratings: dict[Id, tuple[float, float]] | None = None
         if plan.objective == "fair":
             usual = math.nan if plan.system is None else plan.system.usual_deviation
             ratings = {
