@@ -69,6 +69,37 @@ def test_a_trace_is_the_players_of_real_games(rulesets, tmp_path, capsys) -> Non
     assert any("blocks of an hour" in note for note in answer["notes"])
 
 
+def test_a_trace_is_a_table_of_tickets(tmp_path, capsys) -> None:
+    """Two duos of one region meet; who is of another region, or too far away, waits."""
+    path, day, trace = tmp_path / "duos.json", tmp_path / "day.toml", tmp_path / "tickets.csv"
+    sizes = {"min_number": 2, "max_number": 2, "player_min_number": 2, "player_max_number": 2}
+    rule = {"attribute": "mmr", "criteria": "distance", "reference": 100}
+    limit = {"region_latency_max_ms": 60, "region_latency_initial_range_ms": 60}
+    path.write_text(json.dumps({"alliance": sizes, "matching_rule": [rule], **limit}))
+    day.write_text('regions = "two"\nrating_deviation = 0\nlatency_spread = 0\npatience = "none"\n')
+    trace.write_text(
+        "ticket,time,ratings,region\nd,35.5,1500 1520,east\na,10,1500 1600,east\n"
+        "b,20,1500 1500,west\nc,30,1900 1900,east\n"
+    )
+    command = ["matchmaking", "simulate", "--ruleset", str(path), "--config", str(day)]
+    assert run([*command, "--trace", str(trace), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    means = {name: one["mean"] for name, one in answer["measures"]["duos"].items()}
+    assert (means["tickets"], means["matches"], means["still_waiting"]) == (4, 1, 0.5)
+    assert means["wait_max"] == pytest.approx(26.0)
+    assert means["team_distance"] == pytest.approx(40.0)
+    assert answer["assumptions"]["party_sizes"] == [0, 1]
+    for rows, message in (
+        ("a,x,1500,east", "time: must be a number of seconds"),
+        ("a,1,1500 y,east", "ratings: must be a number for each player"),
+        ("a,1,1500,mars", "region: must be one of east, west"),
+        ("a,1,1 2 3,east\nb,2,1,east", "--trace must be a trace whose parties fit into a team"),
+    ):
+        trace.write_text(f"ticket,time,ratings,region\n{rows}\n")
+        assert run([*command, "--trace", str(trace)]) != 0
+        assert message in capsys.readouterr().err
+
+
 def test_a_sweep_tries_each_value_and_draws_a_curve(rulesets, tmp_path, capsys) -> None:
     pytest.importorskip("matplotlib")
     day, page = tmp_path / "day.toml", tmp_path / "sweep.html"

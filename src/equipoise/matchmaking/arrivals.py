@@ -262,6 +262,19 @@ class People(NamedTuple):
     luck: Floats
 
 
+class Trace(NamedTuple):
+    """The n tickets of a trace.
+
+    created : shape (n,), seconds; size : shape (n,), players; skill : shape (players,)
+    home : shape (n,), number of the nearest region; None draws it
+    """
+
+    created: Floats
+    size: Ints
+    skill: Floats
+    home: Ints | None = None
+
+
 def rate_at(model: DayModel, hour: Floats) -> Floats:
     """Return the relative rate at hours of the day, without bursts."""
     if model.curve:
@@ -316,32 +329,31 @@ def draw_people(
     seed: int,
     *,
     largest: int,
-    created: Floats | None = None,
-    skills: Floats | None = None,
+    trace: Trace | None = None,
 ) -> People:
     """Return the tickets of a day, the same for every ruleset.
 
     largest : most players of a party
-    created, skills : times and true skills of solo tickets from a trace, sorted by time; None draws
+    trace : tickets sorted by time; None draws them
     """
-    times = arrival_times(model, seed) if created is None else created
+    times = arrival_times(model, seed) if trace is None else trace.created
     n = len(times)
     ticket = np.arange(n)
-    if skills is None:
+    if trace is None:
         size = 1 + _choice(seed, Draw.SIZE, ticket, model.party_sizes[:largest])
     else:
-        size = np.ones(n, np.int64)
+        size = trace.size
     first = np.concatenate(([0], np.cumsum(size)))
     party = np.repeat(ticket, size)
     member = np.arange(first[-1]) - first[party]
-    if skills is None:
+    if trace is None:
         rho = model.party_correlation
         common = normals(seed, Draw.COMMON_SKILL, ticket)[party]
         own = normals(seed, Draw.OWN_SKILL, party, member)
         mixed = rho * common + math.sqrt(1 - rho * rho) * own
         skill = model.skill_mean + model.skill_deviation * np.where(size[party] > 1, mixed, own)
     else:
-        skill = skills
+        skill = trace.skill
     shown = skill + model.rating_deviation * normals(seed, Draw.RATING, party, member)
     group = np.full(n, -1)
     if model.classes:
@@ -355,7 +367,7 @@ def draw_people(
         first=first,
         rating=np.add.reduceat(shown, first[:-1]) / size if n else np.zeros(0),
         group=group,
-        latency=_latencies(model, seed, ticket),
+        latency=_latencies(model, seed, ticket, None if trace is None else trace.home),
         length=60.0 * model.match_minutes * spread,
         skill=skill,
         shown=shown,
@@ -374,11 +386,11 @@ def patience(model: DayModel, uniform: Floats) -> Floats:
     return model.patience_mean * unit
 
 
-def _latencies(model: DayModel, seed: int, ticket: Ints) -> Floats:
+def _latencies(model: DayModel, seed: int, ticket: Ints, home: Ints | None) -> Floats:
     names, shares, base = REGIONS[model.regions]
     latency = np.zeros((len(ticket), len(names)))
     if names:
-        home = _choice(seed, Draw.HOME, ticket, shares)
+        home = _choice(seed, Draw.HOME, ticket, shares) if home is None else home
         for region in range(len(names)):
             noise = np.exp(model.latency_spread * normals(seed, Draw.LATENCY, ticket, region))
             latency[:, region] = np.array(base)[home, region] * noise + _LEAST_LATENCY

@@ -67,10 +67,11 @@ class SimulationRequest:
     )
     trace: str | None = typed(
         None,
-        "Take the arrivals from a history of real games instead: its players come, alone, shortly "
-        "before their games. Their true skills are the ratings that --system, or trueskill, gives "
-        "them after the history.",
-        "HISTORY",
+        "Take the arrivals from a table with the columns ticket, time, ratings (of the players, "
+        "separated by spaces) and optionally region; or from a history of real games: its players "
+        "come, alone, shortly before their games. Their true skills are the ratings that --system, "
+        "or trueskill, gives them after the history.",
+        "TRACE",
     )
     days: int = typed(20, "Number of simulated days. A trace is one day.", least=1)
     precision: float | None = typed(

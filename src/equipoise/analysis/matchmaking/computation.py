@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from equipoise.analysis.matchmaking import SimulationRequest
 from equipoise.charts import theme
 from equipoise.data.files import check_place
-from equipoise.data.rebalancing import is_number
-from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.data.rebalancing import is_number, shown
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.formats.rebalance_request import open_rebalance_request
 from equipoise.matchmaking.arrivals import (
     SECONDS_PER_HOUR,
     DayModel,
     Draw,
     People,
+    Trace,
     draw_people,
     uniforms,
 )
@@ -87,6 +89,10 @@ def simulate(
     if request.trace is not None:
         model, people, words = read_trace(request.trace, model, system, request.seed)
         notes.append(words)
+        for plan in plans:
+            most, largest = plan.ruleset.player_max_number, int(people.size.max())
+            rule = f"a trace whose parties fit into a team of {plan.label}"
+            require(largest <= most, "--trace", rule, f"{largest} players for {most} places")
     notes += _notes(model, plans)
     compared = compare(
         plans,
@@ -216,10 +222,36 @@ def _notes(model: DayModel, plans: list[Plan]) -> list[str]:
 def read_trace(
     path: str, model: DayModel, system: RatingSystem | None, seed: int
 ) -> tuple[DayModel, People, str]:
-    """Return a day whose tickets are the players of real games, and how they were read.
+    """Return a day with the tickets of a table or the players of real games, and how it was read.
 
     Raises : NotFoundError, InvalidDataError, InvalidParameterError
     """
+    found, first, words = _read_tickets(path, model) or _read_players(path, system, seed)
+    within = (found.created >= first) & (found.created < first + model.hours * SECONDS_PER_HOUR)
+    order = np.flatnonzero(within)[np.argsort(found.created[within], kind="stable")]
+    require(len(order) >= 2, "--trace", "a history with two players at least", len(order))
+    size, created = found.size[order], found.created[order] - first
+    # The players of a ticket stand together.
+    starts = np.repeat(np.cumsum(found.size)[order] - np.cumsum(size), size)
+    trace = Trace(
+        created,
+        size,
+        found.skill[starts + np.arange(len(starts))],
+        None if found.home is None else found.home[order],
+    )
+    model = replace(
+        model,
+        tickets=float(len(order)),
+        hours=min(model.hours, float(created[-1]) / SECONDS_PER_HOUR + 0.25),
+        start_hour=first / SECONDS_PER_HOUR % 24,
+        party_sizes=tuple((np.bincount(size)[1:] / len(size)).tolist()),
+    )
+    people = draw_people(model, seed, largest=int(size.max()), trace=trace)
+    return model, people, f"{len(order):,} tickets from {path}: {words}"
+
+
+def _read_players(path: str, system: RatingSystem | None, seed: int) -> tuple[Trace, float, str]:
+    """Return the players of a history as tickets, the second at which a day begins, and a note."""
     from equipoise.formats.histories import read_history
     from equipoise.rating.replay import replay
 
@@ -231,26 +263,55 @@ def read_trace(
     seconds = np.repeat(history.time, np.diff(history.offsets)) / _MICROSECONDS
     number = np.arange(len(seconds))
     joined = seconds + BEFORE * np.log(uniforms(seed, Draw.BEFORE, number))
-    first = float(seconds.min()) - SECONDS_PER_HOUR / 60
-    within = (joined >= first) & (joined < first + model.hours * SECONDS_PER_HOUR)
-    order = np.flatnonzero(within)[np.argsort(joined[within], kind="stable")]
-    require(len(order) >= 2, "--trace", "a history with two players at least", len(order))
-    hours = min(model.hours, (float(joined[order[-1]]) - first) / SECONDS_PER_HOUR + 0.25)
-    model = replace(
-        model,
-        tickets=float(len(order)),
-        hours=hours,
-        start_hour=first / SECONDS_PER_HOUR % 24,
-        party_sizes=(1.0,),
-    )
-    created = joined[order] - first
-    skills = skill[history.player[order]]
-    people = draw_people(model, seed, largest=1, created=created, skills=skills)
     words = (
-        f"{len(order):,} tickets from {path}: players come alone, {BEFORE:g} s before their game "
-        f"on average; their true skills are their ratings by {rater.name} after the history"
+        f"players come alone, {BEFORE:g} s before their game on average; their true skills are "
+        f"their ratings by {rater.name} after the history"
     )
-    return model, people, words
+    trace = Trace(joined, np.ones_like(number), skill[history.player])
+    return trace, float(seconds.min()) - SECONDS_PER_HOUR / 60, words
+
+
+def _read_tickets(path: str, model: DayModel) -> tuple[Trace, float, str] | None:
+    """Return the tickets of a table with a column `ticket`, as above; None for another source."""
+    from equipoise.formats.sources import content_of, contents_of, table_of
+    from equipoise.formats.table import faulty_rows
+    from equipoise.formats.times import read_times
+
+    if content_of(path) is not None:
+        return None
+    table = table_of(contents_of(path, None))
+    frame, rows = table.frame, len(table.frame)
+    if "ticket" not in frame.columns:
+        return None
+
+    def check(column: str, sound: Any, rule: str) -> None:
+        for row in np.flatnonzero(~sound)[:1]:
+            ((file, line),) = table.places(np.array([row]))
+            got = shown(frame[column][int(row)])
+            raise InvalidDataError([Problem(file, line, column, rule, got)])
+
+    for column in ("time", "ratings"):
+        if column not in frame.columns:
+            problem = Problem(table.name, None, column, "must be a column of tickets", "none")
+            raise InvalidDataError([problem])
+    seconds = frame["time"].cast(pl.String).cast(pl.Float64, strict=False).to_numpy()
+    if not np.isfinite(seconds).all() and (times := read_times(frame["time"])) is not None:
+        dated = ~faulty_rows(times.faults, rows)
+        seconds = np.where(dated, times.values * (times.scale / _MICROSECONDS), np.nan)
+    check("time", np.isfinite(seconds), "must be a number of seconds, or a date and time")
+    listed = frame["ratings"].cast(pl.String).fill_null("").str.extract_all(r"[^\s,;\[\]]+")
+    size = listed.list.len().cast(pl.Int64).to_numpy()
+    rule = "must be a number for each player, separated by spaces"
+    check("ratings", size > 0, rule)
+    skill = listed.explode().cast(pl.Float64, strict=False).to_numpy()
+    check("ratings", np.add.reduceat(~np.isfinite(skill), np.cumsum(size) - size) == 0, rule)
+    home = None
+    if model.region_names and "region" in frame.columns:
+        number = {name: at for at, name in enumerate(model.region_names)}
+        home = np.array([number.get(name, -1) for name in frame["region"]], np.int64)
+        check("region", home >= 0, f"must be one of {', '.join(model.region_names)}")
+    words = "the true skills of players are their ratings in the table"
+    return Trace(seconds, size, skill, home), float(seconds.min()), words
 
 
 def shown_measures(found: Comparison) -> list[str]:
