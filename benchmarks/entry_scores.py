@@ -145,7 +145,8 @@ def measure(case: Case, part: Part, system: RatingSystem, kept: Path | None) -> 
     measured = _measure(case.history.slice(0, part.stop), part.first, system)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(path, **dict(measured.blocks))
+        sums: dict[str, Any] = dict(measured.blocks)
+        np.savez(path, **sums)
     return measured
 
 
