@@ -26,12 +26,11 @@ from equipoise.errors import (
 )
 from equipoise.messages.matches import ReasonRequest
 from equipoise.messages.upkeep import CheckMessage
-from equipoise.pools.backups import back_up, check_database, restore_backup
+from equipoise.pools import backups
+from equipoise.pools.backups import back_up, check_database, checks_of, restore_backup
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.replay.verifying import verify_pool
-from equipoise.store import backups
-from equipoise.store.backups import checks_of
 from equipoise.store.connection import open_store
 from equipoise.store.migrations import CURRENT
 from pools.pool_trials import NOW, Trial, duel
@@ -122,7 +121,7 @@ def test_a_backup_that_is_killed_leaves_no_backup(sqlite_url: str, tmp_path: Pat
         "def wait(done, total):\n"
         "    print('begun', flush=True)\n"
         "    time.sleep(60)\n"
-        "from equipoise.store import backups\n"
+        "from equipoise.pools import backups\n"
         "backups._OPERATIONS = 10\n"
         "back_up(sys.argv[1], Path(sys.argv[2]), progress=wait)\n"
     )
@@ -250,7 +249,7 @@ def test_a_falsified_log_does_not_lead_to_its_head(sqlite_url: str) -> None:
 def test_free_space_is_compared_with_the_size(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from equipoise.store import backups as checking
+    from equipoise.pools import backups as checking
 
     filled(sqlite_url)
 

@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import text
 
 from equipoise.errors import ConflictError, UnavailableError
+from equipoise.pools.backups import checks_of
 from equipoise.pools.reading.players import leaderboard
 from equipoise.store import migrations
-from equipoise.store.backups import checks_of
 from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import create_key
 from equipoise.store.migrations import CURRENT, STEPS

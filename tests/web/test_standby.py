@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.store.backups import checks_of
+from equipoise.pools.backups import checks_of
 from equipoise.store.connection import checked_url, open_store
 from equipoise.web.application import create_application
 from equipoise.web.settings import ServiceSettings
