@@ -391,7 +391,7 @@ def _import_log(done: _Import, path: Path) -> None:
         first=bytes(head.settings).decode(),
     )
     _write_seed(done.store, done.pool, head.seed)
-    amendments = LoggedAmendments(done.store, done.pool)
+    known = _known_amendments(done.store, done.pool)
     count = 0
     pieces = _pieces(done, path)
     # While SQLite writes one piece, the next is read.
@@ -408,7 +408,7 @@ def _import_log(done: _Import, path: Path) -> None:
                     count += len(piece.matches)
                 else:
                     for number, line in piece:
-                        _amend(done, path, amendments, number, line)
+                        _amend(done, path, known, number, line)
                     count += len(piece)
             done.show(count, head.entries)
 
@@ -488,69 +488,55 @@ def _pieces(done: _Import, path: Path) -> Iterator[Post | list[tuple[int, LogLin
         yield read_post(done.store, done.pool, post)
 
 
+def _known_amendments(store: Store, pool: str) -> set[tuple[Any, ...]]:
+    """Return what `_identity` gives for the amendments in the log of a pool."""
+    with store.read() as connection:
+        number = get_pool(connection, pool).id
+        records = [*log.amendments(connection, number), *log.long_records(connection, number)]
+    return {_identity(record) for record in records}
+
+
 def _amend(
-    done: _Import, path: Path, amendments: LoggedAmendments, number: int, line: LogLine
+    done: _Import, path: Path, known: set[tuple[Any, ...]], number: int, line: LogLine
 ) -> None:
     """Record an amendment, unless it is known. Raises : ConflictError if the pool refuses it."""
     try:
-        new = amendments.record(line)
+        logged = logged_as(line)
+        if _identity(record_of(line, logged)) in known:
+            done.known_amendments += 1
+        else:
+            _record(done.store, done.pool, line, logged)
+            done.amendments += 1
     except EquipoiseError as error:
         raise ConflictError(f"{path}, line {number}: {error}") from error
-    done.amendments += new
-    done.known_amendments += not new
 
 
-class LoggedAmendments:
-    """Records the amendments of a log in a pool, each once."""
-
-    def __init__(self, store: Store, pool: str) -> None:
-        self._store, self._pool = store, pool
-        with store.read() as connection:
-            number = get_pool(connection, pool).id
-            records = [
-                *log.amendments(connection, number),
-                *log.long_records(connection, number),
-            ]
-        self._known = {_identity(record) for record in records}
-
-    def record(self, line: LogLine) -> bool:
-        """Record an amendment; return False if the pool has it already.
-
-        Raises : EquipoiseError if the pool refuses it
-        """
-        logged = logged_as(line)
-        record = record_of(line, logged)
-        if _identity(record) in self._known:
-            return False
-        own: dict[str, Any] = {"key": None, "now": logged.received, "logged": logged}
-        match, player = line.match or "", line.player or ""
-        if line.kind == "correct":
-            fixed = match_of(line)
-            correct_match(self._store, self._pool, match, fixed, future_seconds=None, **own)
-        elif line.kind == "settings":
-            import_settings(self._store, self._pool, content_of(line.content), logged)
-        elif line.kind == "initial":
-            known = read_content(line.content)
-            import_initial_ratings(self._store, self._pool, known, logged)
-        elif line.kind == "profiles":
-            given = profiles.read_content(line.content)
-            profiles.import_profiles(self._store, self._pool, given, logged)
-        elif line.kind == "erase":
-            import_erasure(self._store, self._pool, player, logged)
-        elif line.kind in ("void", "restore"):
-            amend = void_match if line.kind == "void" else restore_match
-            amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
-        elif line.kind == "describe":
-            texts = describe_content(line.content)
-            describe_match(self._store, self._pool, match, texts, **own)
-        elif line.kind == "disqualify":
-            barred = disqualify_content(line.content)
-            request = DisqualifyRequest(line.time, barred.reason, line.match, barred.effect)
-            disqualify(self._store, self._pool, player, request, **own)
-        else:
-            again = ReinstateRequest(line.time, reason_of(line), line.match)
-            reinstate(self._store, self._pool, player, again, **own)
-        return True
+def _record(store: Store, pool: str, line: LogLine, logged: LoggedAs) -> None:
+    """Record an amendment of a log. Raises : EquipoiseError if the pool refuses it."""
+    own: dict[str, Any] = {"key": None, "now": logged.received, "logged": logged}
+    match, player = line.match or "", line.player or ""
+    if line.kind == "correct":
+        correct_match(store, pool, match, match_of(line), future_seconds=None, **own)
+    elif line.kind == "settings":
+        import_settings(store, pool, content_of(line.content), logged)
+    elif line.kind == "initial":
+        import_initial_ratings(store, pool, read_content(line.content), logged)
+    elif line.kind == "profiles":
+        profiles.import_profiles(store, pool, profiles.read_content(line.content), logged)
+    elif line.kind == "erase":
+        import_erasure(store, pool, player, logged)
+    elif line.kind in ("void", "restore"):
+        amend = void_match if line.kind == "void" else restore_match
+        amend(store, pool, match, ReasonRequest(reason_of(line)), **own)
+    elif line.kind == "describe":
+        describe_match(store, pool, match, describe_content(line.content), **own)
+    elif line.kind == "disqualify":
+        barred = disqualify_content(line.content)
+        request = DisqualifyRequest(line.time, barred.reason, line.match, barred.effect)
+        disqualify(store, pool, player, request, **own)
+    else:
+        again = ReinstateRequest(line.time, reason_of(line), line.match)
+        reinstate(store, pool, player, again, **own)
 
 
 def _identity(record: LogRecord) -> tuple[Any, ...]:
