@@ -315,16 +315,16 @@ def test_a_replay_that_runs_meanwhile_begins_again(small: Store) -> None:
 def test_what_a_replay_stores_after_its_swap_does_not_have_the_name(
     small: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The difference and the checkpoints, which come in transactions of their own."""
+    """The checkpoints, which come in transactions of their own."""
     trial = league(small)
-    compare, did = replaying.difference, []
+    store_checkpoints, did = replaying._store_checkpoints, []
 
     def erasing_first(*given: Any) -> Any:
         if not did:
             did.append(erase(small, NAME))
-        return compare(*given)
+        return store_checkpoints(*given)
 
-    monkeypatch.setattr(replaying, "difference", erasing_first)
+    monkeypatch.setattr(replaying, "_store_checkpoints", erasing_first)
     rerate(small, "league")
     assert trial.replay()
     assert did

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from sqlalchemy import Connection
 
-from equipoise.analysis.clock import now as clock
 from equipoise.errors import (
     ConflictError,
     InvalidDataError,
@@ -479,8 +478,7 @@ def message_of(connection: Connection, pool: PoolRecord, record: LogRecord) -> A
     replay = replays.first_replay_with(connection, pool.id, record.seq)
     if replay is None:
         return _message(pool, record, "pending", None)
-    known, found = known_difference(replay, clock())
-    return _message(pool, record, "done" if known else "pending", found)
+    return _message(pool, record, "done", known_difference(replay))
 
 
 def _message(

@@ -225,11 +225,7 @@ def _changing(store: Store, pool: str, number: int, key: int | None, now: int) -
 def disable_far_behind(store: Store, most: int, now: int) -> None:
     """Disable the webhooks that more than `most` events wait for, so that the outbox is bounded."""
     with store.read() as connection:
-        found = [
-            (hook, pool)
-            for hook in webhooks.far_behind(connection, most)
-            if (pool := pool_by_number(connection, hook.pool)) is not None
-        ]
+        found = _with_pools(connection, webhooks.far_behind(connection, most))
     for hook, pool in found:
         reason = f"more than {most} events waited"
         if hook.failure is not None:
@@ -237,6 +233,14 @@ def disable_far_behind(store: Store, most: int, now: int) -> None:
         # It may have been deleted, or its pool renamed by the end of a season; the next call sees.
         with suppress(NotFoundError):
             disable_webhook(store, pool.name, hook.id, key=None, now=now, reason=reason)
+
+
+def _with_pools(
+    connection: Connection, hooks: Iterable[WebhookRecord]
+) -> list[tuple[WebhookRecord, PoolRecord]]:
+    """Return webhooks with their pools."""
+    pairs = [(hook, pool_by_number(connection, hook.pool)) for hook in hooks]
+    return [(hook, pool) for hook, pool in pairs if pool is not None]
 
 
 def find_webhook(store: Store, pool: str, number: int) -> WebhookRecord:
@@ -342,11 +346,11 @@ class Outgoing(NamedTuple):
 
 
 def outgoing(
-    store: Store, pool: int, after: int, kinds: Collection[str], limit: int, now: int
+    store: Store, pool: int, after: int, kinds: Collection[str], limit: int
 ) -> list[Outgoing]:
     """Return the next events of a pool after a number, in order.
 
-    Events of other kinds have no body. The list ends before an event whose data is incomplete.
+    Events of other kinds have no body.
     """
     with store.read() as connection:
         events = webhooks.events_after(connection, pool, after, limit)
@@ -359,10 +363,7 @@ def outgoing(
             if event.kind not in kinds or source is None:
                 found.append(Outgoing(event.number, "", None))
                 continue
-            ready, data = _data(connection, source, event, matches, now)
-            if not ready:
-                break
-            found.append(_outgoing(event, source, data))
+            found.append(_outgoing(event, source, _data(connection, source, event, matches)))
     return found
 
 
@@ -380,15 +381,14 @@ def _data(
     source: PoolRecord,
     event: Event,
     matches: dict[tuple[int, int], MatchMessage],
-    now: int,
-) -> tuple[bool, Any]:
-    """Return whether the data of an event is complete, and the data; None for an event not sent."""
+) -> Any:
+    """Return the data of an event; None for an event that is not sent."""
     if event.kind == "match.rated":
         match = matches.get((event.source, event.reference))
-        return True, None if match is None or match.status == "unrated" else match
+        return None if match is None or match.status == "unrated" else match
     if event.kind == "season.ended":
-        return True, season_message(connection, source.id)
-    return _corrected(connection, source, event.reference, now)
+        return season_message(connection, source.id)
+    return _corrected(connection, source, event.reference)
 
 
 def _sources(events: Iterable[Event]) -> set[int]:
@@ -413,19 +413,17 @@ def _matches(
 
 
 def _corrected(
-    connection: Connection, pool: PoolRecord, generation: int, now: int
-) -> tuple[bool, CorrectedMessage | None]:
-    """Return whether it is known what a replay changed, and what it changed."""
+    connection: Connection, pool: PoolRecord, generation: int
+) -> CorrectedMessage | None:
+    """Return what a replay changed."""
     replay = replays.replay_of(connection, pool.id, generation)
     if replay is None:
-        return True, None
-    known, difference = known_difference(replay, now)
-    if not known:
-        return False, None
+        return None
+    difference = known_difference(replay)
     before = replays.through_before(connection, pool.id, generation)
     amendments = log.amendments(connection, pool.id, through=replay.through_seq)
     new = [one for one in amendments if one.seq > before]
-    return True, CorrectedMessage(
+    return CorrectedMessage(
         generation=generation,
         amended=len(new),
         amendments=[
@@ -492,11 +490,8 @@ def clear_audit(
 def clear_webhooks(store: Store, days: float, now: int) -> None:
     """Delete webhooks that were disabled more than some days ago."""
     with store.read() as connection:
-        found = [
-            (hook, pool)
-            for hook in webhooks.disabled_before(connection, now - int(days * _DAY))
-            if (pool := pool_by_number(connection, hook.pool)) is not None
-        ]
+        old = webhooks.disabled_before(connection, now - int(days * _DAY))
+        found = _with_pools(connection, old)
     for hook, pool in found:
         reason = f"disabled more than {days:g} days ago"
         with suppress(NotFoundError):  # It was deleted meanwhile, or the season of its pool ended.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, literal, select, tuple_, update
+from sqlalchemy import Connection, delete, func, insert, literal, select, tuple_
 
 from equipoise.store.bulk import sizes_of
 from equipoise.store.pools import PoolRecord, Position
@@ -18,7 +18,7 @@ class ReplayRecord:
 
     through_seq : last log record that it took into account
     begins : position from which it rated again
-    difference : JSON of what it changed, empty until that is stored
+    difference : JSON of what it changed, empty if an earlier version did not store that
     """
 
     generation: int
@@ -42,15 +42,6 @@ def add_replay(connection: Connection, pool: int, replay: ReplayRecord) -> None:
             finished=replay.finished,
             difference=replay.difference,
         )
-    )
-
-
-def store_difference(connection: Connection, pool: int, generation: int, difference: str) -> None:
-    """Store what a replay changed."""
-    connection.execute(
-        update(replays)
-        .where(replays.c.pool == pool, replays.c.generation == generation)
-        .values(difference=difference)
     )
 
 

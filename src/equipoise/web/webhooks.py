@@ -497,7 +497,7 @@ class _Delivery:
         end = time.monotonic() + _DELIVERY
         while time.monotonic() < end:
             batch = await sender._in_database(
-                outgoing, sender._store, hook.pool, self._delivered, hook.events, _BATCH, now()
+                outgoing, sender._store, hook.pool, self._delivered, hook.events, _BATCH
             )
             if not batch:
                 return

@@ -21,8 +21,9 @@ import numpy as np
 from sqlalchemy import Connection, Table
 
 from equipoise.analysis.clock import now
+from equipoise.arrays import Ints
 from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
-from equipoise.messages.matches import DifferenceMessage
+from equipoise.messages.matches import DifferenceMessage, PlayerDifference
 from equipoise.pools.pool.pools import code_version
 from equipoise.pools.pool.settings import rules_through, update_leaderboard, with_parameters
 from equipoise.pools.posting.running import RunningPool, partial_states
@@ -37,6 +38,7 @@ from equipoise.pools.records import (
 from equipoise.pools.replay.states import (
     Numbers,
     difference,
+    differences,
     keep_checkpoints,
     running_before,
     running_numbers,
@@ -96,7 +98,7 @@ def renew_lease(store: Store, leased: PoolRecord) -> None:
 
 def extend_lease(connection: Connection, record: PoolRecord, leased: PoolRecord) -> None:
     """Renew a lease; `record` is the pool, locked. Raises : ConflictError."""
-    check_lease(record, (leased.replay_owner, leased.replay_generation))
+    check_lease(record, leased)
     change_pool(connection, record.id, replay_until=now() + sizes_of(connection).lease)
 
 
@@ -107,8 +109,9 @@ def release_lease(store: Store, leased: PoolRecord) -> None:
         change_pool(connection, leased.id, replay_owner=None, replay_until=None)
 
 
-def check_lease(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
+def check_lease(record: PoolRecord, leased: PoolRecord) -> None:
     """Raise a ConflictError if another process has taken the replay over."""
+    mine = leased.replay_owner, leased.replay_generation
     if (record.replay_owner, record.replay_generation) != mine:
         raise ConflictError(f"the replay of pool {record.name} was taken over")
 
@@ -200,18 +203,18 @@ def rerate(store: Store, pool: str, *, key: int | None = None) -> None:
 class _Replay:
     """A running replay.
 
-    pool : as it was when the replay began
+    pool : as it was when the replay began, with its lease
     begin : position from which changes are written again
     through : the last log record that it takes into account
     after : position up to which the log was read
     interval : participations between two checkpoints
     partial_end : where the last partial checkpoint ends; partial_at : participations up to it
     held : checkpoints so far; held_at : participations up to the last of them
+    listed : what it has changed, apart from the players in the rows `late`, who were rated since
     """
 
     store: Store
     pool: PoolRecord
-    owner: str
     stop: Callable[[], bool]
     generation: int
     begin: Position
@@ -224,6 +227,8 @@ class _Replay:
     partial_at: int
     held: list[Checkpoint] = field(default_factory=list)
     held_at: int = 0
+    listed: list[PlayerDifference] = field(default_factory=list)
+    late: list[Ints] = field(default_factory=list)
 
 
 def replay_pool(
@@ -239,7 +244,7 @@ def replay_pool(
     if leased is None:
         return None
     try:
-        return _replay_leased(store, leased, owner, stop)
+        return _replay_leased(store, leased, stop)
     except (ConvergenceError, InvalidDataError):
         if not void_unratable(store, pool, lambda: renew_lease(store, leased)):
             raise
@@ -248,20 +253,26 @@ def replay_pool(
 
 
 def _replay_leased(
-    store: Store, leased: PoolRecord, owner: str, stop: Callable[[], bool]
+    store: Store, leased: PoolRecord, stop: Callable[[], bool]
 ) -> DifferenceMessage | None:
     """Replay a leased pool and swap the result in; return what changed, None if it was stopped."""
     if not clear(store, leased.name, stop, leased):
         release_lease(store, leased)
         return None
-    replay = _begin(store, leased, owner, stop)
+    replay = _begin(store, leased, stop)
     if not _catch_up(replay):
         return None
-    everyone, size = np.arange(len(replay.running.players)), store.sizes.rows
+    running, size = replay.running, store.sizes.rows
+    everyone = np.arange(len(running.players))
     for low in range(0, len(everyone), size):
-        rows = replay.running.ratings(everyone[low : low + size])
+        rows = running.ratings(everyone[low : low + size])
         if not _step(replay, _put_ratings, rows):
             return None
+    # Comparing all players takes longer than writers should wait.
+    with store.read() as connection, without_collection():
+        before = stored_numbers(connection, leased)
+        replay.listed = differences(before, running_numbers(running, everyone))
+    replay.late = []
     if not _catch_up(replay, with_ratings=True):
         return None
     changed = _swap(replay)
@@ -269,7 +280,7 @@ def _replay_leased(
     return changed
 
 
-def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool]) -> _Replay:
+def _begin(store: Store, pool: PoolRecord, stop: Callable[[], bool]) -> _Replay:
     """Return the replay at the position from which it writes."""
     begin = START if pool.dirty is None else pool.dirty
     with store.read() as connection:
@@ -285,9 +296,8 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
     return _Replay(
         store=store,
         pool=pool,
-        owner=owner,
         stop=stop,
-        generation=_generation(pool),
+        generation=pool.replay_generation or 0,
         begin=begin,
         through=amendments.through,
         running=running,
@@ -298,11 +308,6 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
         partial_at=running.participations,
         held_at=running.participations,
     )
-
-
-def _generation(pool: PoolRecord) -> int:
-    """Return the generation that a replay of this pool writes."""
-    return pool.generation + 1 if pool.replay_generation is None else pool.replay_generation
 
 
 def _next_piece(connection: Connection, replay: _Replay) -> Piece:
@@ -340,6 +345,7 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
     with without_collection():
         rows, touched = replay.running.rate(piece.matches)
         touched = np.unique(touched)
+    replay.late.append(touched)
     size = replay.store.sizes.rows
     for low in range(0, len(rows["player"]), size):
         part = {name: values[low : low + size] for name, values in rows.items()}
@@ -394,7 +400,7 @@ def _step(
 def _locked_pool(connection: Connection, replay: _Replay) -> PoolRecord:
     """Return the pool, locked. Raises : ConflictError if the lease was lost."""
     record = get_pool(connection, replay.pool.name, lock=True)
-    check_lease(record, (replay.owner, replay.generation))
+    check_lease(record, replay.pool)
     return record
 
 
@@ -437,12 +443,8 @@ def _swap(replay: _Replay) -> DifferenceMessage:
     """Rate the matches left and let readers see the new generation, in one transaction.
 
     Return what changed.
-
-    The difference is stored in a second one: see `differences`.
     """
     running = replay.running
-    with replay.store.read() as connection, without_collection():
-        before = stored_numbers(connection, replay.pool)
     code = code_version(running.rules.settings.system)
     with replay.store.write() as connection:
         record = _locked_pool(connection, replay)
@@ -456,9 +458,8 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             touched = np.unique(touched)
             changes.put(connection, record.id, replay.generation, rows)
             _put_ratings(connection, record, replay.generation, running.ratings(touched))
-            names = [running.players[row] for row in touched.tolist()]
-            shown = ratings.ratings_of(connection, record.id, record.generation, names)
-            before |= {name: Numbers(one.rating, one.deviation) for name, one in shown.items()}
+            replay.late.append(touched)
+        found = _difference(connection, record, replay)
         replays.forget_from(connection, record.id, replay.begin)
         outbox_last = _append_events(connection, record, replay)
         # If the settings or the day changed during the replay, some ratings were written with the
@@ -476,7 +477,7 @@ def _swap(replay: _Replay) -> DifferenceMessage:
                 begins=replay.begin,
                 started=replay.started,
                 finished=now(),
-                difference="",
+                difference=msgspec.json.encode(found).decode(),
             ),
         )
         change_pool(
@@ -503,17 +504,18 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             board_from="" if changed else None,
             outbox_last=outbox_last,
         )
-    with without_collection():
-        after = running_numbers(running, np.arange(len(running.players)))
-        found = difference(before, after, running.matches)
-    with replay.store.write() as connection:
-        record = get_pool(connection, replay.pool.name, lock=True)
-        if record.id == replay.pool.id and record.erased != replay.pool.erased:
-            # The difference may have a name that was erased in the meantime.
-            found = difference({}, {}, running.matches)
-        content = msgspec.json.encode(found).decode()
-        replays.store_difference(connection, replay.pool.id, replay.generation, content)
     return found
+
+
+def _difference(connection: Connection, pool: PoolRecord, replay: _Replay) -> DifferenceMessage:
+    """Return what a replay that has rated all matches changes; pool : as readers see it."""
+    running, none = replay.running, np.zeros(0, np.int64)
+    rows = np.unique(np.concatenate([none, *replay.late]))
+    names = [running.players[row] for row in rows.tolist()]
+    shown = ratings.ratings_of(connection, pool.id, pool.generation, names)
+    before = {name: Numbers(one.rating, one.deviation) for name, one in shown.items()}
+    after = running_numbers(running, rows)
+    return difference(before, after, running.matches, replay.listed)
 
 
 def _append_events(connection: Connection, pool: PoolRecord, replay: _Replay) -> int:

@@ -7,9 +7,6 @@ They follow from the last partial checkpoint before the match, and from the matc
 states depend on: those of its players, those of their opponents in these, and so on. The chains of
 changes lead to them. Where a match changes numbers of the whole pool, such as the entry, they are
 all matches since. So the time does not depend on the length of the log.
-
-Comparing all players takes longer than writers should wait. So the difference is stored in a second
-transaction, after the swap that lets readers see the new ratings.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import dataclasses
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -366,16 +363,12 @@ def _rated(
 #: Players that a difference lists.
 MOST_PLAYERS = 1000
 
-#: Microseconds after a replay within which its difference is stored. A difference that is missing
-#: after that was interrupted, and is never stored.
-_STORED_WITHIN = 10_000_000
 
-
-def known_difference(replay: ReplayRecord, now: int) -> tuple[bool, DifferenceMessage | None]:
-    """Return whether the difference of a replay is final, and the difference if it is stored."""
-    if replay.difference:
-        return True, msgspec.json.decode(replay.difference, type=DifferenceMessage)
-    return now - replay.finished >= _STORED_WITHIN, None
+def known_difference(replay: ReplayRecord) -> DifferenceMessage | None:
+    """Return what a replay changed; None if it was interrupted in an earlier version."""
+    if not replay.difference:
+        return None
+    return msgspec.json.decode(replay.difference, type=DifferenceMessage)
 
 
 class Numbers(NamedTuple):
@@ -410,18 +403,34 @@ def running_numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
     }
 
 
-def difference(
-    before: Mapping[str, Numbers], after: Mapping[str, Numbers], matches: int
-) -> DifferenceMessage:
-    """Return the players whose numbers changed, largest changes first.
-
-    matches : number of replayed matches
-    """
+def differences(
+    before: Mapping[str, Numbers], after: Mapping[str, Numbers]
+) -> list[PlayerDifference]:
+    """Return the players whose numbers changed, largest changes first."""
     changed = [player for player in {**before, **after} if before.get(player) != after.get(player)]
     listed = [compared(player, before.get(player), after.get(player)) for player in changed]
-    # Players who are new or gone come first.
-    listed.sort(key=lambda one: (one.change is not None, -abs(one.change or 0.0), one.player))
-    return DifferenceMessage(matches, len(changed), listed[:MOST_PLAYERS])
+    return sorted(listed, key=_size)
+
+
+def _size(one: PlayerDifference) -> tuple[bool, float, str]:
+    """Return the place of a difference in order: players who are new or gone come first."""
+    return one.change is not None, -abs(one.change or 0.0), one.player
+
+
+def difference(
+    before: Mapping[str, Numbers],
+    after: Mapping[str, Numbers],
+    matches: int,
+    listed: Sequence[PlayerDifference] = (),
+) -> DifferenceMessage:
+    """Return the difference between the numbers of players.
+
+    matches : number of replayed matches
+    listed : the `differences` of others, and of these players a moment ago
+    """
+    others, changed = [one for one in listed if one.player not in after], differences(before, after)
+    first = sorted([*others[:MOST_PLAYERS], *changed], key=_size)[:MOST_PLAYERS]
+    return DifferenceMessage(matches, len(others) + len(changed), first)
 
 
 def compared(player: str, before: Numbers | None, after: Numbers | None) -> PlayerDifference:
