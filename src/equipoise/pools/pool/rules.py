@@ -406,31 +406,28 @@ def differing(old: PoolRules, new: PoolRules) -> dict[str, tuple[Any, Any]]:
 
 
 def is_fixed(name: str, values: tuple[Any, Any]) -> bool:
-    """Return whether a difference in a setting changes how the system rates matches."""
+    """Return whether a difference in a setting changes how the system rates matches.
+
+    The parameters of the entry and level do not: a change of these, which may come during a season,
+    waits for a replay of the whole log.
+    """
     if name == "times":
         return "none" in values
+    parameter = name.removeprefix(_PARAMETER)
     return name in ("system", "statistics") or (
-        name.startswith(_PARAMETER) and not is_replayed(name)
+        name.startswith(_PARAMETER) and parameter not in ENTRY_PARAMETERS
     )
 
 
-def is_replayed(name: str) -> bool:
-    """Return whether a changed setting, as `differing` names it, needs a replay of the whole log.
-
-    These are the parameters of the entry and level, which may change during a season.
-    """
-    return name.startswith(_PARAMETER) and name.removeprefix(_PARAMETER) in ENTRY_PARAMETERS
-
-
-def changed_settings(found: Mapping[str, tuple[Any, Any]], which: int) -> dict[str, Any]:
-    """Return the differing settings as the log has them: the old ones (0) or the new ones (1)."""
+def changed_settings(found: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
+    """Return the new values of differing settings as the log has them."""
+    new = {name: value for name, (_, value) in found.items()}
     parameters = {
-        name.removeprefix(_PARAMETER): pair[which]
-        for name, pair in found.items()
+        name.removeprefix(_PARAMETER): new.pop(name)
+        for name in found
         if name.startswith(_PARAMETER)
     }
-    plain = {name: pair[which] for name, pair in found.items() if not name.startswith(_PARAMETER)}
-    return {**plain, **({"parameters": parameters} if parameters else {})}
+    return {**new, "parameters": parameters} if parameters else new
 
 
 def described_differences(found: Mapping[str, tuple[Any, Any]]) -> str:

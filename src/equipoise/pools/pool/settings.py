@@ -41,7 +41,6 @@ from equipoise.pools.pool.rules import (
     described_differences,
     differing,
     is_fixed,
-    is_replayed,
     iso,
     rules_of,
     settings_json,
@@ -155,13 +154,8 @@ def change_settings(
     """
 
     def make(connection: Connection, record: PoolRecord) -> Draft | None:
-        found = _wanted(connection, record, request)
-        if not found:
-            return None
-        change = SettingsContent(
-            changed_settings(found, 1), changed_settings(found, 0), request.reason
-        )
-        return _draft(record, change, now)
+        change = _wanted(connection, record, request)
+        return _draft(record, change, now) if change.settings else None
 
     return message_of(record_change(store, pool, make, key=key, now=now, then=_reorder))
 
@@ -174,11 +168,11 @@ def preview_settings(store: Store, pool: str, request: PoolChange, now: int) -> 
     """
     with store.read() as connection:
         record = get_pool(connection, pool)
-        found = _wanted(connection, record, request)
+        change = _wanted(connection, record, request)
         shown = DifferenceMessage(0, 0, [])
-        if any(map(is_replayed, found)):
+        if "parameters" in change.settings:
             rules = rules_through(connection, record)
-            wanted = with_settings(rules.settings, changed_settings(found, 1))
+            wanted = with_settings(rules.settings, change.settings)
             after = amendments_of(connection, record)
             shown = difference(
                 *numbers_of_replay(
@@ -195,15 +189,13 @@ def preview_settings(store: Store, pool: str, request: PoolChange, now: int) -> 
         received=iso(now),
         status="done",
         difference=shown,
-        settings=changed_settings(found, 1),
-        settings_before=changed_settings(found, 0),
+        settings=change.settings,
+        settings_before=change.before,
     )
 
 
-def _wanted(
-    connection: Connection, pool: PoolRecord, request: PoolChange
-) -> dict[str, tuple[Any, Any]]:
-    """Return how the wanted settings differ from those of a pool, those that wait included.
+def _wanted(connection: Connection, pool: PoolRecord, request: PoolChange) -> SettingsContent:
+    """Return how the wanted settings change those of a pool, those that wait included.
 
     Raises : InvalidDataError, ConflictError
     """
@@ -226,7 +218,7 @@ def _wanted(
             "Its matches were rated with the old ones. Create another pool, or end the season "
             f"with other settings: POST /v1/pools/{pool.name}/seasons"
         )
-    return found
+    return _change_of(current, changed_settings(found), request.reason)
 
 
 def import_settings(store: Store, pool: str, content: SettingsContent, logged: LoggedAs) -> None:
@@ -313,8 +305,8 @@ def pool_as_wanted(store: Store, pool: str, request: PoolChange | None = None) -
         if request is None and settings == rules_of(record.settings).settings:
             return message_of(record)  # also where the package of its system is not installed
         if request is not None:
-            found = _wanted(connection, record, request)
-            settings = with_settings(settings, changed_settings(found, 1))
+            change = _wanted(connection, record, request)
+            settings = with_settings(settings, change.settings)
     return message_of(replace(record, settings=settings_json(settings)))
 
 

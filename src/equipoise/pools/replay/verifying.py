@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, compress
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
@@ -294,11 +294,12 @@ class CheckpointChecks:
     """Compares checkpoints, and partial ones, with a replay as it passes them."""
 
     def __init__(self, connection: Connection, pool: PoolRecord) -> None:
-        self._whole = set(replays.positions(connection, pool.id))
-        self._partial: dict[Position, list[End]] = {}
-        for end in partial_checkpoints.ends(connection, pool):
-            self._partial.setdefault(end.position, []).append(end)
-        self._waiting = sorted(self._whole | self._partial.keys())
+        #: Each with its position, and its end if it is a partial one.
+        self._waiting: list[tuple[Position, End | None]] = [
+            *((position, None) for position in replays.positions(connection, pool.id)),
+            *((end.position, end) for end in partial_checkpoints.ends(connection, pool)),
+        ]
+        self._waiting.sort(key=itemgetter(0))
 
     def rate(
         self,
@@ -326,31 +327,32 @@ class CheckpointChecks:
         self, connection: Connection, pool: PoolRecord, running: RunningPool, found: Findings
     ) -> None:
         """Compare the checkpoints after the last match."""
-        for position in self._waiting:
-            self._compare(connection, pool, position, running, found)
+        for checkpoint in self._waiting:
+            self._compare(connection, pool, checkpoint, running, found)
         self._waiting = []
 
     def _compare(
         self,
         connection: Connection,
         pool: PoolRecord,
-        position: Position,
+        checkpoint: tuple[Position, End | None],
         running: RunningPool,
         found: Findings,
     ) -> None:
-        """Compare the checkpoints at a position with the replay there."""
-        if position in self._whole:
+        """Compare a checkpoint with the replay at its position."""
+        position, end = checkpoint
+        if end is None:
             _compare_checkpoint(connection, pool, position, running, found)
-        for end in self._partial.get(position, []):
+        else:
             _compare_partial(connection, pool, end, running, found)
 
     def _parts(
         self, matches: Sequence[LoggedMatch]
-    ) -> Iterator[tuple[Sequence[LoggedMatch], Position | None]]:
-        """Give matches up to the next checkpoint, and its position; at the end the others."""
+    ) -> Iterator[tuple[Sequence[LoggedMatch], tuple[Position, End | None] | None]]:
+        """Give matches up to the next checkpoint, and that; at the end the others."""
         begin = 0
         while self._waiting:
-            at = bisect_right(matches, self._waiting[0], lo=begin, key=_POSITION_OF)
+            at = bisect_right(matches, self._waiting[0][0], lo=begin, key=_POSITION_OF)
             if at == len(matches):
                 break
             yield matches[begin:at], self._waiting.pop(0)
