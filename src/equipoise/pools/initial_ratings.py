@@ -27,8 +27,9 @@ from equipoise.messages.pools import (
     InitialRequest,
 )
 from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
-from equipoise.pools.pool.rules import PoolRules, check_reason, id_text, iso, rules_of
-from equipoise.pools.posting.rating import object_array, time_kind
+from equipoise.pools.pool.rules import check_reason, id_text, iso, rules_of
+from equipoise.pools.posting.rating import object_array
+from equipoise.pools.posting.running import RunningPool, stored_pool
 from equipoise.pools.records import (
     MOST_PLAYERS,
     Draft,
@@ -41,7 +42,7 @@ from equipoise.pools.records import (
     record_change,
 )
 from equipoise.pools.seasons import write_seed_ratings
-from equipoise.rating.pool_state import PoolState, scale_difference, unpack_players
+from equipoise.rating.pool_state import scale_difference
 from equipoise.store import log, pools, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
@@ -135,38 +136,32 @@ def copied_content(store: Store, pool: str, request: InitialRequest) -> KnownCon
     """
     check_reason(request.reason)
     with store.read() as connection:
-        rules = rules_of(get_pool(connection, pool).settings)
-        return _copied(connection, pool, request, str(request.pool), rules)
+        return _copied(connection, get_pool(connection, pool), request, str(request.pool))
 
 
 def _copied(
-    connection: Connection, pool: str, request: InitialRequest, source: str, rules: PoolRules
+    connection: Connection, pool: PoolRecord, request: InitialRequest, source: str
 ) -> KnownContent:
     if request.ratings is not None:
         raise InvalidParameterError("pool cannot be combined with ratings")
-    if source == pool:
-        raise InvalidParameterError(f"pool must be another pool than {pool!r}")
+    if source == pool.name:
+        raise InvalidParameterError(f"pool must be another pool than {pool.name!r}")
     record = get_pool(connection, source)
     if record.dirty is not None:
         raise ConflictError(f"pool {source!r} waits for a replay; copy its ratings after that")
-    there = rules_of(record.settings).system
-    line, differs = scale_mapping(request.mapping), scale_difference(there, rules.system)
+    rules = rules_of(record.settings)
+    there, line = rules.system, scale_mapping(request.mapping)
+    differs = scale_difference(there, rules_of(pool.settings).system)
     if line is None and differs is not None:
         raise InvalidParameterError(
             f"pool {source!r} has {differs}. Convert them with `mapping`: two "
             "ratings there and two here"
         )
     check_number(record.players)
-    stored = [
-        one
-        for piece in ratings.all_states(connection, record.id, record.generation)
-        for one in piece
-    ]
-    state = unpack_players(there, [one.state for one in stored])
-    state.shared = record.shared
-    last = there.at(state, np.arange(len(stored)), None)
+    stored = stored_pool(connection, record, rules)
+    last = there.at(stored.state, np.arange(len(stored.players)), None)
     known = InitialRatings(
-        player_ids=object_array([one.player for one in stored]),
+        player_ids=object_array(stored.players),
         rating=last["rating"],
         deviation=last["deviation"],
     )
@@ -222,7 +217,7 @@ def _write(
     """
     known = KnownRatings(content)
     shown: list[InitialMessage] = []
-    begins: list[PoolState] = []
+    begins: list[RunningPool] = []
 
     def make(connection: Connection, current: PoolRecord) -> Draft | None:
         before = read_known(connection, current)
@@ -233,14 +228,8 @@ def _write(
         if logged is None:
             _check_log(connection, current)
         players, rules = len(content.players), rules_of(current.settings)
-        state = PoolState(
-            system=rules.system,
-            player_ids=object_array(content.players),
-            state=known.state(rules),
-            rated=np.zeros(0, np.int64),
-            time_kind=time_kind(rules),
-        )
-        begins.append(state)
+        running = RunningPool.of(rules, list(content.players), known.state(rules))
+        begins.append(running)
         return Draft(
             kind="initial",
             content=msgspec.json.encode(content).decode(),
@@ -249,7 +238,7 @@ def _write(
                 "initial": current.last_seq + 1,
                 "known_ratings": players,
                 "players": players,
-                "shared": state.state.shared,
+                "shared": running.state.shared,
                 "generation": max(current.generation, current.replay_generation or 0) + 1,
                 "begins": START,
                 "garbage": True,
@@ -266,8 +255,7 @@ def _write(
         )
 
     def then(connection: Connection, current: PoolRecord, new: LogRecord) -> None:
-        rules = rules_of(current.settings)
-        write_seed_ratings(connection, current.id, current.generation, rules, begins[0])
+        write_seed_ratings(connection, current.id, current.generation, begins[0])
         through = replays.rated_through(connection, current)
         empty = msgspec.json.encode(DifferenceMessage(0, 0, [])).decode()
         replays.add_replay(

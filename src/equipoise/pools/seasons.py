@@ -27,7 +27,7 @@ from equipoise.messages.pools import (
 from equipoise.pools.pool.pools import check_open, open_pool
 from equipoise.pools.pool.rules import PoolRules, check_settings, iso, rules_of
 from equipoise.pools.posting.rating import object_array, time_kind
-from equipoise.pools.posting.running import ZLIB_LEVEL, RunningPool
+from equipoise.pools.posting.running import ZLIB_LEVEL, RunningPool, stored_pool
 from equipoise.pools.profiles import keep_profiles
 from equipoise.pools.records import DisqualifyContent, EligibilityRecord, amendments_of
 from equipoise.pools.replay.states import Numbers, compared, stored_numbers
@@ -37,7 +37,6 @@ from equipoise.rating.pool_state import (
     carry_entry,
     seeded_state,
     soft_reset,
-    unpack_players,
 )
 from equipoise.rating.system import RatingSystem
 from equipoise.store import audit, log, pools, ratings, webhooks
@@ -216,7 +215,8 @@ def _write_seed(
     if request.reset == "soft" and old.players:
         state, centre = _soft_seed(connection, old, request, rules.system)
         content = zlib.compress(state.to_bytes(), ZLIB_LEVEL)
-        players = write_seed_ratings(connection, new, FIRST_GENERATION, rules, state)
+        running = RunningPool.of_state(rules, state)
+        players = write_seed_ratings(connection, new, FIRST_GENERATION, running)
         change_pool(connection, new, shared=state.state.shared)
     seed = Seed(old.id, msgspec.json.encode(request).decode(), centre, players)
     pools.add_seed(connection, new, seed, content)
@@ -228,11 +228,8 @@ def _soft_seed(
 ) -> tuple[PoolState, float]:
     """Return the state after a soft reset, and the centre that ratings were drawn towards."""
     before = rules_of(old.settings)
-    pieces = ratings.all_states(connection, old.id, old.generation)
-    known = [one for rows in pieces for one in rows]
-    state = unpack_players(before.system, [one.state for one in known])
-    state.shared = old.shared
-    last = before.system.at(state, np.arange(len(known)), None)
+    stored = stored_pool(connection, old, before)
+    last = before.system.at(stored.state, np.arange(len(stored.players)), None)
     start, most = _newcomer(system)
     mean = float(np.mean(last["rating"]))
     centre = mean if request.towards == "mean" else start
@@ -246,10 +243,10 @@ def _soft_seed(
     )
     begins = seeded_state(system, rating, deviation)
     if isinstance(before.system, System):
-        carry_entry(begins, state, before.system, centre=centre, keep=request.keep)
+        carry_entry(begins, stored.state, before.system, centre=centre, keep=request.keep)
     seeded = PoolState(
         system=system,
-        player_ids=object_array([one.player for one in known]),
+        player_ids=object_array(stored.players),
         state=begins,
         rated=np.zeros(0, np.int64),
         time_kind=time_kind(before),
@@ -282,10 +279,9 @@ def _newcomer(system: RatingSystem, shared: dict[str, Floats] | None = None) -> 
 
 
 def write_seed_ratings(
-    connection: Connection, pool: int, generation: int, rules: PoolRules, state: PoolState
+    connection: Connection, pool: int, generation: int, running: RunningPool
 ) -> int:
-    """Write the ratings of all players of a seed; return their number."""
-    running = RunningPool.of_state(rules, state)
+    """Write the ratings with which all players begin; return their number."""
     players = len(running.players)
     for low in range(0, players, _WRITTEN_AT_ONCE):
         rows = running.ratings(np.arange(low, min(low + _WRITTEN_AT_ONCE, players)))

@@ -91,7 +91,7 @@ from equipoise.pools.pool.settings import (
     import_settings,
 )
 from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, Post, post_matches, read_post
-from equipoise.pools.posting.running import StateCache
+from equipoise.pools.posting.running import RunningPool, StateCache
 from equipoise.pools.records import (
     describe_content,
     disqualify_content,
@@ -569,7 +569,8 @@ def _write_seed(store: Store, pool: str, content: bytes | None) -> None:
             )
         rules = rules_of(record.settings)
         state = seed_state(rules.system, content, "the seed of the log")
-        players = write_seed_ratings(connection, record.id, record.generation, rules, state)
+        running = RunningPool.of_state(rules, state)
+        players = write_seed_ratings(connection, record.id, record.generation, running)
         pools.add_seed(connection, record.id, Seed(_NO_ARCHIVE, "{}", None, players), content)
         shared = state.state.shared
         change_pool(connection, record.id, players=players, follows=_NO_ARCHIVE, shared=shared)

@@ -223,6 +223,17 @@ class RunningPool:
         return Checkpoint(self.position, self.participations, code, content, last_changes)
 
 
+def stored_pool(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
+    """Return all players of a pool with their stored states; at no position."""
+    pieces = ratings.all_states(connection, pool.id, pool.generation)
+    stored = [one for rows in pieces for one in rows]
+    state = unpack_players(rules.system, [one.state for one in stored])
+    state.shared = dict(pool.shared)
+    running = RunningPool.of(rules, [one.player for one in stored], state)
+    running.last_changes = LastChanges.of(stored)
+    return running
+
+
 def unpacked_state(content: bytes, name: str) -> PoolState:
     """Return a packed state; name : of it, for errors. Raises : InvalidDataError."""
     try:

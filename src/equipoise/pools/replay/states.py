@@ -28,12 +28,11 @@ from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import DifferenceMessage, OthersMessage, PlayerDifference
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.rating import (
-    LastChanges,
     LoggedMatch,
     names_of,
     numbers_of,
 )
-from equipoise.pools.posting.running import RunningPool, unpacked_state
+from equipoise.pools.posting.running import RunningPool, stored_pool, unpacked_state
 from equipoise.pools.records import (
     Amendments,
     cached_known,
@@ -190,16 +189,10 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
 
 def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
     """Return a checkpoint of the stored ratings."""
-    pieces = ratings.all_states(connection, pool.id, pool.generation)
-    known = [one for rows in pieces for one in rows]
-    players = [one.player for one in known]
-    state = unpack_players(rules.system, [one.state for one in known])
-    last_changes = LastChanges.of(known)
-    state.shared = dict(pool.shared)
-    position = (pool.last_time or 0, pool.last_seq)
-    before = replays.last_before(connection, pool.id, position)
-    rated = pool.checkpoint_due + (0 if before is None else before.participations)
-    running = RunningPool(rules, players, {}, state, last_changes, position, participations=rated)
+    running = stored_pool(connection, pool, rules)
+    running.position = (pool.last_time or 0, pool.last_seq)
+    before = replays.last_before(connection, pool.id, running.position)
+    running.participations = pool.checkpoint_due + (0 if before is None else before.participations)
     return running.checkpoint()
 
 
