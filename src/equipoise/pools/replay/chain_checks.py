@@ -89,15 +89,6 @@ class LogWalk:
         name = pool.name if pool.archive_of is None else pool.archive_of
         return cls(first_heads(pool.first_settings, name, pool.created, pool.chained_from))
 
-    def advance(self, connection: Connection, pool: int, found: Findings) -> bool:
-        """Read the next records that are not read yet; return whether that is all."""
-        rows, last = log.rows_after(connection, pool, self.after)
-        leaves = self._plain_leaves(rows)
-        if leaves is None:
-            leaves = [self.leaf(*log.record_and_seal(row), found) for row in rows]
-        self.heads = extended(self.heads, rows, leaves)
-        return last
-
     def _plain_leaves(self, rows: Sequence[tuple[Any, ...]]) -> list[bytes] | None:
         """Count records and return their leaves, if they are matches that were never rewritten.
 
@@ -117,10 +108,14 @@ class LogWalk:
         return [leaf_of(row[:_FIELDS], bytes(row[_FIELDS])) for row in rows]
 
     def finish(self, connection: Connection, pool: PoolRecord, found: Findings) -> None:
-        """Read all further records, and compare what was read with the pool."""
+        """Read all records, and compare what was read with the pool."""
         last = False
         while not last:
-            last = self.advance(connection, pool.id, found)
+            rows, last = log.rows_after(connection, pool.id, self.after)
+            leaves = self._plain_leaves(rows)
+            if leaves is None:
+                leaves = [self.leaf(*log.record_and_seal(row), found) for row in rows]
+            self.heads = extended(self.heads, rows, leaves)
         self._compare(pool, found)
 
     def leaf(self, record: LogRecord, seal: Seal, found: Findings) -> bytes:

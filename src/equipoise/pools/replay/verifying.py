@@ -11,7 +11,6 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain, compress
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -52,7 +51,6 @@ from equipoise.store.pools import (
     START,
     PoolRecord,
     Position,
-    find_pool,
     get_pool,
     pool_by_number,
     seed_after,
@@ -369,8 +367,8 @@ def _compare_checkpoint(
 ) -> None:
     """Compare the checkpoint at a position with the replay there."""
     saved = replays.last_before(connection, pool.id, (position[0], position[1] + 1))
-    if saved is None or saved.position != position:
-        return  # A replay has deleted it in the meantime.
+    if saved is None:
+        return
     named = f"the checkpoint after record {position[1]}"
     try:
         stored = RunningPool.resume(running.rules, saved)
@@ -391,8 +389,6 @@ def _compare_partial(
     except (TypeError, ValueError) as error:
         found.add(f"{named} cannot be read: {error}")
         return
-    if not rows:
-        return  # It was deleted in the meantime.
     states = {player: state for row in rows for player, state in row.states.items()}
     # Readers look a player up by the first ones of the rows.
     firsts = ["", *(next(iter(row.states), "") for row in rows[1:])]
@@ -451,8 +447,6 @@ def _same_runs(one: State, other: State) -> bool:
     )
 
 
-#: How often a verification begins in short transactions.
-_ATTEMPTS = 2
 #: After all positions.
 _END: Position = (2**62, 2**62)
 #: In rows of `BY_POSITION`: the place of the rating, and how many columns are the key.
@@ -474,10 +468,6 @@ _UNREADABLE = (
 )
 
 
-class _ReplacedError(Exception):
-    """What was verified so far was replaced, by a replay or an erasure."""
-
-
 def verify_pool(
     store: Store,
     pool: str,
@@ -485,60 +475,30 @@ def verify_pool(
 ) -> VerifyMessage:
     """Return whether a replay of the whole log gives the stored ratings and changes.
 
-    The log is read in short transactions, and followed until its end; the last of them also reads
-    the heads of the hash chain, the ratings and the pool. If a replay or an erasure replaces what
-    was read, all begins again, the third time in one transaction. A pool that waits for a replay is
-    compared with the log as of its last replay.
+    All is read in one transaction, as of its beginning. A pool that waits for a replay is compared
+    with the log as of its last replay.
     progress : called with (matches replayed, matches in the log)
     Raises : NotFoundError
     """
     started, show = working_time(), progress or (lambda done, total: None)
-    for _ in range(_ATTEMPTS):
-        with suppress(_ReplacedError):
-            with store.read() as connection:
-                first = get_pool(connection, pool)
-            return _verified(store, first, show, started)
-    with store.moment() as snapshot:
-        with snapshot.read() as connection:
-            first = get_pool(connection, pool)
-        return _verified(snapshot, first, show, started)
-
-
-def _verified(
-    store: Store,
-    first: PoolRecord,
-    progress: Callable[[int, int], None],
-    started: float,
-) -> VerifyMessage:
-    """Return what `verify_pool` does. Raises : _ReplacedError.
-
-    first : the pool when this begins
-    """
-    record, walk, chain, walked = first, LogWalk.start(first), Findings(), False
-    while not walked:
-        with store.read() as connection, without_collection():
-            record = _same_pool(connection, first)
-            walked = walk.advance(connection, record.id, chain)
-    found, replay, last = Findings(), None, False
-    while not last:
-        with store.read() as connection, without_collection():
-            record = _same_pool(connection, first)
-            try:
-                if replay is None:
-                    replay = _Replay(connection, record)
-                last = replay.advance(connection, record, found)
-            except _UNREADABLE as error:
-                found.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
-                last = True
-            if last:
-                walk.finish(connection, record, chain)
-            else:
-                walk.advance(connection, record.id, chain)
-        if replay is not None:
-            progress(replay.running.matches, record.matches)
+    chain, found = Findings(), Findings()
+    replay: _Replay | None = None
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        with without_collection():
+            LogWalk.start(record).finish(connection, record, chain)
+        try:
+            replay = _Replay(connection, record)
+            last = False
+            while not last:
+                with without_collection():
+                    last = replay.advance(connection, record, found)
+                show(replay.running.matches, record.matches)
+        except _UNREADABLE as error:
+            found.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
     found = chain.and_then(found)
     return VerifyMessage(
-        pool=first.name,
+        pool=pool,
         identical=found.count == 0,
         matches=0 if replay is None else replay.running.matches,
         players=0 if replay is None else len(replay.running.players),
@@ -552,32 +512,18 @@ def _verified(
     )
 
 
-def _same_pool(connection: Connection, first: PoolRecord) -> PoolRecord:
-    """Return a pool as it is now. Raises : _ReplacedError if what was verified so far was replaced.
-
-    first : the pool as it was when the verification began
-    """
-    now = find_pool(connection, first.name)
-    if now is None or any(
-        getattr(now, name) != getattr(first, name)
-        for name in ("id", "generation", "erased", "initial", "settings")
-    ):
-        raise _ReplacedError
-    return now
-
-
 class _Replay:
     """A replay of the whole log, which is compared with what is stored as it goes on.
 
     running : the pool at the position `after`
-    through : the last record that the ratings of the pool take into account
+    amendments : those that the ratings of the pool take into account
     written : number of changes so far
     """
 
     def __init__(self, connection: Connection, pool: PoolRecord) -> None:
         through = replays.rated_through(connection, pool)
         self.running: RunningPool = running_from_start(connection, pool, rules_of(pool.settings))
-        self.through = pool.last_seq if through is None else through
+        self.amendments = amendments_of(connection, pool, through)
         self.checkpoints = CheckpointChecks(connection, pool)
         self.after = START
         self.written = 0
@@ -598,22 +544,11 @@ class _Replay:
         return batch.last
 
     def _next_batch(self, connection: Connection, pool: PoolRecord) -> Piece:
-        """Return the next matches to rate, as many as are rated at once.
-
-        The log is read up to the last match that is rated, so that matches posted after this come
-        after what was read: void matches may be at any later time. Only the last transaction reads
-        these as well, as the time of the last match may be wrong.
-        """
-        amendments = amendments_of(connection, pool, self.through)
-        until = START[0] if pool.rated_to is None else pool.rated_to
-        to_end, last, after, players = False, False, self.after, 0
+        """Return the next matches to rate, as many as are rated at once."""
+        last, after, players = False, self.after, 0
         matches: list[LoggedMatch] = []
-        while not last and (to_end or players < sizes_of(connection).batch):
-            limit = None if to_end else until
-            piece = counted_piece(connection, pool, amendments, after, limit)
-            if piece.last and not to_end:
-                to_end = True
-                continue
+        while not last and players < sizes_of(connection).batch:
+            piece = counted_piece(connection, pool, self.amendments, after)
             matches += piece.matches
             after, last = piece.end, piece.last
             players += sum([len(t.players) for one in piece.matches for t in one.request.teams])
