@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +24,19 @@ pytest.importorskip("httptools")
 import uvicorn
 
 from equipoise.web import serve
-from equipoise.web.serve import ConnectionLimits, ServerConfig, limits_of
+from equipoise.web.serve import ServerConfig, most_connections
 from equipoise.web.settings import ServiceSettings
 from trials.pace import allow, stopwatch
 from trials.server import Server, make_key
 
-LIMITS = ConnectionLimits(
-    head_bytes=8_192, header_bytes=4_096, head_seconds=20.0, idle_seconds=20.0, connections=50
-)
+LIMITS: dict[str, Any] = {
+    "head_bytes": 8_192,
+    "header_bytes": 4_096,
+    "head_seconds": 20.0,
+    "idle_seconds": 20.0,
+    "connections": 50,
+}
 BIG = 20_000_000
-PROTOCOLS = ("LimitedHttpTools", "LimitedH11")
-#: What takes seconds has the other protocol by night: the service takes httptools where it is.
-SLOW_PROTOCOLS = pytest.mark.parametrize(
-    "start",
-    [
-        pytest.param(PROTOCOLS[0], marks=pytest.mark.slow),
-        pytest.param(PROTOCOLS[1], marks=pytest.mark.nightly),
-    ],
-    indirect=True,
-)
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -65,20 +58,19 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 Start = Callable[..., int]
 
 
-@pytest.fixture(params=PROTOCOLS)
-def start(request: pytest.FixtureRequest) -> Iterator[Start]:
+@pytest.fixture
+def start() -> Iterator[Start]:
     """Give a function that starts a server with some limits changed, and returns its port."""
     with contextlib.ExitStack() as stack:
 
         def run(keep_alive: float = 20.0, loop: str = "asyncio", **limits: Any) -> int:
+            settings = ServiceSettings(**{**LIMITS, **limits})
             config = ServerConfig(
                 application,
-                replace(LIMITS, **limits),
-                http=f"equipoise.web.serve:{request.param}",
+                settings,
+                settings.connections,
                 loop=loop,
-                ws="none",
                 lifespan="off",
-                log_config=None,
                 timeout_keep_alive=keep_alive,
             )
             server = uvicorn.Server(config)
@@ -205,7 +197,7 @@ def test_trailers_are_bounded(start: Start) -> None:
         assert b" 200 " not in exchange(port, chunked, trailers, b"\r\n\r\n")
 
 
-@SLOW_PROTOCOLS
+@pytest.mark.slow
 @LOOPS
 def test_a_head_that_does_not_arrive_ends_the_connection(start: Start, loop: str) -> None:
     """A new connection without a byte, one that sends a byte now and then, and a second request."""
@@ -226,7 +218,7 @@ def test_a_head_that_does_not_arrive_ends_the_connection(start: Start, loop: str
         assert b"request-timeout" in answer
 
 
-@SLOW_PROTOCOLS
+@pytest.mark.slow
 def test_a_request_may_take_longer_than_its_head(start: Start) -> None:
     """The time of a head ends with it; a body after the answer does not keep a connection."""
     seconds = allow(0.3)
@@ -250,7 +242,7 @@ def test_an_idle_connection_is_closed(start: Start) -> None:
         assert watch.seconds < 15.0
 
 
-@SLOW_PROTOCOLS
+@pytest.mark.slow
 @LOOPS
 @pytest.mark.parametrize(
     "further",
@@ -281,7 +273,7 @@ def test_a_client_that_reads_nothing_is_disconnected(
         assert len(everything(silent)) < BIG
 
 
-@SLOW_PROTOCOLS
+@pytest.mark.slow
 def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     """The one that has been idle for the longest time; requests under way are never closed."""
     port = start(connections=4)
@@ -304,7 +296,7 @@ def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFi
     assert said == ["there are 4 connections, the maximum: idle ones are closed"]
 
 
-@SLOW_PROTOCOLS
+@pytest.mark.slow
 @LOOPS
 def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str) -> None:
     """A body that does not arrive and an answer that is not read, but none that is computed."""
@@ -328,22 +320,20 @@ def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str)
         assert everything(busy).startswith(b"HTTP/1.1 200")
 
 
-@SLOW_PROTOCOLS
+@pytest.mark.slow
 def test_requests_that_arrive_before_an_answer_are_bounded(
-    start: Start, request: pytest.FixtureRequest
+    start: Start,
 ) -> None:
-    """Each takes memory until its turn. h11 parses none before its turn."""
+    """Each takes memory until its turn."""
     port = start()
     kept = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
     waiting = b"GET /wait HTTP/1.1\r\nhost: x\r\n\r\n"
     answer = exchange(port, waiting + 50 * kept + head())
     assert answer.count(b"HTTP/1.1 200") == 52
-    answered = exchange(port, waiting + 1_000 * kept + head()).count(b"HTTP/1.1 200")
-    h11 = request.node.callspec.params["start"] == "LimitedH11"
-    assert answered == (1_002 if h11 else 0)
+    assert exchange(port, waiting + 1_000 * kept + head()).count(b"HTTP/1.1 200") == 0
 
 
-@SLOW_PROTOCOLS
+@pytest.mark.slow
 def test_too_many_requests_at_once_are_refused(start: Start) -> None:
     """With 503, where no connection is idle."""
     port = start(connections=2)
@@ -360,11 +350,11 @@ def test_too_many_requests_at_once_are_refused(start: Start) -> None:
 def test_connections_stay_below_the_descriptors() -> None:
     """By default a few thousand; a number in the settings holds, if the descriptors allow it."""
     default = ServiceSettings()
-    assert limits_of(default, 1_024).connections == 768
-    assert limits_of(default, 256).connections == 128
-    assert limits_of(default, 1_000_000).connections == 4_096
-    assert limits_of(ServiceSettings(connections=10), 1_024).connections == 10
-    assert limits_of(ServiceSettings(connections=5_000), 1_024).connections == 768
+    assert most_connections(default, 1_024) == 768
+    assert most_connections(default, 256) == 128
+    assert most_connections(default, 1_000_000) == 4_096
+    assert most_connections(ServiceSettings(connections=10), 1_024) == 10
+    assert most_connections(ServiceSettings(connections=5_000), 1_024) == 768
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 uvicorn has none of these limits: the bytes of a head are kept until it is complete, a client may
 take for ever to send one or to read an answer, and connections are accepted until no file
-descriptor is left. The two classes below are uvicorn's protocols with limits:
+descriptor is left. `LimitedProtocol` is uvicorn's protocol with limits:
 
 - A head has at most `head_bytes`, one of its headers `header_bytes`, and there are at most 100. The
   same bounds hold for what else a parser keeps: the trailers of a body in chunks.
@@ -26,16 +26,13 @@ import socket
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.util import find_spec
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from equipoise.errors import EquipoiseError, InvalidParameterError, require
 from equipoise.store.connection import checked_url, open_store
@@ -47,16 +44,10 @@ from equipoise.web.http.errors import (
     OverloadedError,
     SlowRequestError,
     error_body,
-    error_response,
     http_status,
 )
 from equipoise.web.monitoring import check_installed, configure_logs
 from equipoise.web.settings import ServiceSettings
-
-if TYPE_CHECKING:
-    _Base = H11Protocol
-else:
-    _Base = asyncio.Protocol
 
 log = logging.getLogger(__name__)
 
@@ -74,70 +65,51 @@ _RESERVED = 256
 _LINGER, _LOG_EVERY = 1.0, 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """Bounds of connections: sizes in bytes, times in seconds.
-
-    connections : in this process
-    """
-
-    head_bytes: int
-    header_bytes: int
-    head_seconds: float
-    idle_seconds: float
-    connections: int
-
-
-def limits_of(settings: ServiceSettings, descriptors: int) -> ConnectionLimits:
-    """Return the bounds in the settings, for a process that may have this many descriptors."""
+def most_connections(settings: ServiceSettings, descriptors: int) -> int:
+    """Return how many connections a process may have that may have this many descriptors."""
     # Half of a small number of descriptors is more than what the reserve leaves.
     possible = max(descriptors - _RESERVED, descriptors // 2, 1)
     wanted = settings.connections or min(possible, _MOST_CONNECTIONS)
-    return ConnectionLimits(
-        head_bytes=settings.head_bytes,
-        header_bytes=settings.header_bytes,
-        head_seconds=settings.head_seconds,
-        idle_seconds=settings.idle_seconds,
-        connections=min(wanted, possible),
-    )
+    return min(wanted, possible)
 
 
 class ServerConfig(uvicorn.Config):
     """The configuration of uvicorn, with the bounds and the idle connections of this process.
 
+    most : connections that it may have
     idle : connections on which no request is being answered; the longest idle comes first
     waiting : those that wait for their client during a request; the longest waiting comes first
     """
 
-    def __init__(self, app: Any, limits: ConnectionLimits, **options: Any) -> None:
-        super().__init__(app, h11_max_incomplete_event_size=limits.head_bytes, **options)
-        self.limits = limits
-        self.idle: dict[_Closable, None] = {}
-        self.waiting: dict[_Closable, None] = {}
+    def __init__(self, app: Any, settings: ServiceSettings, most: int, **options: Any) -> None:
+        super().__init__(app, http=LimitedProtocol, ws="none", log_config=None, **options)
+        self.settings, self.most = settings, most
+        self.idle: dict[LimitedProtocol, None] = {}
+        self.waiting: dict[LimitedProtocol, None] = {}
         self.logged = -_LOG_EVERY
 
 
-class _Closable(Protocol):
-    def make_room(self) -> None: ...
-
-
-class _Limited(_Base, ABC):
-    """The common part of both protocols; `cycle` is the last request with a complete head."""
+class LimitedProtocol(HttpToolsProtocol):
+    """The protocol of uvicorn with limits; `cycle` is the last request with a complete head."""
 
     config: ServerConfig
 
     def __init__(self, config: ServerConfig, *args: Any, **options: Any) -> None:
         super().__init__(config, *args, **options)
-        self._limits = config.limits
+        self._limits = config.settings
         self._refused = False
         self._head_timer: asyncio.TimerHandle | None = None
         self._sending_timer: asyncio.TimerHandle | None = None
         self._unsent = 0
+        # Bytes that arrived since the parser last passed on a head or a piece of a body: it may
+        # still keep them.
+        self._kept = 0
+        self.headers = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection, and close another one if there are too many."""
         super().connection_made(transport)
-        if len(self.connections) > self._limits.connections and not self._make_room():
+        if len(self.connections) > self.config.most and not self._make_room():
             self._refused = True
             transport.write(_response(OverloadedError("too many connections; try again later")))
             transport.close()
@@ -152,7 +124,7 @@ class _Limited(_Base, ABC):
             self.config.logged = now
             log.warning(
                 "there are %d connections, the maximum: %s",
-                self._limits.connections,
+                self.config.most,
                 "new ones are refused" if oldest is None else "idle ones are closed",
             )
         if oldest is None:
@@ -198,7 +170,14 @@ class _Limited(_Base, ABC):
     def _receive(self, data: bytes) -> None:
         if self._refused or self.transport.is_closing():
             return
+        self._kept += len(data)
         super().data_received(data)
+        # The headers of an incomplete head, or trailers.
+        too_many = self._kept > self._limits.head_bytes or len(self.headers) > MOST_HEADERS
+        if too_many and not self._refused:
+            self._refuse(_too_large(self._limits))
+        if len(self.pipeline) > MOST_WAITING:
+            self.transport.abort()
         if self._answering:
             if self._head_timer is not None:
                 self._stop_head_timer()
@@ -207,6 +186,17 @@ class _Limited(_Base, ABC):
                 self.config.waiting[self] = None
         elif self._head_timer is None and not self._refused:
             self._start_head_timer()
+
+    def on_headers_complete(self) -> None:
+        """Pass a request on. Raises : HeadTooLargeError, which the parser wraps."""
+        self._kept = 0
+        check_head(self.headers, len(self.url), self._limits)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Pass a piece of the body on."""
+        self._kept = 0
+        super().on_body(body)
 
     def on_response_complete(self) -> None:
         """Wait for the next request, and for the client to read the answer."""
@@ -266,17 +256,10 @@ class _Limited(_Base, ABC):
         """Answer a request that could not be parsed, or that has too large a head."""
         # uvicorn calls this while it handles the error of the parser.
         failure = sys.exc_info()[1]
-        if self._is_too_large(failure):
-            self._refuse_head()
+        if failure is not None and isinstance(failure.__context__, HeadTooLargeError):
+            self._refuse(_too_large(self._limits))
         else:
             self._refuse(MalformedError("this is not a valid HTTP request"))
-
-    @abstractmethod
-    def _is_too_large(self, failure: BaseException | None) -> bool:
-        """Return whether this error of the parser says that the head is too large."""
-
-    def _refuse_head(self) -> None:
-        self._refuse(_too_large(self._limits))
 
     def _refuse(self, error: EquipoiseError) -> None:
         """Answer with an error, and close. What the client still sends is dropped."""
@@ -294,7 +277,7 @@ class _Limited(_Base, ABC):
         self.loop.call_later(_LINGER, self.transport.abort)
 
 
-def check_head(headers: list[tuple[bytes, bytes]], target: int, limits: ConnectionLimits) -> None:
+def check_head(headers: list[tuple[bytes, bytes]], target: int, limits: ServiceSettings) -> None:
     """Check a complete head; target : length of path and query. Raises : HeadTooLargeError."""
     total, most = target, limits.header_bytes
     for name, value in headers:
@@ -306,7 +289,7 @@ def check_head(headers: list[tuple[bytes, bytes]], target: int, limits: Connecti
         raise _too_large(limits)
 
 
-def _too_large(limits: ConnectionLimits) -> HeadTooLargeError:
+def _too_large(limits: ServiceSettings) -> HeadTooLargeError:
     return HeadTooLargeError(
         f"the request line and headers must have at most {limits.head_bytes:,} bytes, one header "
         f"{limits.header_bytes:,}, and there may be {MOST_HEADERS} headers"
@@ -323,81 +306,11 @@ def _response(error: EquipoiseError) -> bytes:
     ).encode() + body
 
 
-class LimitedH11(_Limited, H11Protocol):
-    """The protocol that is used without httptools."""
-
-    def __init__(self, config: ServerConfig, *args: Any, **options: Any) -> None:
-        super().__init__(config, *args, **options)
-        # h11 bounds the head while it is incomplete. What arrived at once is bounded here.
-        self.app = _checked(self.app, self._limits)
-
-    def _is_too_large(self, failure: BaseException | None) -> bool:
-        return getattr(failure, "error_status_hint", None) == 431
-
-
-def _checked(app: ASGIApp, limits: ConnectionLimits) -> ASGIApp:
-    """Return an application that refuses requests whose heads are too large."""
-
-    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
-        target = len(scope["raw_path"]) + len(scope["query_string"])
-        try:
-            check_head(scope["headers"], target, limits)
-        except HeadTooLargeError as error:
-            await error_response(error)(scope, receive, send)
-        else:
-            await app(scope, receive, send)
-
-    return checked
-
-
-try:
-    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-except ImportError:  # httptools is optional
-    pass
-else:
-
-    class LimitedHttpTools(_Limited, HttpToolsProtocol):  # type: ignore[misc]
-        """The usual protocol."""
-
-        def __init__(self, config: ServerConfig, *args: Any, **options: Any) -> None:
-            super().__init__(config, *args, **options)
-            # Bytes that arrived since the parser last passed on a head or a piece of a body: it
-            # may still keep them.
-            self._kept = 0
-            self.headers = []
-
-        def _receive(self, data: bytes) -> None:
-            self._kept += len(data)
-            super()._receive(data)
-            # The headers of an incomplete head, or trailers.
-            too_many = self._kept > self._limits.head_bytes or len(self.headers) > MOST_HEADERS
-            if too_many and not self._refused:
-                self._refuse_head()
-            if len(self.pipeline) > MOST_WAITING:
-                self.transport.abort()
-
-        def on_headers_complete(self) -> None:
-            """Pass a request on. Raises : HeadTooLargeError, which the parser wraps."""
-            self._kept = 0
-            check_head(self.headers, len(self.url), self._limits)
-            super().on_headers_complete()
-
-        def on_body(self, body: bytes) -> None:
-            """Pass a piece of the body on."""
-            self._kept = 0
-            super().on_body(body)
-
-        def _is_too_large(self, failure: BaseException | None) -> bool:
-            return failure is not None and isinstance(failure.__context__, HeadTooLargeError)
-
-
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _BACKLOG = 2048
 
 #: Files that a process may have open, if the system allows as many.
 _DESCRIPTORS = 8_192
-_HTTPTOOLS = "equipoise.web.serve:LimitedHttpTools"
-_H11 = "equipoise.web.serve:LimitedH11"
 #: Exit status of a process that was not finished when its grace ended.
 UNFINISHED = 3
 
@@ -431,8 +344,8 @@ def serve(settings: ServiceSettings, host: str = DEFAULT_HOST, port: int = DEFAU
 
 
 def _run(settings: ServiceSettings, listening: socket.socket) -> None:
-    limits = limits_of(settings, _raise_descriptors())
-    config = ServerConfig(served_application(settings), limits, **_options(settings))
+    most = most_connections(settings, _raise_descriptors())
+    config = ServerConfig(served_application(settings), settings, most, **_options(settings))
     server = _PunctualServer(config, settings.grace_seconds)
     # At its end the server raises the signal that stopped it once more. That must not end this
     # process before it has cleaned up.
@@ -493,11 +406,8 @@ def _log_unfinished(pid: int | None, grace: float) -> None:
 
 def _options(settings: ServiceSettings) -> dict[str, Any]:
     return {
-        "http": _HTTPTOOLS if find_spec("httptools") else _H11,
         "loop": "uvloop" if find_spec("uvloop") else "asyncio",
-        "ws": "none",
         "lifespan": "on",
-        "log_config": None,
         "access_log": False,
         "server_header": False,
         "proxy_headers": bool(settings.proxies),
