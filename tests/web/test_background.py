@@ -5,13 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from equipoise.pools.replay import replaying
+from equipoise.web.http.access import KeyUses
 from equipoise.web.monitoring import Metrics
 from equipoise.web.service import Background
+from equipoise.web.settings import ServiceSettings
+
+#: A store whose schema no later version has changed.
+CURRENT = cast("Any", SimpleNamespace(notice_upgrades=lambda: True))
 
 
 class Work:
@@ -40,7 +46,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     found = Work()
     # Other services of this process, whose stores are real ones, have nothing to do.
     monkeypatch.setattr(
-        replaying, "pending_pools", lambda store: list(found.pending) if store is None else []
+        replaying, "pending_pools", lambda store: list(found.pending) if store is CURRENT else []
     )
     monkeypatch.setattr(replaying, "maintain_pool", found.maintain_pool)
     return found
@@ -48,7 +54,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 @pytest.fixture
 def thread(work: Work) -> Iterator[Background]:
-    found = Background(cast("Any", None), Metrics(), pause=0.01)
+    found = Background(CURRENT, ServiceSettings(), Metrics(), KeyUses(), pause=0.01)
     found.start()
     yield found
     found.stop()
@@ -80,7 +86,9 @@ def test_nothing_is_done_before_the_kernels_are_there(work: Work) -> None:
     """A replay would compile them in this process."""
     ready = threading.Event()
     work.pending.append("a")
-    found = Background(cast("Any", None), Metrics(), pause=0.01, ready=ready.is_set)
+    found = Background(
+        CURRENT, ServiceSettings(), Metrics(), KeyUses(), pause=0.01, ready=ready.is_set
+    )
     found.start()
     try:
         assert not work.done.wait(0.2)

@@ -19,6 +19,7 @@ from equipoise.pools.posting.posting import Post
 from equipoise.store.connection import Store, open_store
 from equipoise.web import writer as module
 from equipoise.web.monitoring import Metrics
+from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
 from pools.pool_trials import Trial, duel
 
@@ -37,7 +38,8 @@ def store(postgres_url: str) -> Iterator[Store]:
 def writer(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Writer]:
     """Give a writer that may be silent for a fifth of a second."""
     monkeypatch.setattr(module, "SILENCE", 0.2)
-    found = Writer(store, Metrics(), batch_matches=100, queued_matches=100, queued_posts=100)
+    settings = ServiceSettings(batch_matches=100, queued_matches=100, queued_posts=100)
+    found = Writer(store, settings, Metrics())
     found.start()
     yield found
     found.stop()

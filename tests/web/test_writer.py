@@ -17,6 +17,7 @@ from equipoise.pools.posting.posting import Post
 from equipoise.store.connection import Interruption
 from equipoise.web.http.errors import InternalError, OverloadedError, UnavailableError
 from equipoise.web.monitoring import Metrics
+from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
 
 Batches = list[tuple[str, list[str]]]
@@ -85,7 +86,8 @@ def make() -> Iterator[Callable[..., Writer]]:
 
     def start(**limits: int) -> Writer:
         given = {"batch_matches": 100, "queued_matches": 1000, "queued_posts": 100, **limits}
-        made.append(Writer(cast("Any", None), Metrics(), **given))
+        settings = ServiceSettings(**given)  # type: ignore[arg-type]
+        made.append(Writer(cast("Any", None), settings, Metrics()))
         made[-1].start()
         return made[-1]
 

@@ -58,32 +58,24 @@ class Background:
 
     ready : whether it may begin; an earlier replay would compile kernels in this process
     can_replay : whether the kernels for the next replay of a pool are loaded
-    may_write : whether this version may use the schema as it is now; asked before each round
-    audit_days, webhook_days : days for which entries of the audit log and disabled webhooks are
-        kept; 0 for ever
     """
 
     def __init__(
         self,
         store: Store,
+        settings: ServiceSettings,
         metrics: Metrics,
+        uses: KeyUses,
+        *,
         pause: float = PAUSE,
         ready: Callable[[], bool] = lambda: True,
         can_replay: Callable[[str], bool] = lambda pool: True,
-        may_write: Callable[[], bool] = lambda: True,
-        audit_days: float = 0.0,
-        webhook_days: float = 0.0,
         tracing: Tracing | None = None,
-        uses: KeyUses | None = None,
     ) -> None:
-        self._pause = pause
-        self._uses = uses or KeyUses()
-        self._ready, self._can_replay, self._may_write = ready, can_replay, may_write
-        self._audit_days, self._webhook_days = audit_days, webhook_days
+        self._store, self._settings, self._uses, self._pause = store, settings, uses, pause
+        self._ready, self._can_replay = ready, can_replay
+        self._metrics, self._tracing = metrics, tracing
         self._next_clearing = 0.0
-        self._tracing = tracing
-        self._store = store
-        self._metrics = metrics
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -119,8 +111,8 @@ class Background:
             self._wake.wait(self._pause)
 
     def _round(self) -> None:
-        if not self._may_write():
-            return
+        if not self._store.notice_upgrades():
+            return  # A later version owns the schema now.
         self._store_uses()
         pending = replaying.pending_pools(self._store)
         self._metrics.pending.set(len(pending))
@@ -137,10 +129,11 @@ class Background:
             self._guarded("", self._clear_old)
 
     def _clear_old(self) -> None:
-        if self._audit_days:
-            webhooks.clear_audit(self._store, self._audit_days, now(), stop=self._stop.is_set)
-        if self._webhook_days:
-            webhooks.clear_webhooks(self._store, self._webhook_days, now())
+        days = self._settings.audit_days
+        if days:
+            webhooks.clear_audit(self._store, days, now(), stop=self._stop.is_set)
+        if self._settings.webhook_log_days:
+            webhooks.clear_webhooks(self._store, self._settings.webhook_log_days, now())
 
     def _store_uses(self) -> None:
         """Store the last uses of keys. Drop them if the database is busy for too long."""
@@ -265,35 +258,18 @@ class Service:
         self.kernels = Kernels(self.store)
         self.background = Background(
             self.store,
+            settings,
             self.metrics,
+            self.access.uses,
             ready=lambda: self.kernels.ready,
             can_replay=self._can_replay,
-            may_write=self.store.notice_upgrades,
-            audit_days=settings.audit_days,
-            webhook_days=settings.webhook_log_days,
-            tracing=self.tracing,
-            uses=self.access.uses,
-        )
-        self.writer = Writer(
-            self.store,
-            self.metrics,
-            batch_matches=settings.batch_matches,
-            queued_matches=settings.queued_matches,
-            queued_posts=settings.queued_posts,
-            future_seconds=settings.future_seconds,
             tracing=self.tracing,
         )
+        self.writer = Writer(self.store, settings, self.metrics, self.tracing)
         self.writer.start()
         self.kernels.start()
         self.background.start()
-        self.sender = OutboxSender(
-            self.store,
-            self.metrics,
-            seconds=settings.webhook_seconds,
-            private=settings.private_webhooks,
-            days=settings.webhook_days,
-            waiting=settings.webhook_waiting,
-        )
+        self.sender = OutboxSender(self.store, settings, self.metrics)
         self.sender.start()
         self._open = True
 

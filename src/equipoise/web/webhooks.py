@@ -20,7 +20,7 @@ import ssl
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -50,13 +50,11 @@ from equipoise.store.connection import Store
 from equipoise.store.pools import pool_by_number
 from equipoise.store.webhooks import WebhookRecord
 from equipoise.web.monitoring import Metrics
+from equipoise.web.settings import ServiceSettings
 
 #: Maximum bytes of the head of an answer with the interim answers before it, and of a body that is
 #: read to reuse the connection.
 _HEAD, _BODY = 16_384, 65_536
-
-#: The only header of an answer that is used.
-_RECEIVER_PAUSE = "retry-after"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,6 @@ class _RefusedError(Exception):
 _FAILURES = (
     _RefusedError,
     OSError,
-    httpx.HTTPError,
     httpcore.NetworkError,
     httpcore.ProtocolError,
     httpx.InvalidURL,
@@ -104,13 +101,8 @@ class Receiver:
     def __init__(self, url: str, seconds: float, private: bool) -> None:
         self._url, self._seconds = url, seconds
         self._network = _CheckedNetwork(private)
-        self._client = httpx.AsyncClient(
-            transport=_Transport(self._network),
-            headers={"User-Agent": _agent(), "Content-Type": "application/json"},
-            # A post has one time limit for everything.
-            timeout=None,
-            follow_redirects=False,
-            trust_env=False,
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=_tls(), max_connections=1, network_backend=self._network
         )
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Outcome:
@@ -121,11 +113,8 @@ class Receiver:
         try:
             async with asyncio.timeout_at(deadline):
                 response = await self._answered(headers, body)
-            status, after = (
-                response.status_code,
-                _seconds_of(response.headers.get(_RECEIVER_PAUSE, "")),
-            )
-            if not response.is_success:
+            status, after = response.status, _seconds_until_next(response)
+            if not 200 <= status < 300:
                 failure = f"the answer was {status}"
             await self._finish(response, deadline)
         except TimeoutError:
@@ -136,9 +125,9 @@ class Receiver:
 
     async def close(self) -> None:
         """Close the connection."""
-        await self._client.aclose()
+        await self._pool.aclose()
 
-    async def _answered(self, headers: Mapping[str, str], body: bytes) -> httpx.Response:
+    async def _answered(self, headers: Mapping[str, str], body: bytes) -> httpcore.Response:
         """Return the answer, its body unread. The open connection may have been closed."""
         connected = self._network.connections
         try:
@@ -148,68 +137,33 @@ class Receiver:
                 raise  # It was a new connection.
         return await self._sent(headers, body)
 
-    async def _sent(self, headers: Mapping[str, str], body: bytes) -> httpx.Response:
+    async def _sent(self, headers: Mapping[str, str], body: bytes) -> httpcore.Response:
         self._network.left = _HEAD
-        request = self._client.build_request("POST", self._url, content=body, headers=headers)
-        return await self._client.send(request, stream=True)
+        # It also knows names in other scripts.
+        url = httpx.URL(self._url)
+        target = httpcore.URL(
+            scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+        )
+        sent: list[tuple[bytes | str, bytes | str]] = [
+            ("Host", url.netloc),
+            ("User-Agent", _agent()),
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            *headers.items(),
+        ]
+        return await self._pool.handle_async_request(
+            httpcore.Request("POST", target, headers=sent, content=body)
+        )
 
-    async def _finish(self, response: httpx.Response, deadline: float) -> None:
+    async def _finish(self, response: httpcore.Response, deadline: float) -> None:
         """Read a short body, so that the connection can be used again, or close the connection."""
         self._network.left = _BODY
         # The status has decided already.
         with suppress(TimeoutError, *_FAILURES):
             async with asyncio.timeout_at(deadline):
-                async for _ in response.aiter_raw():
+                async for _ in response.aiter_stream():
                     pass
         await response.aclose()
-
-
-class _Transport(httpx.AsyncBaseTransport):
-    """Sends requests through one connection of a network.
-
-    Of the headers of an answer only Retry-After is passed on: the client would keep cookies.
-    """
-
-    def __init__(self, network: _CheckedNetwork) -> None:
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_tls(), max_connections=1, network_backend=network
-        )
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the answer to a request; its body is still to be read."""
-        url, stream = request.url, request.stream
-        assert isinstance(stream, httpx.AsyncByteStream)
-        answer = await self._pool.handle_async_request(
-            httpcore.Request(
-                request.method,
-                httpcore.URL(
-                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-                ),
-                headers=request.headers.raw,
-                content=stream,
-            )
-        )
-        wanted = _RECEIVER_PAUSE.encode()
-        headers = [(name, value) for name, value in answer.headers if name.lower() == wanted]
-        return httpx.Response(answer.status, headers=headers, stream=_Body(answer))
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        await self._pool.aclose()
-
-
-class _Body(httpx.AsyncByteStream):
-    """The body of an answer. A body that is closed before its end ends the connection."""
-
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._answer.aiter_stream():
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._answer.aclose()
 
 
 class _CheckedNetwork(httpcore.AsyncNetworkBackend):
@@ -319,8 +273,10 @@ def _acknowledge_at_once(stream: httpcore.AsyncNetworkStream) -> None:
             connection.setsockopt(socket.IPPROTO_TCP, name, 1)
 
 
-def _seconds_of(text: str) -> float | None:
-    """Return the seconds of a Retry-After, None for a date."""
+def _seconds_until_next(response: httpcore.Response) -> float | None:
+    """Return the seconds in Retry-After, None without it and for a date."""
+    found = (value for name, value in response.headers if name.lower() == b"retry-after")
+    text = next(found, b"").decode("latin-1")
     return float(text) if text.isascii() and text.isdecimal() and len(text) < 8 else None
 
 
@@ -354,26 +310,13 @@ class OutboxSender:
     One process at a time delivers to a webhook: the one with the lease in the webhook's row. An
     event counts as delivered only after the receiver has answered 2xx.
 
-    seconds : time limit of a post; private : whether addresses that are not public are allowed
-    days : after which a webhook without a successful delivery is disabled
-    waiting : events that may wait for a webhook before it is disabled
     first : seconds to wait after a first failure
     """
 
     def __init__(
-        self,
-        store: Store,
-        metrics: Metrics,
-        *,
-        seconds: float,
-        private: bool,
-        days: float = 7.0,
-        waiting: int = 1_000_000,
-        first: float = _FIRST,
+        self, store: Store, settings: ServiceSettings, metrics: Metrics, first: float = _FIRST
     ) -> None:
-        self._store, self._metrics = store, metrics
-        self._days, self._waiting = days, waiting
-        self._seconds, self._private, self._first = seconds, private, first
+        self._store, self._settings, self._metrics, self._first = store, settings, metrics, first
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -431,7 +374,9 @@ class OutboxSender:
                 under_way[hook] = asyncio.create_task(self._guarded(hook))
         if time.monotonic() - self._cleared > _CLEARING:
             self._cleared = time.monotonic()
-            await self._in_database(disable_far_behind, self._store, self._waiting, now())
+            await self._in_database(
+                disable_far_behind, self._store, self._settings.webhook_waiting, now()
+            )
             await self._in_database(forget_delivered, self._store)
 
     def _due(self) -> list[int]:
@@ -455,7 +400,9 @@ class OutboxSender:
         hook = await self._in_transaction(claimed)
         if hook is None:
             return
-        delivery = _Delivery(self, hook, Receiver(hook.url, self._seconds, self._private))
+        settings = self._settings
+        receiver = Receiver(hook.url, settings.webhook_seconds, settings.private_webhooks)
+        delivery = _Delivery(self, hook, receiver)
         try:
             await delivery.run()
         finally:
@@ -463,7 +410,7 @@ class OutboxSender:
             await delivery.end()
 
     def _lease(self) -> int:
-        return now() + int(_LEASES * self._seconds * 1e6)
+        return now() + int(_LEASES * self._settings.webhook_seconds * 1e6)
 
     async def _in_database(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run a function that uses the database in a thread."""
@@ -542,8 +489,8 @@ class _Delivery:
             return  # Another process delivers to it, or it was disabled or deleted.
         if outcome.status == _GONE:
             await sender._in_database(self._disable, "the receiver has answered 410 Gone")
-        elif at - since >= sender._days * _DAY:
-            reason = f"no delivery in {sender._days:g} days; the last failure: {outcome.failure}"
+        elif at - since >= (days := sender._settings.webhook_days) * _DAY:
+            reason = f"no delivery in {days:g} days; the last failure: {outcome.failure}"
             await sender._in_database(self._disable, reason)
 
     async def record(self, **columns: Any) -> bool:

@@ -14,7 +14,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -22,7 +21,7 @@ from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
-from equipoise.pools.posting.posting import FUTURE_SECONDS, Post
+from equipoise.pools.posting.posting import Post
 from equipoise.pools.posting.running import StateCache
 from equipoise.store.connection import (
     InterruptedTransactionError,
@@ -37,7 +36,8 @@ from equipoise.web.http.errors import (
     OverloadedError,
     UnavailableError,
 )
-from equipoise.web.monitoring import Metrics, Tracing
+from equipoise.web.monitoring import Metrics, Tracing, span
+from equipoise.web.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
 
@@ -84,21 +84,12 @@ class Writer:
     def __init__(
         self,
         store: Store,
+        settings: ServiceSettings,
         metrics: Metrics,
-        *,
-        batch_matches: int,
-        queued_matches: int,
-        queued_posts: int,
-        future_seconds: float = FUTURE_SECONDS,
         tracing: Tracing | None = None,
     ) -> None:
-        self._store = store
-        self._metrics = metrics
-        self._tracing = tracing
-        self._batch_matches = batch_matches
-        self._most_matches = queued_matches
-        self._most_posts = queued_posts
-        self._future_seconds = future_seconds
+        self._store, self._settings = store, settings
+        self._metrics, self._tracing = metrics, tracing
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         # These are used only in the thread. Pools are in the order of their turns.
         self._cache = StateCache()
@@ -145,8 +136,8 @@ class Writer:
             raise OverloadedError("the service is stopping; try again later", _RETRY)
         matches = len(post.matches)
         # A post that is larger than the queue is taken while the queue is empty.
-        full = 0 < self._matches < self._matches + matches > self._most_matches
-        if full or self._posts >= self._most_posts:
+        full = 0 < self._matches < self._matches + matches > self._settings.queued_matches
+        if full or self._posts >= self._settings.queued_posts:
             raise OverloadedError("the queue of matches is full; try again later", _RETRY)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Recorded] = loop.create_future()
@@ -167,7 +158,7 @@ class Writer:
     def _run(self) -> None:
         while self._gather(patient=not self._waiting):
             pool = next(iter(self._waiting))
-            taken = self._take(pool, self._batch_matches)
+            taken = self._take(pool, self._settings.batch_matches)
             started = time.perf_counter()
             outcomes = list(self._commit(pool, taken))
             self._metrics.batch.observe(_matches_of([one for one, _ in outcomes]))
@@ -227,7 +218,7 @@ class Writer:
             more: list[_Waiting] = []
             if not alone:
                 self._gather()
-                more = self._take(pool, self._batch_matches - _matches_of(waiting))
+                more = self._take(pool, self._settings.batch_matches - _matches_of(waiting))
                 waiting.extend(more)
                 under_way.futures.update(one.future for one in more)
                 if any(one.future.cancelled() for one in more):
@@ -236,14 +227,14 @@ class Writer:
             return [one.post for one in more], now()
 
         try:
-            with self._span(pool, waiting):
+            with span(self._tracing, "commit", [one.cause for one in waiting], pool=pool):
                 answers = posting.post_matches(
                     self._store,
                     pool,
                     posts,
                     now(),
                     self._cache,
-                    future_seconds=self._future_seconds,
+                    future_seconds=self._settings.future_seconds,
                     arrived=arrived,
                     silence=None if again or pool in self._slow else SILENCE,
                     interruption=under_way.interruption,
@@ -281,12 +272,6 @@ class Writer:
             yield from zip(waiting, answers, strict=True)
         finally:
             self._under_way = None
-
-    def _span(self, pool: str, waiting: Sequence[_Waiting]) -> AbstractContextManager[None]:
-        """Return the span of a commit, linked to the requests of its first posts."""
-        if self._tracing is None:
-            return nullcontext()
-        return self._tracing.work("commit", [one.cause for one in waiting], {"pool": pool})
 
     def _describe(self, waiting: Sequence[_Waiting], more: Sequence[_Waiting]) -> None:
         """Say in the span of a commit what it contains, and link it to the later posts."""

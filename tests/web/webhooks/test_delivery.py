@@ -36,6 +36,7 @@ from equipoise.store.audit import entries_before
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.web.monitoring import Metrics
+from equipoise.web.settings import ServiceSettings
 from equipoise.web.webhooks import OutboxSender, backoff
 from trials.pace import allow
 from web.inbox import Inbox, Received, eventually
@@ -60,9 +61,8 @@ def start(store: Store) -> Iterator[StartSender]:
     seconds = allow(0.4)
 
     def begin(**limits: Any) -> OutboxSender:
-        started.append(
-            OutboxSender(store, Metrics(), seconds=seconds, private=True, first=0.05, **limits)
-        )
+        settings = ServiceSettings(webhook_seconds=seconds, private_webhooks=True, **limits)
+        started.append(OutboxSender(store, settings, Metrics(), first=0.05))
         started[-1].start()
         return started[-1]
 
@@ -300,7 +300,7 @@ def test_a_dead_receiver_has_an_end(store: Store, inbox: Inbox, start: StartSend
     """After the days of the setting it is disabled, which is audited; nothing waits for it."""
     inbox.answers = [200] + [503] * 1000
     hook(store, inbox)
-    start(days=0.5 / 86_400)
+    start(webhook_days=0.5 / 86_400)
     post(store, 1, 2, 3)
     eventually(lambda: state(store).failing_since is not None)
     assert in_outbox(store) >= 2
@@ -342,7 +342,7 @@ def test_the_outbox_is_bounded(store: Store, inbox: Inbox, start: StartSender) -
         post(store, *range(1, 30))
         disable_far_behind(store, 29, NOW)
         assert all(one.disabled is None for one in list_webhooks(store, "ladder").webhooks)
-        sender = start(waiting=28)
+        sender = start(webhook_waiting=28)
         eventually(lambda: list_webhooks(store, "ladder").webhooks[1].disabled is not None)
         sender.stop()
     why = list_webhooks(store, "ladder").webhooks[1].disabled_because
