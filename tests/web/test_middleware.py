@@ -113,15 +113,17 @@ def test_other_origins_may_call_where_the_settings_say_so(serve: Serve) -> None:
     assert "access-control-allow-origin" not in other.headers
 
 
-def test_a_fault_of_a_page_is_told_alike(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
-    """Paths that are not of the API go another way, which ends in the same shape."""
-    served = serve()
+def test_a_fault_of_a_page_is_told_alike(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Pages are rows of the same table."""
+    served = serve(page=True)
 
-    def fail(request: object) -> None:
+    def fail(store: object) -> None:
         raise ZeroDivisionError("secret")
 
-    served.app.add_route("/fault", fail)
-    answer = served.get("/fault", None, headers={"X-Request-ID": "fault-2"})
+    monkeypatch.setattr("equipoise.web.page.players.pool_messages", fail)
+    answer = served.get("/", None, headers={"X-Request-ID": "fault-2"})
     assert answer.status_code == 500
     assert answer.json()["error"]["code"] == "internal"
     assert "fault-2" in answer.text

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Annotated, Any
 
 import msgspec
 import pytest
 from msgspec import Meta
 
-from equipoise.errors import InvalidDataError
+from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.matches import ReasonRequest
 from equipoise.web.http.endpoints import (
+    ApiRequest,
     Body,
+    Endpoint,
     PageQuery,
     decode_body,
-    number_in_path,
     read_query,
     time_of,
 )
@@ -79,10 +79,19 @@ def test_times_in_a_query_are_numbers_where_they_are_digits() -> None:
     assert time_of(None) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("1", 1), ("20", 20), ("0", None), ("21", None), ("-1", None), ("1.0", None), ("²", None)],
-)
-def test_a_number_in_a_path_counts_from_1(text: str, number: int | None) -> None:
-    request: Any = SimpleNamespace(path={"seq": text})
-    assert number_in_path(request, "seq", 20) == number
+@pytest.mark.parametrize("text", ["1", "20", str(2**31 - 1)])
+def test_a_number_in_a_path_counts_from_1(text: str) -> None:
+    assert asked(text).number("key") == int(text)
+
+
+@pytest.mark.parametrize("text", ["0", str(2**31), "-1", "1.0", "²"])
+def test_what_is_no_number_names_nothing(text: str) -> None:
+    with pytest.raises(NotFoundError, match=f"no key '{text}'"):
+        asked(text).number("key")
+
+
+def asked(key: str) -> ApiRequest:
+    """Return a request with the number of a key in its path."""
+    nothing: Any = None
+    endpoint = Endpoint(route="POST /v1/keys/{key}/revoke", handler=nothing)
+    return ApiRequest(nothing, endpoint, {}, nothing, nothing, {"key": key})

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import hashlib
 import logging
 import re
 import secrets
@@ -27,7 +26,7 @@ from urllib.parse import quote, unquote_to_bytes
 import msgspec
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,6 +40,7 @@ from equipoise.web.http.endpoints import (
     media_of,
     read_body,
     read_query,
+    tag_of,
 )
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
@@ -52,10 +52,10 @@ from equipoise.web.http.errors import (
     UnavailableError,
     error_response,
 )
-from equipoise.web.monitoring import FIELDS, Metrics, TracingMiddleware, log_answer
+from equipoise.web.monitoring import FIELDS, NO_ROUTE, Metrics, Tracing, log_answer
 from equipoise.web.openapi import openapi_document
-from equipoise.web.page import page_routes
-from equipoise.web.page.context import PageState
+from equipoise.web.page import PAGES
+from equipoise.web.page.context import PageContext, PageState
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings
 
@@ -67,8 +67,6 @@ _PROCESS = secrets.token_hex(8)
 _numbers = count(1)
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}$")
-#: Route under which unknown paths are counted.
-_NO_ROUTE = "(none)"
 #: Status in log and metrics of a request if its client disconnected.
 _GONE = 499
 
@@ -89,15 +87,18 @@ DEFAULT_HEADERS = (
 class RequestMiddleware:
     """The outermost layer: gives a request its id, adds headers, logs and counts the answer."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
+    def __init__(self, app: ASGIApp, metrics: Metrics, tracing: Tracing | None) -> None:
+        self._app, self._metrics, self._tracing = app, metrics, tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application, and answer a request that it did not answer."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+        if self._tracing is None:
+            await self._run(scope, receive, send)
+        else:
+            with self._tracing.request(scope):
+                await self._run(scope, receive, send)
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         identity = scope["equipoise.request"] = _request_id(scope["headers"])
         status = 0
@@ -132,7 +133,7 @@ class RequestMiddleware:
 
     def _report(self, scope: Scope, status: int, seconds: float) -> None:
         """Count and log an answer."""
-        route = scope.get("equipoise.route") or _page_route(scope)
+        route = scope.get("equipoise.route", NO_ROUTE)
         method = scope["method"][:10] if scope["method"].isalpha() else "?"
         self._metrics.answered(method, route, status, seconds)
         fields: dict[str, Any] = {
@@ -145,6 +146,8 @@ class RequestMiddleware:
         if "equipoise.key" in scope:
             fields["key"] = scope["equipoise.key"]
         log_answer(fields, status)
+        if self._tracing is not None:
+            self._tracing.describe_request(fields)
 
 
 @lru_cache(maxsize=256)
@@ -163,18 +166,17 @@ def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return f"{_PROCESS}{next(_numbers):010x}"
 
 
-def _page_route(scope: Scope) -> str:
-    """Return the path of a page with its variable parts in braces."""
-    return getattr(scope.get("route"), "path_format", None) or _NO_ROUTE
-
-
 @dataclass(slots=True)
 class _Node:
-    """A node in the tree of paths: the fixed parts that may follow, and the variable one."""
+    """A node in the tree of paths: the fixed parts that may follow, and the variable one.
+
+    rest : the variable part is all that follows
+    """
 
     fixed: dict[bytes, _Node] = field(default_factory=dict)
     name: str = ""
     variable: _Node | None = None
+    rest: bool = False
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
 
 
@@ -205,7 +207,8 @@ class PathTable:
         node = self._root
         for part in endpoint.parts:
             if part.startswith("{"):
-                node.name = part.strip("{}")
+                node.rest = part.endswith(":path}")
+                node.name = part.strip("{}").removesuffix(":path")
                 node.variable = node.variable or _Node()
                 node = node.variable
             else:
@@ -217,12 +220,16 @@ class PathTable:
         node = self._root
         names: list[str] = []
         parts: list[bytes] = []
-        for part in path.split(b"/")[1:]:
+        sent = path.split(b"/")[1:]
+        for at, part in enumerate(sent):
             following = node.fixed.get(part)
-            if following is None and node.variable is not None and part:
+            if following is None and node.variable is not None and (part or node.rest):
                 names.append(node.name)
-                parts.append(part)
+                parts.append(b"/".join(sent[at:]) if node.rest else part)
                 following = node.variable
+                if node.rest:
+                    node = following
+                    break
             if following is None:
                 return None
             node = following
@@ -244,50 +251,58 @@ _PRIVATE = {"Cache-Control": "no-store"}
 class Dispatcher:
     """Answers requests to the endpoints of a service. Every error becomes an answer here."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, endpoints: Iterable[Endpoint]) -> None:
         self._service = service
+        self._paths = PathTable(endpoints)
+        self._pages = PageState()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request with a known path."""
-        found: Found = scope["equipoise.found"]
-        endpoint: Endpoint | None = None
+        """Answer a request."""
+        context: PageContext | None = None
         try:
+            found = self._paths.find(sent_path(scope))
+            if found is None:
+                raise NotFoundError("nothing is at this path")
+            scope["equipoise.route"] = next(iter(found.endpoints.values())).path
             endpoint = _endpoint(found, scope["method"])
             scope["equipoise.route"] = endpoint.path
             request = ApiRequest(self._service, endpoint, scope, receive, send, _path(found))
-            response = await self._answer(request)
+            if endpoint.page:
+                context = PageContext(request, self._pages)
+            response = await self._answer(request, context)
         except ClientDisconnect:
             return  # The client is gone.
         except EquipoiseError as error:
-            if endpoint is None:
-                scope["equipoise.route"] = next(iter(found.endpoints.values())).path
-            response = error_response(error)
+            response = _refusal(context, error)
         except DATABASE_ERRORS:
             log.exception("the database does not answer")
-            response = error_response(UnavailableError("the database does not answer"))
+            response = _refusal(context, UnavailableError("the database does not answer"))
         if response is not None:
             await response(scope, receive, send)
 
-    async def _answer(self, request: ApiRequest) -> Response | None:
+    async def _answer(self, request: ApiRequest, context: PageContext | None) -> Response | None:
         seconds = self._service.settings.request_seconds if _is_timed(request) else None
         try:
             async with asyncio.timeout(seconds) as limit:
-                return await self._steps(request)
+                return await self._steps(request, context)
         except TimeoutError:
             if not limit.expired():
                 raise
         if request.reading:
-            raise SlowRequestError(f"the body must arrive within {seconds:g} s")
+            what = "body" if context is None else "form"
+            raise SlowRequestError(f"the {what} must arrive within {seconds:g} s")
         raise TimedOutError(
             f"the request took longer than {seconds:g} s; it may still be carried out",
             2.0,
         )
 
-    async def _steps(self, request: ApiRequest) -> Response | None:
+    async def _steps(self, request: ApiRequest, context: PageContext | None) -> Response | None:
         """Make the checks in their order, then call the endpoint."""
         await self._service.access.admit(request)
         if request.key is not None:
             request.scope["equipoise.key"] = request.key.id
+        if context is not None:
+            return await context.answer()
         _check_ids(request)
         if request.endpoint.group != "Operation":
             request.query = read_query(request.endpoint.query, request.scope["query_string"])
@@ -300,6 +315,10 @@ class Dispatcher:
         if answer is None or isinstance(answer, Response):
             return answer
         return message_response(request, answer)
+
+
+def _refusal(context: PageContext | None, error: EquipoiseError) -> Response:
+    return error_response(error) if context is None else context.refuse(error)
 
 
 def _is_timed(request: ApiRequest) -> bool:
@@ -318,7 +337,7 @@ def message_response(request: ApiRequest, message: Any) -> Response:
         raise InvalidDataError([problem]) from None
     if not request.endpoint.tagged:
         return Response(content, headers=_PRIVATE, media_type="application/json")
-    tag = f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
+    tag = tag_of(content)
     headers = {**_TAGGED, "ETag": tag}
     if matches_tag(request.header(b"if-none-match"), tag):
         return Response(status_code=304, headers=headers)
@@ -354,41 +373,29 @@ def _has_control(text: str) -> bool:
 
 
 class Application(Starlette):
-    """The service: our dispatcher routes the API, Starlette the pages and unknown paths.
+    """The service: our dispatcher answers requests, Starlette calls what opens and closes it.
 
-    The API does not need Starlette's middleware, because the dispatcher answers all errors. That
-    middleware would take as long as the rest of a request.
+    Starlette's routing and middleware would take as long as the rest of a request.
     """
 
-    def __init__(self, service: Service, endpoints: Sequence[Endpoint], **settings: Any) -> None:
+    def __init__(self, service: Service, endpoints: Iterable[Endpoint], **settings: Any) -> None:
         super().__init__(**settings)
-        self.router.redirect_slashes = False
         self.state.service = service
-        self._paths = PathTable(endpoints)
-        self._api = _layered(Dispatcher(service), service)
+        self._answer = _layered(Dispatcher(service, endpoints), service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or handle a message of the lifespan."""
         if scope["type"] == "http":
-            found = self._paths.find(sent_path(scope))
-            if found is not None:
-                scope["equipoise.found"] = found
-                await self._api(scope, receive, send)
-                return
-        await super().__call__(scope, receive, send)
-
-    def build_middleware_stack(self) -> ASGIApp:
-        """Return Starlette's own stack inside the middleware that all requests pass."""
-        service: Service = self.state.service
-        return _layered(super().build_middleware_stack(), service)
+            await self._answer(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 def _layered(app: ASGIApp, service: Service) -> ASGIApp:
     """Return an application inside the middleware that all requests pass."""
     if service.settings.cors:
         app = _allow_origins(app, service.settings.cors)
-    app = RequestMiddleware(app, metrics=service.metrics)
-    return app if service.tracing is None else TracingMiddleware(app, service.tracing)
+    return RequestMiddleware(app, service.metrics, service.tracing)
 
 
 def create_application(
@@ -404,25 +411,13 @@ def create_application(
     @asynccontextmanager
     async def lifespan(app: Application) -> AsyncIterator[None]:
         await service.open()
-        if service.settings.page:
-            app.state.page = PageState(service)
         try:
             yield
         finally:
             await service.close()
 
-    return Application(
-        service,
-        endpoints,
-        routes=page_routes() if service.settings.page else [],
-        lifespan=lifespan,
-        exception_handlers={
-            404: _unknown_path,
-            405: _wrong_method,
-            EquipoiseError: _page_error,
-            Exception: _failed,
-        },
-    )
+    pages = PAGES if service.settings.page else ()
+    return Application(service, (*endpoints, *pages), lifespan=lifespan)
 
 
 def served_application(settings: ServiceSettings) -> Application:
@@ -453,28 +448,3 @@ def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
         expose_headers=["ETag", "Retry-After", "X-Request-ID"],
         max_age=600,
     )
-
-
-async def _unknown_path(request: Request, error: Exception) -> Response:
-    """Answer an unknown path."""
-    return error_response(NotFoundError("nothing is at this path"))
-
-
-async def _wrong_method(request: Request, error: Exception) -> Response:
-    """Answer a method that a page does not have."""
-    headers = getattr(error, "headers", None) or {}
-    allowed = tuple(headers.get("Allow", "GET").replace(" ", "").split(","))
-    return error_response(MethodError(request.method[:20], allowed))
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    """Answer a failure in a page; the request middleware logs it."""
-    identity = request.scope.get("equipoise.request", "")
-    return error_response(InternalError(f"the service failed; its log has request {identity}"))
-
-
-async def _page_error(request: Request, error: Exception) -> Response:
-    """Answer one of our errors that a page did not handle."""
-    if not isinstance(error, EquipoiseError):
-        raise error
-    return error_response(error)

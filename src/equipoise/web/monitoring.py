@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from equipoise.errors import InvalidParameterError
 from equipoise.wording import how_to_install, printable_json
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
-    from opentelemetry.trace import Span, SpanContext
+    from opentelemetry.trace import SpanContext
 
 
 #: Attribute of a log record that holds its further fields.
@@ -235,6 +235,8 @@ class Metrics:
 #: Seconds that sending the last spans may take when the service stops.
 _LAST = 5.0
 _PREFIX = "equipoise."
+#: Route under which unknown paths are counted.
+NO_ROUTE = "(none)"
 #: Headers of W3C Trace Context, through which a client's trace continues here.
 _TRACE_HEADERS = (b"traceparent", b"tracestate")
 
@@ -285,7 +287,7 @@ class Tracing:
         ending.join(_LAST)
 
     @contextmanager
-    def request(self, scope: Scope) -> Iterator[Span]:
+    def request(self, scope: Scope) -> Iterator[None]:
         """Make a span of a request, which continues the trace that its headers name."""
         from opentelemetry.trace import SpanKind
 
@@ -301,8 +303,23 @@ class Tracing:
             context,
             SpanKind.SERVER,
             {"http.request.method": method[:10], "url.scheme": scope.get("scheme", "http")},
-        ) as span:
-            yield span
+        ):
+            yield
+
+    def describe_request(self, answered: dict[str, Any]) -> None:
+        """Add to the span of a request what its line of the log has: route, status, id and key."""
+        from opentelemetry.trace import StatusCode, get_current_span
+
+        current, route, status = get_current_span(), answered["route"], answered["status"]
+        if route != NO_ROUTE:
+            current.update_name(f"{answered['method']} {route}")
+            current.set_attribute("http.route", route)
+        current.set_attribute("http.response.status_code", status)
+        if status >= 500:
+            current.set_status(StatusCode.ERROR)
+        for name in ("request", "key"):
+            if name in answered:
+                current.set_attribute(_PREFIX + name, answered[name])
 
     @contextmanager
     def work(
@@ -339,50 +356,6 @@ def span(
 ) -> AbstractContextManager[None]:
     """Make a span of work in a thread, if there are traces."""
     return nullcontext() if tracing is None else tracing.work(name, causes, attributes)
-
-
-class TracingMiddleware:
-    """The layer around all others: a span for each request."""
-
-    def __init__(self, app: ASGIApp, tracing: Tracing) -> None:
-        self._app, self._tracing = app, tracing
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application within a span."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        status = 0
-
-        async def seen(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        with self._tracing.request(scope) as current:
-            try:
-                await self._app(scope, receive, seen)
-            finally:
-                _describe(current, scope, status)
-
-
-def _describe(current: Span, scope: Scope, status: int) -> None:
-    """Add to the span of a request what is known once it was answered."""
-    from opentelemetry.trace import StatusCode
-
-    route = scope.get("equipoise.route") or getattr(scope.get("route"), "path_format", None)
-    if route is not None:
-        current.update_name(f"{scope['method'][:10]} {route}")
-        current.set_attribute("http.route", route)
-    if status:
-        current.set_attribute("http.response.status_code", status)
-    if status >= 500:
-        current.set_status(StatusCode.ERROR)
-    if "equipoise.request" in scope:
-        current.set_attribute("equipoise.request", scope["equipoise.request"])
-    if "equipoise.key" in scope:
-        current.set_attribute("equipoise.key", scope["equipoise.key"])
 
 
 def _of_environment() -> Any:

@@ -231,7 +231,7 @@ _ABOUT: dict[str, str] = {
     "Keys": "Keys and the audit log.",
     "Operation": "For operators of the service.",
 }
-TAGS = [{"name": name, "description": _ABOUT[name]} for name in get_args(Group)]
+TAGS = [{"name": name, "description": _ABOUT[name]} for name in get_args(Group) if name in _ABOUT]
 
 SECURITY = {
     "key": {"type": "http", "scheme": "bearer", "description": "A key of the service."},

@@ -71,7 +71,6 @@ KEYS = (
     Endpoint(
         route="GET /v1/keys",
         name="listKeys",
-        group="Keys",
         summary="List keys, newest first",
         handler=reads(access.all_keys),
         right="admin",
@@ -81,7 +80,6 @@ KEYS = (
     Endpoint(
         route="POST /v1/keys",
         name="createKey",
-        group="Keys",
         summary="Create a key",
         description="Only this response contains the secret. With a `token`, random text that is "
         "not stored, you can repeat the request: it creates only one key, and every response "
@@ -96,7 +94,6 @@ KEYS = (
     Endpoint(
         route="POST /v1/keys/{key}/rotate",
         name="rotateKey",
-        group="Keys",
         summary="Give a key a new secret",
         description="The previous secret remains valid for `keep_seconds`, one day by default. "
         "An older one ends at once. With a `token`, you can repeat the request, as in "
@@ -111,7 +108,6 @@ KEYS = (
     Endpoint(
         route="POST /v1/keys/{key}/revoke",
         name="revokeKey",
-        group="Keys",
         summary="Revoke a key permanently",
         handler=revoke_key,
         right="admin",
@@ -143,7 +139,6 @@ AUDIT = (
     Endpoint(
         route="GET /v1/audit",
         name="listAudit",
-        group="Keys",
         summary="List actions of administrators, newest first",
         description="Of one pool or of all pools. With the key of a pool, the actions in that "
         "pool.",
@@ -175,7 +170,6 @@ WEBHOOKS = (
     Endpoint(
         route="POST /v1/pools/{pool}/webhooks",
         name="createWebhook",
-        group="Webhooks",
         summary="Create a webhook",
         description="From now on, the address receives events: in order, at least once, and "
         "signed according to the Standard Webhooks specification. Only this response contains "
@@ -189,7 +183,6 @@ WEBHOOKS = (
     Endpoint(
         route="GET /v1/pools/{pool}/webhooks",
         name="listWebhooks",
-        group="Webhooks",
         summary="List the webhooks of a pool, newest first",
         description="With the number of events that wait for each, and the last failure.",
         handler=reads(webhooks.list_webhooks),
@@ -199,7 +192,6 @@ WEBHOOKS = (
     Endpoint(
         route="DELETE /v1/pools/{pool}/webhooks/{webhook}",
         name="deleteWebhook",
-        group="Webhooks",
         summary="Delete a webhook permanently",
         description="The webhook receives no more events, and its address and secret are "
         "deleted. The audit log keeps its entries.",
@@ -210,7 +202,6 @@ WEBHOOKS = (
     Endpoint(
         route="POST /v1/pools/{pool}/webhooks/{webhook}/disable",
         name="disableWebhook",
-        group="Webhooks",
         summary="Disable a webhook",
         description="The webhook stays in the list, but receives no more events. No events are "
         "stored for it.",
@@ -221,7 +212,6 @@ WEBHOOKS = (
     Endpoint(
         route="POST /v1/pools/{pool}/webhooks/{webhook}/enable",
         name="enableWebhook",
-        group="Webhooks",
         summary="Enable a webhook",
         description="The webhook receives events from now on, but none from the time when it was "
         "disabled.",
@@ -233,7 +223,6 @@ WEBHOOKS = (
     Endpoint(
         route="POST /v1/pools/{pool}/webhooks/{webhook}/test",
         name="testWebhook",
-        group="Webhooks",
         summary="Send a test message to a webhook",
         description="The message has the type `webhook.test`. The response contains the result.",
         handler=test_webhook,
@@ -331,7 +320,6 @@ ENDPOINTS = (
     Endpoint(
         route="GET /healthz",
         name="health",
-        group="Operation",
         summary="Check whether the process responds",
         handler=health,
         right=None,
@@ -340,7 +328,6 @@ ENDPOINTS = (
     Endpoint(
         route="GET /readyz",
         name="ready",
-        group="Operation",
         summary="Check whether the service can handle requests",
         handler=ready,
         right=None,
@@ -350,7 +337,6 @@ ENDPOINTS = (
     Endpoint(
         route="GET /metrics",
         name="metrics",
-        group="Operation",
         summary="Get metrics for Prometheus",
         handler=metrics,
         right=None,
@@ -360,7 +346,6 @@ ENDPOINTS = (
     Endpoint(
         route="GET /openapi.json",
         name="openapi",
-        group="Operation",
         summary="Get this description as OpenAPI 3.1",
         handler=openapi,
         right=None,
@@ -368,7 +353,6 @@ ENDPOINTS = (
     Endpoint(
         route="GET /docs",
         name="docs",
-        group="Operation",
         summary="Get this description as a web page",
         handler=docs,
         right=None,

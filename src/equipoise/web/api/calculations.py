@@ -357,7 +357,6 @@ ENDPOINTS = (
     Endpoint(
         route="POST /v1/performance",
         name="performance",
-        group="Calculations",
         summary="Compute a tournament's performance ratings",
         description="The body is the file, as uncompressed text: PGN, TRF or a table. A table "
         f"has at most {_LINES} lines and {COLUMNS} columns. If no equilibrium exists, the "
@@ -375,7 +374,6 @@ ENDPOINTS = (
     Endpoint(
         route="POST /v1/strengths",
         name="strengths",
-        group="Calculations",
         summary="Estimate strengths from rankings and choices",
         description="The body is a table of matches, as uncompressed text, with a row for each "
         f"player in each match. It has at most {_LINES} lines and {COLUMNS} columns. If a group of "
@@ -393,7 +391,6 @@ ENDPOINTS = (
     Endpoint(
         route="POST /v1/rebalance",
         name="rebalance",
-        group="Calculations",
         summary="Make even teams from matched parties",
         description="The body is a request in the format of `equipoise rebalance`. Branch and "
         f"bound ends after at most {_SECONDS:g} s.",
@@ -405,7 +402,6 @@ ENDPOINTS = (
     Endpoint(
         route="POST /v1/matchmaking/tick",
         name="matchmaking_tick",
-        group="Calculations",
         summary="Match the tickets of a queue",
         description="The body is a request in the format of `equipoise matchmaking tick`. Instead "
         "of `system` and `ratings` it may name a `pool`, whose system and ratings are used; a pool "

@@ -115,7 +115,6 @@ MATCHES = (
     Endpoint(
         route="POST /v1/pools/{pool}/matches",
         name="postMatches",
-        group="Matches",
         summary="Post matches",
         description="A match is acknowledged once it has been recorded and rated, in one "
         "transaction. Posting the same id with the same content again changes nothing and "
@@ -133,7 +132,6 @@ MATCHES = (
     Endpoint(
         route="GET /v1/pools/{pool}/matches",
         name="listMatches",
-        group="Matches",
         summary="List matches, newest first",
         handler=reads(matches.matches),
         query=MatchesQuery,
@@ -143,7 +141,6 @@ MATCHES = (
     Endpoint(
         route="GET /v1/pools/{pool}/matches/{match}",
         name="showMatch",
-        group="Matches",
         summary="Get a match as it counts now",
         description="Lists at most 1,000 players, in the order in which they were posted. If the "
         "match has more, `next` is the cursor of the following ones, and `players_in_match` is "
@@ -226,7 +223,6 @@ def _endpoint(
     return Endpoint(
         route=f"{method} /v1/pools/{{pool}}/{path}",
         name=name,
-        group="Amendments",
         summary=summary,
         description=f"{more}The amendment is a log record, and nothing is erased. The pool is "
         "replayed in the background. `status` is `pending` until the new ratings are in place, "
@@ -305,7 +301,6 @@ AMENDMENTS = (
     Endpoint(
         route="POST /v1/pools/{pool}/players/{player}/erase",
         name="erasePlayer",
-        group="Amendments",
         summary="Erase a player's name",
         description="Replaces the name with a pseudonym in the pool and the archives of its "
         "seasons: in the log, ratings, checkpoints, replays and the audit log. Ratings stay as "
@@ -321,7 +316,6 @@ AMENDMENTS = (
     Endpoint(
         route="GET /v1/pools/{pool}/amendments",
         name="listAmendments",
-        group="Amendments",
         summary="List amendments, newest first",
         handler=reads(amending.amendments),
         query=PageQuery,
@@ -331,7 +325,6 @@ AMENDMENTS = (
     Endpoint(
         route="GET /v1/pools/{pool}/amendments/{seq}",
         name="showAmendment",
-        group="Amendments",
         summary="Get an amendment and what it changed",
         handler=reads(amending.amendment, "seq"),
         shape=AmendmentMessage,

@@ -136,7 +136,6 @@ PLAYERS = (
     Endpoint(
         route="GET /v1/pools/{pool}/overview",
         name="showOverview",
-        group="Players",
         summary="Get the distribution of ratings, upsets, movers and records",
         description="Upsets and movers are of the 365 days before the pool's last match.",
         handler=calculates(pool_overview),
@@ -146,7 +145,6 @@ PLAYERS = (
     Endpoint(
         route="GET /v1/pools/{pool}/leaderboard",
         name="showLeaderboard",
-        group="Players",
         summary="Get the leaderboard",
         description="Sorted by the rating shown (`rating` minus `display_deviations` "
         "deviations), then by id. Disqualified players come last, without a place. `next` and "
@@ -160,7 +158,6 @@ PLAYERS = (
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}",
         name="showPlayer",
-        group="Players",
         summary="Get a player",
         handler=show_player,
         query=PlayerQuery,
@@ -170,7 +167,6 @@ PLAYERS = (
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}/history",
         name="showPlayerHistory",
-        group="Players",
         summary="List a player's rated matches, newest first",
         handler=reads(players.player_history, "player"),
         query=PageQuery,
@@ -180,7 +176,6 @@ PLAYERS = (
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}/summary",
         name="showPlayerSummary",
-        group="Players",
         summary="Summarise a player's rated matches",
         description="Peak, record, streaks, the last ten matches, the best win, the opponents met "
         "most often and the greatest surprises.",
@@ -191,7 +186,6 @@ PLAYERS = (
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}/against/{other}",
         name="showAgainst",
-        group="Players",
         summary="Compare two players",
         description="The rated matches in which both played in different teams, newest first, who "
         "placed above how often, and the expected scores if they met now.",
@@ -203,7 +197,6 @@ PLAYERS = (
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}/explain",
         name="explainPlayer",
-        group="Players",
         summary="Explain why a match changed a rating",
         description="Explains the last rated match of the player, or the match in `match`.",
         handler=explain,
@@ -222,7 +215,6 @@ QUESTIONS = (
     Endpoint(
         route="POST /v1/pools/{pool}/predict",
         name="predict",
-        group="Questions",
         summary="Predict a match",
         description=f"At most {PREDICTED_PLAYERS} players and {SAMPLES} samples. Players who are "
         "not in the pool count as newcomers, and the response lists them.",
@@ -233,7 +225,6 @@ QUESTIONS = (
     Endpoint(
         route="POST /v1/pools/{pool}/balance",
         name="balance",
-        group="Questions",
         summary="Make fair teams from a lobby",
         description=f"At most {LOBBY} players. Players who are not in the pool count as newcomers.",
         handler=calculates(questions.balance_in_pool),

@@ -203,7 +203,6 @@ ENDPOINTS = (
     Endpoint(
         route="PUT /v1/pools/{pool}/profiles",
         name="setProfiles",
-        group="Pools",
         summary="Set names and other profiles of players",
         description="All are set or none. A profile replaces the earlier one of the player; "
         "without name, link and attributes it removes that. Ratings do not change.",
@@ -216,7 +215,6 @@ ENDPOINTS = (
     Endpoint(
         route="PUT /v1/pools/{pool}/initial-ratings",
         name="setInitialRatings",
-        group="Pools",
         summary="Set the known ratings with which players begin",
         description="Before the first match of the pool; afterwards the response is a conflict "
         "(409). Until then the ratings can be replaced; an empty list takes them back. Players who "
@@ -234,7 +232,6 @@ ENDPOINTS = (
     Endpoint(
         route="GET /v1/pools/{pool}/initial-ratings",
         name="showInitialRatings",
-        group="Pools",
         summary="List the known ratings with which players began",
         handler=reads(initial_ratings.initial_ratings),
         query=PageQuery,
@@ -307,7 +304,6 @@ POOLS = (
     Endpoint(
         route="GET /v1/pools",
         name="listPools",
-        group="Pools",
         summary="List pools",
         description="Without a key, the public pools. With a key, also the pools that the key is "
         "for.",
@@ -318,7 +314,6 @@ POOLS = (
     Endpoint(
         route="PUT /v1/pools/{pool}",
         name="createPool",
-        group="Pools",
         summary="Create a pool",
         description="If the pool already exists with the same settings, the response is the "
         "same. If it exists with different settings, the response is a conflict that names each "
@@ -333,7 +328,6 @@ POOLS = (
     Endpoint(
         route="GET /v1/pools/{pool}",
         name="showPool",
-        group="Pools",
         summary="Get a pool",
         description="Its settings, its numbers of players and matches, and its status.",
         handler=show_pool,
@@ -343,7 +337,6 @@ POOLS = (
     Endpoint(
         route="PATCH /v1/pools/{pool}",
         name="changePool",
-        group="Pools",
         summary="Change settings of a pool",
         description="Settings that are left out keep their values. A change is a log record, and "
         "earlier matches keep the results of the old settings. The parameters of the entry and "
@@ -362,7 +355,6 @@ POOLS = (
     Endpoint(
         route="DELETE /v1/pools/{pool}",
         name="deletePool",
-        group="Pools",
         summary="Delete a pool permanently",
         description="Deletes the pool with its matches, ratings and webhooks, and revokes the "
         "keys for this pool alone. The name can be used again at once; the rows are deleted in "
@@ -378,7 +370,6 @@ POOLS = (
     Endpoint(
         route="POST /v1/pools/{pool}/replay",
         name="replayPool",
-        group="Pools",
         summary="Rate the complete log again",
         description="The replay runs in the background. Until it is complete, responses contain "
         "the old ratings, and `pending` is true.",
@@ -417,7 +408,6 @@ SEASONS = (
     Endpoint(
         route="POST /v1/pools/{pool}/seasons",
         name="endSeason",
-        group="Seasons",
         summary="End a season and begin the next",
         description="The pool becomes an archive with the name POOL.SEASON. The archive can be "
         "read as before, but accepts no more matches and amendments. A new pool takes the name "
@@ -435,7 +425,6 @@ SEASONS = (
     Endpoint(
         route="GET /v1/pools/{pool}/seasons",
         name="listSeasons",
-        group="Seasons",
         summary="List the seasons that have ended, newest first",
         handler=reads(seasons.seasons),
         shape=SeasonList,
@@ -511,7 +500,6 @@ EXPORT: tuple[Endpoint, ...] = (
     Endpoint(
         route="GET /v1/pools/{pool}/export",
         name="exportPool",
-        group="Pools",
         summary="Export a pool as a file",
         description="The file is a snapshot. As csv or parquet, the log contains the matches as "
         "they count now, as a history that `equipoise rate` reads. A client that reads too slowly "

@@ -21,6 +21,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Generic, NamedTuple, TypeVar, get_args
 
+from starlette.requests import cookie_parser
 from starlette.types import Scope
 
 from equipoise.analysis.clock import now
@@ -154,6 +155,7 @@ _CACHED = 10_000
 INVALID_KEY = "invalid key: unknown in the database {database}, expired or revoked"
 WITHOUT_BEARER = "the word Bearer is missing: send the header Authorization: Bearer KEY"
 MISSING_KEY = "missing key: send the header Authorization: Bearer KEY"
+SESSION_COOKIE = "equipoise-session"
 #: A longer text is no key.
 LONGEST_SECRET = 512
 
@@ -248,21 +250,22 @@ class Access:
         Raises : UnauthorisedError, ForbiddenError, NotFoundError, TooManyRequestsError
         """
         endpoint = request.endpoint
-        if endpoint.group == "Operation" and endpoint.right is None:
+        if endpoint.is_open:
             return  # Monitoring has no limits.
-        request.key = await self.identify(request)
-        self.check_rate(request.key, request.scope)
-        if endpoint.of_pool:
-            await self._admit_to_pool(request)
-        elif endpoint.right is not None:
-            self._admit_to_all(request)
-
-    def check_rate(self, key: KeyRecord | None, scope: Scope) -> None:
-        """Count a request of a key, or of an address without one. Raises : TooManyRequestsError."""
+        request.key = key = await (
+            self._of_session(request) if endpoint.page else self.identify(request)
+        )
         if key is None:
+            scope = request.scope
             self.rates.check_address(_address(scope), scope["headers"], self._clock())
         else:
             self.rates.check_key(key.id, self._clock())
+        if endpoint.of_pool:
+            await self._admit_to_pool(request)
+        if endpoint.right is not None and (
+            not endpoint.of_pool or endpoint.group == "Calculations"
+        ):
+            self._admit_to_all(request)
 
     async def identify(self, request: ApiRequest) -> KeyRecord | None:
         """Return the key of a request, None if it has none.
@@ -309,16 +312,20 @@ class Access:
         self.rates.check_wrong(_address(scope), self._clock())
         return None
 
-    async def of_session(self, token: str, scope: Scope) -> KeyRecord | None:
-        """Return the key of a session, None if there is no such session, or no more.
+    async def _of_session(self, request: ApiRequest) -> KeyRecord | None:
+        """Return the key of the session of a page, None without one, or if it has ended.
 
         Raises : TooManyRequestsError after too many wrong tokens
         """
+        header = request.header(b"cookie")
+        token = None if header is None else cookie_parser(header).get(SESSION_COOKIE)
+        if token is None:
+            return None
         if 0 < len(token) <= LONGEST_SECRET:
             found = await self._used(find_session, token)
             if found is not None:
                 return found
-        self.rates.check_wrong(_address(scope), self._clock())
+        self.rates.check_wrong(_address(request.scope), self._clock())
         return None
 
     async def _used(

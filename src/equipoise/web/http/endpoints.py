@@ -6,6 +6,8 @@ The last part turns messages of msgspec into ours: the field, and the rule that 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import math
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -46,8 +48,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
-#: Headings of the documentation, in their order.
+#: Headings of the documentation, in their order; pages are not in it.
 Group: TypeAlias = Literal[
     "Pools",
     "Matches",
@@ -59,6 +62,7 @@ Group: TypeAlias = Literal[
     "Calculations",
     "Keys",
     "Operation",
+    "Pages",
 ]
 
 JSON = "application/json"
@@ -175,16 +179,18 @@ class ApiRequest:
 LARGEST = {"seq": 2**63 - 1, "webhook": 2**31 - 1, "key": 2**31 - 1}
 _COUNTED = {"seq": "amendment"}
 
-#: Returns a message to be encoded, a Response, or None if it has sent the answer itself.
-Handler: TypeAlias = Callable[[ApiRequest], Awaitable[Any]]
+#: Returns a message to be encoded, a Response, or None if it has sent the answer itself. It gets
+#: an ApiRequest, or the PageContext of a page.
+Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """One method of one path.
 
-    route : the method and the path, with its variable parts in braces
-    name : unique, for the documentation and the metrics
+    route : the method and the path, with its variable parts in braces; the rest of a path may be
+        one that ends with `:path`
+    name : unique, for the documentation
     right : required role; None: no key
     all_pools : whether the key must be for all pools
     new_pool : whether the pool may be one that does not exist yet
@@ -192,13 +198,15 @@ class Endpoint:
     media : media types of the answer
     tagged : whether the answer has an ETag
     timed : whether the time limit of requests applies
+    page : whether it is a page: its key is that of a session, and its errors are pages
+    by_version : whether a page changes only with its pool
     errors : error statuses beyond those that follow from the other fields
     """
 
     route: str
-    name: str
-    group: Group
-    summary: str
+    name: str = ""
+    group: Group = "Pages"
+    summary: str = ""
     handler: Handler
     description: str = ""
     right: Role | None = "reader"
@@ -211,6 +219,8 @@ class Endpoint:
     example: Any = None
     tagged: bool = False
     timed: bool = True
+    page: bool = False
+    by_version: bool = False
     errors: tuple[int, ...] = ()
     method: str = field(init=False)
     path: str = field(init=False)
@@ -219,13 +229,18 @@ class Endpoint:
     def __post_init__(self) -> None:
         method, path = self.route.split()
         object.__setattr__(self, "method", method)
-        object.__setattr__(self, "path", path)
+        object.__setattr__(self, "path", path.replace(":path}", "}"))
         object.__setattr__(self, "parts", tuple(path.strip("/").split("/")))
 
     @property
     def of_pool(self) -> bool:
         """Return whether it is about one pool."""
         return "{pool}" in self.parts
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether nobody is asked who they are: for monitoring, and files of pages."""
+        return self.group == "Operation" and self.right is None
 
 
 def reads(use_case: Callable[..., Any], *parts: str) -> Handler:
@@ -364,7 +379,7 @@ def read_query(shape: type[msgspec.Struct] | None, sent: bytes) -> Any:
     """
     shape = shape or NoQuery
     if not sent:
-        return _converted(shape, {})
+        return converted(shape, {}, "query")
     try:
         pairs = parse_qsl(
             sent.decode("ascii"),
@@ -386,17 +401,23 @@ def read_query(shape: type[msgspec.Struct] | None, sent: bytes) -> Any:
             raise InvalidDataError([Problem("", None, name, "must be given once", "it twice")])
         else:
             values[name] = value
-    return _converted(shape, values)
+    return converted(shape, values, "query")
 
 
-def _converted(shape: type[msgspec.Struct], values: dict[str, Any]) -> Any:
+def converted(shape: type[S], values: dict[str, Any], what: str) -> S:
+    """Return texts by name as a shape; what : where they come from. Raises : InvalidDataError."""
     try:
-        return msgspec.convert(values, shape, strict=False)
+        found = msgspec.convert(values, shape, strict=False)
     except msgspec.ValidationError as error:
-        found = problem(error, shape)
-        got = values.get(found.field, found.got)
-        shown = Problem("", None, found.field, found.rule, str(got)[:200])
-        raise InvalidDataError([shown], "the query breaks a rule") from None
+        wrong = problem(error, shape)
+        got = str(values.get(wrong.field, wrong.got))[:200] or "nothing"
+        shown = Problem("", None, wrong.field, wrong.rule.removesuffix(" or null"), got)
+        raise InvalidDataError([shown], f"the {what} breaks a rule") from None
+    for name, value in msgspec.structs.asdict(found).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            shown = Problem("", None, name, "must be a number", str(values[name])[:200])
+            raise InvalidDataError([shown], f"the {what} breaks a rule")
+    return found
 
 
 @cache
@@ -416,6 +437,11 @@ def _types(shape: type[msgspec.Struct]) -> dict[str, Any]:
 def _bare(shape: Any) -> Any:
     """Return a type without its annotations."""
     return get_args(shape)[0] if get_origin(shape) is Annotated else shape
+
+
+def tag_of(content: bytes) -> str:
+    """Return the ETag of an answer."""
+    return f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
 def matches_tag(given: str | None, tag: str) -> bool:

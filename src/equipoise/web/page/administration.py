@@ -7,23 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from starlette.responses import Response
 
 from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, EquipoiseError
 from equipoise.messages.matches import AmendmentMessage
 from equipoise.messages.pools import (
-    Centre,
-    Disqualified,
-    LatePolicy,
     PoolChange,
     PoolMessage,
-    PoolTimes,
-    Reset,
     SeasonPreview,
     SeasonRequest,
-    Tier,
     TierPreset,
 )
 from equipoise.messages.upkeep import (
@@ -46,11 +40,10 @@ from equipoise.pools.pool.settings import change_settings, pool_as_wanted
 from equipoise.pools.pool.tiers import resolved
 from equipoise.rating.newcomers import ENTRY_PARAMETERS, EntryParameters
 from equipoise.store.connection import Store
-from equipoise.store.keys import KeyRecord, end_session, end_sessions, open_session
-from equipoise.web.http.access import audited_pool, rules_all_pools
+from equipoise.store.keys import end_session, end_sessions, open_session
+from equipoise.web.http.access import SESSION_COOKIE, audited_pool, rules_all_pools
 from equipoise.web.http.endpoints import while_connected
 from equipoise.web.page.context import (
-    SESSION_COOKIE,
     SIGN_IN,
     THEME_COOKIE,
     Form,
@@ -137,16 +130,10 @@ async def keys_page(context: PageContext) -> Response:
 
 async def create_key(context: PageContext) -> Response:
     """Create a key and show its secret, which is not shown again."""
-    key = context.need_all_pools()
     form = await context.form()
     try:
-        request = KeyRequest(
-            name=_name(form.text("name")),
-            role=form.choice("role", get_args(Role)),
-            pool=form.text("pool") or None,
-            expires=form.text("expires") or None,
-        )
-        made = await context.service.change(access.make_key, request, now(), by=key.id)
+        request = form.body(KeyRequest, token=None)  # the field `token` is that of the session
+        made = await context.service.change(access.make_key, request, now(), by=context.key_number)
     except EquipoiseError as error:
         return await _keys_form(context, error)
     return await _keys_form(context, made=made)
@@ -154,12 +141,11 @@ async def create_key(context: PageContext) -> Response:
 
 async def rotate_key(context: PageContext) -> Response:
     """Give a key a new secret and show it; the secret before remains valid for a day."""
-    key = context.need_all_pools()
     form = await context.form()
     number = form.whole("key")
     try:
         made = await context.service.change(
-            access.rotate_key, number, RotationRequest(), now(), by=key.id
+            access.rotate_key, number, RotationRequest(), now(), by=context.key_number
         )
     except EquipoiseError as error:
         return await _keys_form(context, error)
@@ -168,22 +154,14 @@ async def rotate_key(context: PageContext) -> Response:
 
 async def revoke_key(context: PageContext) -> Response:
     """Revoke a key."""
-    key = context.need_all_pools()
     form = await context.form()
-    await context.service.change(access.end_key, form.whole("key"), now(), by=key.id)
+    await context.service.change(access.end_key, form.whole("key"), now(), by=context.key_number)
     return context.redirect("/keys")
-
-
-def _name(text: str) -> str:
-    if not text or len(text) > 200:
-        raise wrong("name", "must have 1 to 200 characters", text[:50])
-    return text
 
 
 async def _keys_form(
     context: PageContext, error: EquipoiseError | None = None, made: NewKeyMessage | None = None
 ) -> Response:
-    context.need_all_pools()
 
     def read(store: Store) -> tuple[list[KeyMessage], list[PoolMessage]]:
         with store.moment() as moment:
@@ -211,13 +189,13 @@ class AuditLine:
 
 async def audit_page(context: PageContext) -> Response:
     """Return the actions in one pool or in all. A key for one pool sees that pool only."""
-    key = context.need_admin()
+    everywhere = rules_all_pools(context.key)
     wanted = context.query("pool") or None
-    pool = audited_pool(key, wanted)
+    pool = audited_pool(context.key, wanted)
     cursor = context.query("cursor") or None
     found, pools = await context.service.read(_page_and_pools, pool, cursor)
-    names = await _names(context, key)
-    shown = None if key.pool else wanted
+    names = await _names(context)
+    shown = wanted if everywhere else None
     return context.render(
         "audit.html",
         lines=[AuditLine(one, names.get(one.key), place_of(one, pools)) for one in found.entries],
@@ -225,7 +203,7 @@ async def audit_page(context: PageContext) -> Response:
         kinds=KINDS,
         wanted=pool,
         days=context.service.settings.audit_days,
-        choices=[] if key.pool else [one.pool for one in pools if one.closed is None],
+        choices=[one.pool for one in pools if one.closed is None] if everywhere else [],
         next=None if found.next is None else path("audit", pool=shown, cursor=found.next),
         first=path("audit", pool=shown) if cursor else None,
     )
@@ -240,9 +218,10 @@ def _page_and_pools(
         return page, pool_messages(moment)
 
 
-async def _names(context: PageContext, key: KeyRecord) -> dict[int | None, str]:
+async def _names(context: PageContext) -> dict[int | None, str]:
     """Return names of keys by number, those that the sender may know."""
-    if not rules_all_pools(key):
+    key = context.key
+    if key is not None and not rules_all_pools(key):
         return {key.id: key.name}
     return {one.key: one.name for one in (await context.service.read(access.all_keys)).keys}
 
@@ -275,8 +254,6 @@ _NUMBERS = (
     "display_decay_per_day",
     "display_decay_after_days",
 )
-#: Numbers that may be left empty.
-_NULLABLE = frozenset({"inactive_days", "display_floor", "provisional_deviation"})
 #: Tiers in words; own ones can be set over the API alone.
 TIERS = {
     "none": "none",
@@ -315,10 +292,12 @@ _SEASON_RULE = (
 #: Values with which the form begins.
 _SEASON_DEFAULTS = {"reset": "soft", "keep": "50", "towards": "mean", "disqualified": "stay"}
 _SEASON_FIELDS = ("season", "reset", "keep", "widen", "towards", "disqualified")
-_MOST_WIDENING = 1e9
-
-#: Maximum length of the address of a webhook.
-_LONGEST_URL = 2000
+#: Changes of a webhook by their part of the path.
+WEBHOOK_CHANGES = {
+    "disable": webhooks.disable_webhook,
+    "enable": webhooks.enable_webhook,
+    "delete": webhooks.delete_webhook,
+}
 #: Kinds of events, in words.
 EVENT_KINDS = {
     "match.rated": "a match was rated",
@@ -329,42 +308,39 @@ EVENT_KINDS = {
 
 async def admin_page(context: PageContext) -> Response:
     """Return the page that links to all tasks of an administrator."""
-    await context.need("admin")
+    await context.pool()
     found = await context.read(amending.amendments, limit=10)
     return context.render("admin.html", amendments=found.amendments)
 
 
 async def settings_page(context: PageContext) -> Response:
     """Return the form with the settings of a pool."""
-    pool = await context.need("admin")
+    pool = await context.pool()
     return _settings_form(context, _fields_of(pool), saved=context.query("saved") == "1")
 
 
 async def save_settings(context: PageContext) -> Response:
     """Change the settings of a pool."""
-    pool = await context.need("admin")
+    pool = await context.pool()
     form = await context.form()
     try:
-        request = change_of(form, pool)
-        await context.write(change_settings, request, now(), key=context.key_number)
+        request = change_of(form)
+        await context.write(change_settings, request)
     except EquipoiseError as error:
-        texts = ("late", "times", "title", "description", "unit", "tiers", "reason")
-        typed = {name: form.text(name) for name in (*_NUMBERS, *texts)}
-        typed |= {name: form.text(name) for name in ("public", "calibrate")}
-        return _settings_form(context, typed, error)
+        return _settings_form(context, {name: form.text(name) for name in _fields_of(pool)}, error)
     return context.redirect(path("pools", pool.pool, "settings", saved=1))
 
 
 async def entry_page(context: PageContext) -> Response:
     """Return the form with the parameters of the entry and level of a pool."""
-    pool = await context.need("admin")
+    pool = await context.pool()
     wanted = await context.service.read(pool_as_wanted, pool.pool)
     return _entry_form(context, Form({name: [one] for name, one in _entry_of(wanted).items()}))
 
 
 async def change_entry(context: PageContext) -> Response:
     """Return a preview of a changed entry or level. Change it if the form comes from there."""
-    pool = await context.need("admin")
+    pool = await context.pool()
     form = await context.form()
     try:
         request = entry_of(form)
@@ -426,48 +402,23 @@ def _entry_form(
 
 async def delete_pool(context: PageContext) -> Response:
     """Delete a pool, if its name was typed to confirm this."""
-    key = context.need_all_pools()
     pool = await context.pool()
     form = await context.form()
     try:
-        await context.write(pools.delete_pool, form.text("confirm"), key=key.id, now=now())
+        await context.write(pools.delete_pool, form.text("confirm"))
     except EquipoiseError as error:
         return _settings_form(context, _fields_of(pool), error)
     return context.redirect("/")
 
 
-def change_of(form: Form, pool: PoolMessage) -> PoolChange:
+def change_of(form: Form) -> PoolChange:
     """Return the change of settings in a form. Raises : InvalidDataError."""
-    late = form.choice("late", get_args(LatePolicy), pool.late)
-    times = form.choice("times", get_args(PoolTimes), pool.times)
-    numbers = {}
-    for name in _NUMBERS:
-        value = form.number(name, -_MOST_NUMBER, _MOST_NUMBER)
-        if value is not None or name in _NULLABLE:
-            numbers[name] = value
-    placing = numbers.pop("placement_matches", None)
-    if placing is not None and placing != int(placing):
-        got = form.text("placement_matches")[:50]
-        raise wrong("placement_matches", "must be a whole number", got)
-    return PoolChange(
-        late=late,
-        times=times,
-        public=form.text("public") == "1",
-        calibrate=form.text("calibrate") == "1",
-        placement_matches=UNSET if placing is None else int(placing),
-        reason=form.text("reason"),
-        title=form.text("title") if form.texts("title") else UNSET,
-        description=form.text("description") if form.texts("description") else UNSET,
+    tiers = form.text("tiers", "own")
+    return form.body(
+        PoolChange,
         unit=form.text("unit") or UNSET,
-        tiers=_tiers_of(form),
-        **numbers,  # type: ignore[arg-type]
+        tiers={"own": UNSET, "none": []}.get(tiers, tiers),
     )
-
-
-def _tiers_of(form: Form) -> list[Tier] | TierPreset | UnsetType:
-    """Return the tiers in a form; those that are the pool's own stay. Raises : InvalidDataError."""
-    chosen = form.choice("tiers", (*get_args(TierPreset), "none", "own"), "own")
-    return UNSET if chosen == "own" else [] if chosen == "none" else chosen
 
 
 def _chosen_tiers(pool: PoolMessage) -> str:
@@ -508,20 +459,19 @@ def _settings_form(
 
 async def season_end_page(context: PageContext) -> Response:
     """Return the form that ends a season."""
-    await context.need("admin")
+    await context.pool()
     return _season_form(context, Form({name: [value] for name, value in _SEASON_DEFAULTS.items()}))
 
 
 async def end_season(context: PageContext) -> Response:
     """Return a preview of the end of a season. End it if the form comes from its preview."""
-    pool = await context.need("admin")
+    pool = await context.pool()
     form = await context.form()
     try:
         request = season_of(form)
         seen = digest("season", pool.pool, request)
         if form.text("do") == seen:
-            key = context.key_number
-            done = await context.write(seasons.end_season, request, key=key, now=now())
+            done = await context.write(seasons.end_season, request)
             return context.redirect(path("pools", pool.pool, "seasons", ended=done.season))
         preview = await context.calculate(seasons.preview_season, request)
     except EquipoiseError as error:
@@ -534,20 +484,12 @@ def season_of(form: Form) -> SeasonRequest:
     name = form.text("season")
     if not _SEASON_NAME.fullmatch(name):
         raise wrong("name of the season", _SEASON_RULE, name[:50] or "nothing")
-    reset = form.choice("reset", get_args(Reset), _SEASON_DEFAULTS["reset"])
-    stay = form.choice("disqualified", get_args(Disqualified), _SEASON_DEFAULTS["disqualified"])
-    if reset == "hard":
+    if form.text("reset") == "hard":
         # The other fields are for soft resets.
-        return SeasonRequest(season=name, reset=reset, disqualified=stay)
+        kept = {"season", "reset", "disqualified"} & form.fields.keys()
+        return Form({name: form.fields[name] for name in kept}).body(SeasonRequest)
     keep = form.number("keep", 0, 100)
-    return SeasonRequest(
-        season=name,
-        reset=reset,
-        keep=0.5 if keep is None else keep / 100,
-        widen=form.number("widen", 0, _MOST_WIDENING),
-        towards=form.choice("towards", get_args(Centre), _SEASON_DEFAULTS["towards"]),
-        disqualified=stay,
-    )
+    return form.body(SeasonRequest, keep=0.5 if keep is None else keep / 100)
 
 
 def _season_form(
@@ -569,14 +511,11 @@ async def webhooks_page(context: PageContext) -> Response:
 
 async def create_webhook(context: PageContext) -> Response:
     """Create a webhook and show its secret, which is not shown again."""
-    await context.need("admin")
     form = await context.form()
     try:
         made = await context.write(
             webhooks.create_webhook,
             webhook_of(form),
-            key=context.key_number,
-            now=now(),
             private=context.service.settings.private_webhooks,
         )
     except EquipoiseError as error:
@@ -584,36 +523,20 @@ async def create_webhook(context: PageContext) -> Response:
     return await _webhook_form(context, made=made)
 
 
-async def disable_webhook(context: PageContext) -> Response:
-    """Disable a webhook."""
-    pool = await context.need("admin")
-    number = (await context.form()).whole("webhook")
-    await context.write(webhooks.disable_webhook, number, key=context.key_number, now=now())
-    return context.redirect(path("pools", pool.pool, "webhooks"))
-
-
-async def enable_webhook(context: PageContext) -> Response:
-    """Enable a webhook."""
-    pool = await context.need("admin")
+async def change_webhook(context: PageContext) -> Response:
+    """Disable, enable or delete a webhook, as the last part of the path says."""
+    change = WEBHOOK_CHANGES[context.request.url.path.rpartition("/")[2]]
     number = (await context.form()).whole("webhook")
     try:
-        await context.write(webhooks.enable_webhook, number, key=context.key_number, now=now())
+        await context.write(change, number)
     except ConflictError as error:
         return await _webhook_form(context, error)
-    return context.redirect(path("pools", pool.pool, "webhooks"))
-
-
-async def delete_webhook(context: PageContext) -> Response:
-    """Delete a webhook for good."""
-    pool = await context.need("admin")
-    number = (await context.form()).whole("webhook")
-    await context.write(webhooks.delete_webhook, number, key=context.key_number, now=now())
-    return context.redirect(path("pools", pool.pool, "webhooks"))
+    return context.redirect(path("pools", context.api.pool, "webhooks"))
 
 
 async def test_webhook(context: PageContext) -> Response:
     """Send a webhook a test message and show the result."""
-    pool = await context.need("admin")
+    pool = await context.pool()
     number = (await context.form()).whole("webhook")
     found = await context.service.test_webhook(pool.pool, number)
     return await _webhook_form(context, tried=found, number=number)
@@ -621,15 +544,10 @@ async def test_webhook(context: PageContext) -> Response:
 
 def webhook_of(form: Form) -> WebhookRequest:
     """Return the webhook in a form. Raises : InvalidDataError."""
-    url, events = form.text("url"), form.texts("event")
-    if not 0 < len(url) <= _LONGEST_URL:
-        raise wrong("address", f"must have 1 to {_LONGEST_URL} characters", url[:50] or "nothing")
-    kinds = [kind for kind in get_args(EventKind) if kind in events]
-    if not kinds or len(kinds) < len(set(events)):
-        rule = f"must be some of {', '.join(get_args(EventKind))}"
-        got = ", ".join(events)[:100] or "nothing"
-        raise wrong("events", rule, got)
-    return WebhookRequest(url=url, events=kinds)
+    kinds = form.texts("event")
+    if not kinds:  # that would be all
+        raise wrong("events", f"must be some of {', '.join(get_args(EventKind))}", "nothing")
+    return form.body(WebhookRequest, events=list(dict.fromkeys(kinds)))
 
 
 async def _webhook_form(
@@ -641,7 +559,7 @@ async def _webhook_form(
     number: int = 0,
     typed: Form | None = None,
 ) -> Response:
-    await context.need("admin")
+    await context.pool()
     return context.render(
         "webhooks.html",
         error,

@@ -35,7 +35,6 @@ from equipoise.pools.reading.players import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool, predict_in_pool
 from equipoise.store.connection import Store
 from equipoise.web.http.endpoints import while_connected, whole_number
-from equipoise.web.http.errors import ForbiddenError
 from equipoise.web.page.context import Form, PageContext, upload_limits
 from equipoise.web.page.figures import picture
 from equipoise.web.page.matches import entries_of, teams_in_query, teams_path
@@ -248,8 +247,6 @@ async def balance(context: PageContext) -> Response:
         names = [row.player for row in lobby.rows]
         pool, found, ratings = await context.calculate(split_and_ratings, request, names)
         context.use_pool(pool)
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         return _balance_form(context, lobby, error)
     played = await _result_path(context, [[str(one) for one in team] for team in found.teams])
@@ -466,13 +463,11 @@ EXAMPLE: dict[str, Any] = {
 
 async def rebalance_page(context: PageContext) -> Response:
     """Return the form."""
-    context.need_calculations()
     return _rebalance_form(context, json.dumps(EXAMPLE, indent=1))
 
 
 async def rebalance(context: PageContext) -> Response:
     """Return the teams of a request, and a comparison of all methods if requested."""
-    context.need_calculations()
     form = await context.form(upload_limits(context.service.settings))
     text, method = form.text("request"), form.text("method")
     try:

@@ -17,7 +17,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import IO, Any, Concatenate, Generic, ParamSpec, TypeVar, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -38,8 +38,8 @@ from equipoise.pools.reading.highlights import highlights
 from equipoise.pools.reading.summaries import CHANGE_DAYS
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
-from equipoise.web.http.access import has_role, is_key_of, may_read, rules_all_pools
-from equipoise.web.http.endpoints import matches_tag, while_connected, whole_number
+from equipoise.web.http.access import SESSION_COOKIE, has_role, is_key_of, may_read, rules_all_pools
+from equipoise.web.http.endpoints import ApiRequest, converted, matches_tag, tag_of, whole_number
 from equipoise.web.http.errors import (
     ForbiddenError,
     MediaTypeError,
@@ -47,8 +47,14 @@ from equipoise.web.http.errors import (
     UnauthorisedError,
     http_status,
 )
-from equipoise.web.page.rendering import HEADERS, REVALIDATED, digits_of, rendered, static_version
-from equipoise.web.service import Service
+from equipoise.web.page.rendering import (
+    HEADERS,
+    REVALIDATED,
+    digits_of,
+    path,
+    rendered,
+    static_version,
+)
 from equipoise.web.settings import ServiceSettings
 from equipoise.wording import counted
 
@@ -58,6 +64,7 @@ MOST_FIELDS, MOST_PROBLEMS = 5_000, 50
 _LONGEST_HEADER, _LONGEST_BOUNDARY = 1_000, 200
 
 Choice = TypeVar("Choice", bound=str)
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 def wrong(field: str, rule: str, got: str) -> InvalidDataError:
@@ -126,6 +133,28 @@ class Form:
     def flag(self, name: str) -> bool:
         """Return whether a checkbox is ticked."""
         return bool(self.text(name))
+
+    def body(self, shape: type[S], **given: Any) -> S:
+        """Return the form as the body of the same request to the API.
+
+        A field that is left empty has its default, or is null where it may be. A checkbox that is
+        not ticked is false.
+
+        given : values of fields that the form has otherwise; UNSET for the default
+        Raises : InvalidDataError
+        """
+        values: dict[str, Any] = {}
+        for one in msgspec.structs.fields(shape):
+            name, kinds = one.encode_name, get_args(one.type) or (one.type,)
+            if bool in kinds:
+                values[name] = self.flag(name)
+            elif name in self.fields:
+                text = self.text(name)
+                if text or type(None) in kinds or str in kinds:
+                    values[name] = None if not text and type(None) in kinds else text
+        values |= given
+        sent = {name: value for name, value in values.items() if value is not msgspec.UNSET}
+        return converted(shape, sent, "form")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +345,21 @@ def digest(*what: object) -> str:
     return hashlib.sha256(msgspec.json.encode(what)).hexdigest()
 
 
-SESSION_COOKIE, THEME_COOKIE = "equipoise-session", "equipoise-theme"
+#: Headings of error pages.
+_TITLES = {
+    401: "Sign-in required",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "Request timeout",
+    409: "Conflict",
+    413: "Too large",
+    422: "Invalid input",
+    429: "Too many requests",
+    503: "Service unavailable",
+    504: "Timed out",
+}
+THEME_COOKIE = "equipoise-theme"
 #: Held the key itself, in earlier versions. It is deleted, and whoever sends it signs in again.
 _KEY_COOKIE = "equipoise-key"
 #: Maximum length of the path to go to after signing in, bytes.
@@ -437,31 +480,34 @@ class OverviewCache:
 class PageState:
     """What all requests to pages share; it is `app.state.page`."""
 
-    service: Service
     overviews: OverviewCache = field(default_factory=OverviewCache)
     player_pages: TaskCache[Any] = field(default_factory=lambda: TaskCache(_PLAYER_PAGES))
     records: TaskCache[RecordsMessage] = field(default_factory=lambda: TaskCache(_POOLS))
 
 
 class PageContext:
-    """One request to a page, and the key that it came with.
+    """One request to a page.
 
-    reading : whether its form is arriving
+    api : the request as all endpoints get it; request : the same with its cookies and address
     """
 
-    def __init__(self, request: Request, key: KeyRecord | None) -> None:
-        self.request, self.key = request, key
-        self.state: PageState = request.app.state.page
-        self.service: Service = self.state.service
+    def __init__(self, api: ApiRequest, state: PageState) -> None:
+        self.api, self.state, self.service = api, state, api.service
+        api.scope["path_params"] = api.path
+        self.request = Request(api.scope, api.receive)
         self._pool: PoolMessage | None = None
         self._form: Form | None = None
         self._tag: str | None = None
-        self.reading = False
+
+    @property
+    def key(self) -> KeyRecord | None:
+        """Return the key of the session, None without one."""
+        return self.api.key
 
     @property
     def key_number(self) -> int | None:
         """Return the number of the key, None without one."""
-        return None if self.key is None else self.key.id
+        return self.api.key_number
 
     async def read(
         self,
@@ -471,18 +517,11 @@ class PageContext:
         **kwargs: P.kwargs,
     ) -> T:
         """Return what a use case reads from the pool of this page."""
-        pool = (await self.pool()).pool
-        return await self.service.read_for(self.key, workflow, pool, *args, **kwargs)
+        return await self.api.read(workflow, self.api.pool, *args, **kwargs)
 
-    async def write(
-        self,
-        workflow: Callable[Concatenate[Store, str, P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
+    async def write(self, workflow: Callable[..., T], /, *args: object, **kwargs: object) -> T:
         """Return the result of a use case that changes the pool of this page."""
-        return await self.service.change(workflow, (await self.pool()).pool, *args, **kwargs)
+        return await self.api.change(workflow, self.api.pool, *args, **kwargs)
 
     async def calculate(
         self,
@@ -492,9 +531,7 @@ class PageContext:
         **kwargs: P.kwargs,
     ) -> T:
         """Return the result of a use case that reads the pool of this page and takes long."""
-        pool = (await self.pool()).pool
-        work = self.service.calculate_from_store(workflow, pool, *args, **kwargs)
-        return await while_connected(self.request.receive, work)
+        return await self.api.calculate(workflow, self.api.pool, *args, **kwargs)
 
     async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
         """Return what a function reads from the pool of this page in one transaction.
@@ -505,19 +542,41 @@ class PageContext:
         def in_one_transaction(store: Store) -> T:
             with store.moment() as moment:
                 # If `read` fails, the error page still links to the pool.
-                self._pool = self._readable_pool(moment)
+                self._pool = self._current(moment)
                 return read(moment, self._pool)
 
-        return await self.service.read_for(self.key, in_one_transaction)
+        return await self.api.read(in_one_transaction)
 
     async def pool(self) -> PoolMessage:
-        """Return the pool of this page.
-
-        A sender who may not read it gets the same error as for a pool that does not exist.
-        """
+        """Return the pool of this page."""
         if self._pool is None:
-            self._pool = await self.service.read(self._readable_pool)
+            self._pool = await self.service.read(self._current)
         return self._pool
+
+    async def answer(self) -> Response:
+        """Return the page, once its request was admitted."""
+        endpoint = self.api.endpoint
+        answer = await self.unchanged() if endpoint.by_version else None
+        if answer is None:
+            answer = await endpoint.handler(self)
+        self.delete_old_cookies(answer)
+        return answer
+
+    def refuse(self, error: EquipoiseError) -> Response:
+        """Return the page for an error, or a redirect to the sign-in page."""
+        if isinstance(error, UnauthorisedError):
+            url = self.request.url
+            query = f"?{url.query}" if url.query and self.request.method == "GET" else ""
+            answer = self.redirect(path("sign-in", next=url.path + query))
+            self.delete_old_cookies(answer)
+            return answer
+        status = http_status(error)
+        title = _TITLES.get(status, "Request failed" if status < 500 else "Server error")
+        answer = self.render("error.html", error, title=title)
+        seconds = getattr(error, "seconds", None)
+        if seconds is not None:
+            answer.headers["Retry-After"] = str(math.ceil(seconds))
+        return answer
 
     async def unchanged(self) -> Response | None:
         """Return the answer that a page about a pool has not changed; None if it may have.
@@ -530,14 +589,14 @@ class PageContext:
 
         def read(store: Store) -> tuple[object, ...]:
             with store.moment() as moment:
-                self._pool = self._readable_pool(moment)
+                self._pool = self._current(moment)
                 return pool_version(moment, self._pool.pool)
 
-        version = await self.service.read_for(self.key, read)
+        version = await self.api.read(read)
         pool = self.service.kernels.known_of(await self.pool())
         theme = self.request.cookies.get(THEME_COOKIE, "")
         seen = (static_version(), str(self.request.url), theme, str(version), pool)
-        self._tag = _tag_of(digest(*seen).encode())
+        self._tag = tag_of(digest(*seen).encode())
         given = self.request.headers.get("if-none-match")
         if not matches_tag(given, self._tag):
             return None
@@ -545,21 +604,10 @@ class PageContext:
 
     def use_pool(self, pool: PoolMessage) -> None:
         """Set the pool of this page to the state in which the rest of the page was read."""
-        if not may_read(self.key, pool):
-            raise self._refused()
         self._pool = pool
 
-    def _readable_pool(self, store: Store) -> PoolMessage:
-        name = self.request.path_params["pool"]
-        try:
-            found = pool_message(store, name)
-        except NotFoundError:
-            if is_key_of(self.key, name):
-                raise
-            raise self._refused() from None
-        if not may_read(self.key, found):
-            raise self._refused()
-        return found
+    def _current(self, store: Store) -> PoolMessage:
+        return pool_message(store, self.api.pool)
 
     def may(self, role: Role, pool: PoolMessage) -> bool:
         """Return whether the sender has a role in a pool."""
@@ -569,37 +617,6 @@ class PageContext:
         """Return whether the sender may read a pool."""
         return may_read(self.key, pool)
 
-    async def need(self, role: Role) -> PoolMessage:
-        """Return the pool. Refuse a sender who lacks this role in it."""
-        if not has_role(self.key, role):
-            raise self._refused()
-        pool = await self.pool()
-        if not self.may(role, pool):
-            raise self._refused()
-        return pool
-
-    def need_all_pools(self) -> KeyRecord:
-        """Return the key. Refuse everybody but administrators of all pools."""
-        if self.key is None or not rules_all_pools(self.key):
-            raise self._refused()
-        return self.key
-
-    def need_admin(self) -> KeyRecord:
-        """Return the key. Refuse everybody but administrators, of all pools or of one."""
-        if self.key is None or not has_role(self.key, "admin"):
-            raise self._refused()
-        return self.key
-
-    def need_calculations(self) -> None:
-        """Refuse a sender without a key if the settings reserve calculations for keys."""
-        if self.key is None and self.service.settings.calculations != "open":
-            raise self._refused()
-
-    def _refused(self) -> UnauthorisedError | ForbiddenError:
-        if self.key is None:
-            return UnauthorisedError("this page is not public: sign in with a key that can read it")
-        return ForbiddenError(f"the key {self.key.name!r} does not allow this")
-
     async def form(self, limits: FormLimits = FORM) -> Form:
         """Return the posted form.
 
@@ -607,9 +624,9 @@ class PageContext:
         """
         if self._form is None:
             _check_origin(self.request)
-            self.reading = True
+            self.api.reading = True
             form = await read_form(self.request, limits)
-            self.reading = False
+            self.api.reading = False
             if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):
@@ -673,7 +690,7 @@ class PageContext:
         """Return a page with its tag, or 304; without a tag for a sender with a key."""
         if self.key is not None or self.request.method != "GET":
             return answer
-        tag = self._tag or _tag_of(bytes(answer.body))
+        tag = self._tag or tag_of(bytes(answer.body))
         answer.headers.update(_revalidated(tag))
         if matches_tag(self.request.headers.get("if-none-match"), tag):
             return Response(status_code=304, headers=_revalidated(tag))
@@ -712,22 +729,6 @@ class PageContext:
     def redirect(self, to: str) -> Response:
         """Return a redirect to another of our pages."""
         return RedirectResponse(to, 303, headers=dict(HEADERS))
-
-
-async def authenticate(request: Request) -> PageContext:
-    """Return the context of a request. A session that has ended counts as no key.
-
-    Raises : TooManyRequestsError
-    """
-    service: Service = request.app.state.page.service
-    token = request.cookies.get(SESSION_COOKIE)
-    key = None if token is None else await service.access.of_session(token, request.scope)
-    service.access.check_rate(key, request.scope)
-    return PageContext(request, key)
-
-
-def _tag_of(content: bytes) -> str:
-    return f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
 def _revalidated(tag: str) -> dict[str, str]:

@@ -84,11 +84,12 @@ async def new_pool_page(context: PageContext) -> Response:
 
 async def new_pool(context: PageContext) -> Response:
     """Create a pool and go to it."""
-    key = context.need_all_pools()
     form = await context.form()
     try:
         name, request = pool_of(form)
-        made = await context.service.change(create_pool, name, request, now(), key=key.id)
+        made = await context.service.change(
+            create_pool, name, request, now(), key=context.key_number
+        )
     except EquipoiseError as error:
         return _pool_form(context, form, error)
     # The kernels are compiled while the form of the first match is filled.
@@ -127,7 +128,6 @@ def pool_name(title: str) -> str:
 
 
 def _pool_form(context: PageContext, form: Form, error: EquipoiseError | None = None) -> Response:
-    context.need_all_pools()
     typed = {name: form.text(name) for name in _POOL_FIELDS}
     # The further fields are open if one of them was changed, as the fault may be there.
     more = any(typed[name] for name in ("name", "system", "placement_matches"))
@@ -150,13 +150,13 @@ def upload_form_limits(settings: ServiceSettings) -> FormLimits:
 
 async def upload_page(context: PageContext) -> Response:
     """Return the form in which a file of matches is uploaded."""
-    await context.need("writer")
+    await context.pool()
     return _upload_form(context, Form())
 
 
 async def upload(context: PageContext) -> Response:
     """Return how a file is understood and what it would change; post it if that was shown."""
-    pool = await context.need("writer")
+    pool = await context.pool()
     form = await context.form(upload_form_limits(context.service.settings))
     try:
         content, name = _content(form, context.service.settings.body_bytes // _PARTS)

@@ -143,13 +143,12 @@ async def match_page(context: PageContext) -> Response:
 
 async def post_page(context: PageContext) -> Response:
     """Return the form in which a match is posted, with the teams in the query."""
-    await context.need("writer")
     return await _post_form(context, teams_in_query(context))
 
 
 async def post_match(context: PageContext) -> Response:
     """Return a preview of a match. Record the match if the form comes from its preview."""
-    pool = await context.need("writer")
+    pool = await context.pool()
     form = await context.form(match_limits(context.service.settings))
     if form.text("do") in ("players", "team"):
         return await _post_form(context, form, more=form.text("do"))
@@ -449,7 +448,7 @@ async def amendment_page(context: PageContext) -> Response:
 
 async def form_page(context: PageContext) -> Response:
     """Return the form of an action."""
-    await context.need("admin")
+    await context.pool()
     action = _action(context)
     wanted = context.id_of("id")
     if action.of == "player":
@@ -459,7 +458,7 @@ async def form_page(context: PageContext) -> Response:
 
 async def perform(context: PageContext) -> Response:
     """Return a preview of an action. Perform the action if the form comes from its preview."""
-    await context.need("admin")
+    await context.pool()
     action = _action(context)
     wanted = context.id_of("id")
     correcting = action.name == "correct"
@@ -467,13 +466,14 @@ async def perform(context: PageContext) -> Response:
     try:
         request = await _request_of(context, action, wanted, form)
         seen = digest(action.name, wanted, request)
-        given: dict[str, Any] = {"key": context.key_number, "now": now()}
+        given: dict[str, Any] = {}
         if action.name == "correct":
             given["future_seconds"] = context.service.settings.future_seconds
         if form.text("do") == seen:
             done = await context.write(action.workflow, wanted, request, **given)
             return _after(context, action, wanted, done)
-        preview = await context.calculate(action.workflow, wanted, request, preview=True, **given)
+        given |= {"key": context.key_number, "now": now(), "preview": True}
+        preview = await context.calculate(action.workflow, wanted, request, **given)
     except EquipoiseError as error:
         return await _amendment_form(context, action, wanted, form, error=error)
     return await _amendment_form(context, action, wanted, form, preview=preview, seen=seen)

@@ -21,11 +21,11 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from equipoise.display import half_width
 from equipoise.messages.pools import PoolMessage
+from equipoise.web.http.endpoints import ApiRequest
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 _MINUS, _NONE = "\N{MINUS SIGN}", "\N{EN DASH}"
@@ -273,13 +273,13 @@ def static_path(name: str) -> str:
     return f"/static/{static_version()}/{name}"
 
 
-async def static_file(request: Request) -> Response:
+async def static_file(request: ApiRequest) -> Response:
     """Return a static file, which browsers may cache for ever under the path of its version."""
-    name = request.path_params["name"]
+    name = request.path["name"]
     content = _files().get(name)
     if content is None:
         return PlainTextResponse("not found", 404)
-    lasting = request.path_params["version"] == static_version()
+    lasting = request.path["version"] == static_version()
     return Response(
         content,
         media_type=_KINDS[name.rpartition(".")[2]],

@@ -166,13 +166,11 @@ class Table:
 
 async def tournament_page(context: PageContext) -> Response:
     """Return the form."""
-    context.need_calculations()
     return _tournament_form(context, Form())
 
 
 async def tournament(context: PageContext) -> Response:
     """Return the tables of a tournament."""
-    context.need_calculations()
     form = await context.form(upload_limits(context.service.settings))
     try:
         content, kind, name = _games(form, context.service.settings.body_bytes)
@@ -198,7 +196,6 @@ async def tournament(context: PageContext) -> Response:
 async def pool_tournament(context: PageContext) -> Response:
     """Return the tournament of some days of a pool: the page, or the standings as CSV."""
     pool = await context.pool()
-    context.need_calculations()
     since, until = _days(context, pool)
     chosen = context.query("tie_breaks", TIE_BREAKS)
     shown: dict[str, Any] = {"since": since, "until": until, "tie_breaks": chosen}
