@@ -29,20 +29,14 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Scope
 
 from equipoise.analysis.clock import now
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
 from equipoise.web.api import ENDPOINTS
-from equipoise.web.application import (
-    Application,
-    Dispatcher,
-    PathTable,
-    create_application,
-    sent_path,
-)
-from equipoise.web.http.endpoints import ApiRequest, Endpoint
+from equipoise.web.application import Dispatcher, create_application
+from equipoise.web.http.endpoints import ApiRequest
 from equipoise.web.monitoring import configure_logs
 from equipoise.web.settings import ServiceSettings
 from report import report
@@ -97,17 +91,6 @@ def frameworks() -> Applications:
     return {**found, "FastAPI": application}
 
 
-def dispatched(application: Application, endpoints: tuple[Endpoint, ...]) -> ASGIApp:
-    """Return our application without its middleware."""
-    table, dispatcher = PathTable(endpoints), Dispatcher(application.state.service)
-
-    async def run(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["equipoise.found"] = table.find(sent_path(scope))
-        await dispatcher(scope, receive, send)
-
-    return run
-
-
 @asynccontextmanager
 async def service(folder: str) -> AsyncIterator[Applications]:
     """Give our application, without its middleware and whole, with a public pool."""
@@ -127,7 +110,7 @@ async def service(folder: str) -> AsyncIterator[Applications]:
     async with application.router.lifespan_context(application):
         create_pool(application.state.service.store, POOL, PoolRequest("elo", public=True), now())
         yield {
-            "Equipoise without middleware": dispatched(application, endpoints),
+            "Equipoise without middleware": Dispatcher(application.state.service, endpoints),
             "Equipoise": application,
         }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -64,14 +63,14 @@ class Endpoint(Generic[P, T]):
         self.__doc__ = describe.__doc__
 
     @overload
-    def __get__(self, client: Sender, owner: type[Any]) -> Callable[P, T]: ...
+    def __get__(self, client: Client, owner: type[Any]) -> Callable[P, T]: ...
     @overload
     def __get__(
-        self, client: AsyncSender, owner: type[Any]
+        self, client: AsyncClient, owner: type[Any]
     ) -> Callable[P, Coroutine[Any, Any, T]]: ...
     @overload
     def __get__(self, client: None, owner: type[Any]) -> Callable[P, Call[T]]: ...
-    def __get__(self, client: Sender | AsyncSender | None, owner: type[Any]) -> Callable[P, Any]:
+    def __get__(self, client: Client | AsyncClient | None, owner: type[Any]) -> Callable[P, Any]:
         describe = self._describe
         if client is None:
             return describe
@@ -96,14 +95,14 @@ class Listing(Generic[P, Page, Item]):
         )
 
     @overload
-    def __get__(self, client: Sender, owner: type[Any]) -> Callable[P, Iterator[Item]]: ...
+    def __get__(self, client: Client, owner: type[Any]) -> Callable[P, Iterator[Item]]: ...
     @overload
     def __get__(
-        self, client: AsyncSender, owner: type[Any]
+        self, client: AsyncClient, owner: type[Any]
     ) -> Callable[P, AsyncIterator[Item]]: ...
     @overload
     def __get__(self, client: None, owner: type[Any]) -> Callable[P, Call[Page]]: ...
-    def __get__(self, client: Sender | AsyncSender | None, owner: type[Any]) -> Callable[P, Any]:
+    def __get__(self, client: Client | AsyncClient | None, owner: type[Any]) -> Callable[P, Any]:
         describe, items = self._describe, self._items
         if client is None:
             return describe
@@ -111,7 +110,7 @@ class Listing(Generic[P, Page, Item]):
         @wraps(describe)
         def method(*args: P.args, **kwargs: P.kwargs) -> Any:
             call = describe(*args, **kwargs)
-            if isinstance(client, Sender):
+            if isinstance(client, Client):
                 return _each(client, call, items)
             return _each_awaited(client, call, items)
 
@@ -185,24 +184,8 @@ class Endpoints:
     openapi = Endpoint(calls.openapi)
 
 
-class Sender(Endpoints, ABC):
-    """A client that waits for each answer."""
-
-    @abstractmethod
-    def send(self, call: Call[T]) -> T:
-        """Return the answer to a call."""
-
-
-class AsyncSender(Endpoints, ABC):
-    """A client whose answers are awaited."""
-
-    @abstractmethod
-    async def send(self, call: Call[T]) -> T:
-        """Return the answer to a call."""
-
-
 def _each(
-    client: Sender, call: Call[Page], items: Callable[[Page], Sequence[Item]]
+    client: Client, call: Call[Page], items: Callable[[Page], Sequence[Item]]
 ) -> Iterator[Item]:
     page = client.send(call)
     yield from items(page)
@@ -212,7 +195,7 @@ def _each(
 
 
 async def _each_awaited(
-    client: AsyncSender, call: Call[Page], items: Callable[[Page], Sequence[Item]]
+    client: AsyncClient, call: Call[Page], items: Callable[[Page], Sequence[Item]]
 ) -> AsyncIterator[Item]:
     page = await client.send(call)
     for item in items(page):
@@ -324,7 +307,7 @@ class Download:
                 self._part.unlink()
 
 
-class Client(Sender):
+class Client(Endpoints):
     """A client of the service; threads may share it.
 
     url : address of the service, with the path below which it is served, if any
@@ -423,7 +406,7 @@ class Client(Sender):
             return failure_of(error)
 
 
-class AsyncClient(AsyncSender):
+class AsyncClient(Endpoints):
     """A client of the service for asyncio; tasks may share it.
 
     url : address of the service, with the path below which it is served, if any

@@ -90,15 +90,14 @@ class RequestMiddleware:
     def __init__(self, app: ASGIApp, metrics: Metrics, tracing: Tracing | None) -> None:
         self._app, self._metrics, self._tracing = app, metrics, tracing
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application, and answer a request that it did not answer."""
-        if self._tracing is None:
-            await self._run(scope, receive, send)
-        else:
-            with self._tracing.request(scope):
-                await self._run(scope, receive, send)
+    async def traced(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application in a span."""
+        assert self._tracing is not None
+        with self._tracing.request(scope):
+            await self.plain(scope, receive, send)
 
-    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def plain(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application, and answer a request that it did not answer."""
         started = time.perf_counter()
         identity = scope["equipoise.request"] = _request_id(scope["headers"])
         status = 0
@@ -265,7 +264,6 @@ class Dispatcher:
                 raise NotFoundError("nothing is at this path")
             scope["equipoise.route"] = next(iter(found.endpoints.values())).path
             endpoint = _endpoint(found, scope["method"])
-            scope["equipoise.route"] = endpoint.path
             request = ApiRequest(self._service, endpoint, scope, receive, send, _path(found))
             if endpoint.page:
                 context = PageContext(request, self._pages)
@@ -395,7 +393,8 @@ def _layered(app: ASGIApp, service: Service) -> ASGIApp:
     """Return an application inside the middleware that all requests pass."""
     if service.settings.cors:
         app = _allow_origins(app, service.settings.cors)
-    return RequestMiddleware(app, service.metrics, service.tracing)
+    outermost = RequestMiddleware(app, service.metrics, service.tracing)
+    return outermost.plain if service.tracing is None else outermost.traced
 
 
 def create_application(
