@@ -175,6 +175,8 @@ def all_cores() -> int:
     return available_cores()
 
 
+#: The file of a project, which has settings for all commands that are run in its folder.
+PROJECT_FILE = "equipoise.toml"
 #: How a source may be given, for the help of all commands that read one.
 SOURCES = (
     "a table (.csv, .tsv, .parquet, .arrow, .jsonl, .json, .xlsx, .xls, .ods), contest JSON, all "
@@ -472,6 +474,16 @@ def reading_options() -> dict[str, tuple[Typed, bool]]:
         for field, kind, how in found
         if not how.argument
     }
+
+
+def settings_alone(command: str) -> list[str]:
+    """Return the settings of a command that are options of few commands."""
+    known = reading_options().items()
+    found = [option.removeprefix("--") for option, (typed, _) in known if typed.commands]
+    if command != "performance":
+        return found
+    games = {one.name for one in fields(GamesRequest)}
+    return [name for name in found if name.replace("-", "_") in games]
 
 
 def reading_words(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:

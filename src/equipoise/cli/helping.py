@@ -16,8 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from equipoise.analysis.inspect import NO_LONGER
-from equipoise.analysis.requests import reading_options
-from equipoise.cli.project_file import NAME, settings_alone
+from equipoise.analysis.requests import PROJECT_FILE, reading_options, settings_alone
 from equipoise.cli.report import print_lines, say
 from equipoise.wording import NO_STANDBY, SEVERAL_SERVICES, printable
 
@@ -117,7 +116,7 @@ class Command(TyperCommand):
             found.setdefault(title, []).append((name, _first_sentence(text) if short else text))
         if not short and "Reading" in found and any("--where" in one.opts for one in self.params):
             keys = ", ".join(settings_alone(ctx.info_name))
-            found["Reading"].append((NAME, f"{_IN_FILE}{keys}."))
+            found["Reading"].append((PROJECT_FILE, f"{_IN_FILE}{keys}."))
         found[_OWN].append(("-h, --help", "Show the most used options, or all of them."))
         for title, rows in found.items():
             if rows:

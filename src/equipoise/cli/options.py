@@ -2,18 +2,26 @@
 
 A command is a function with keyword-only parameters. A parameter is an argument, an option, or a
 request: a dataclass whose fields are arguments and options, see `analysis/requests.py`.
+
+Options of reading may also be settings of a project: of its file `equipoise.toml`, which is looked
+for in the working directory, and then in the folders above it. Its section `[reading]` has keys
+that are options of reading, also for commands that do not have the option.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import json
 import logging
+import os
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import (
@@ -31,11 +39,20 @@ from typing import (
 import typer
 from typer.models import OptionInfo, ParameterInfo
 
-from equipoise.analysis.requests import Typed, typed, typed_fields, typed_of
+from equipoise.analysis.requests import (
+    PROJECT_FILE,
+    HistoryRequest,
+    Typed,
+    reading_options,
+    reading_words,
+    typed,
+    typed_fields,
+    typed_of,
+)
 from equipoise.cli import completion
 from equipoise.cli.helping import Command, print_short_help
-from equipoise.cli.project_file import reading_settings, used_in_words
 from equipoise.cli.report import say
+from equipoise.data.files import read_toml
 from equipoise.errors import InvalidParameterError
 from equipoise.wording import how_to_install
 
@@ -436,3 +453,123 @@ class Cluster:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         with connect(self.cluster) as executor:
             yield executor
+
+
+_outside = ContextVar("outside_projects", default=False)
+
+
+def reading_settings() -> dict[str, tuple[Any, str]]:
+    """Return the settings of reading as if they were typed: option -> value, and what to call it.
+
+    Raises : InvalidParameterError
+    """
+    path = _file()
+    if path is None:
+        return {}
+    try:
+        content = read_toml(path)
+    except ValueError as error:
+        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
+    given = content.pop("reading", {})
+    for other in content:
+        raise InvalidParameterError(
+            f"{path} may have the section [reading] alone; got {other}. A system is kept in a "
+            "parameter file (--parameters FILE.toml), or in a saved state (--save, --state)"
+        )
+    if not isinstance(given, dict):
+        raise InvalidParameterError(f"{path}: reading must be a table; got {given!r}")
+    known = reading_options()
+    found = {}
+    for key, value in given.items():
+        where, option = f"{path}: [reading] {key}", f"--{key.replace('_', '-')}"
+        if option not in known:
+            keys = ", ".join(one.removeprefix("--") for one in known)
+            raise InvalidParameterError(f"{where} must be one of {keys}; got {value!r}")
+        if option in found:
+            raise InvalidParameterError(
+                f"{where} must be given once; {key} is also spelled otherwise"
+            )
+        typed = _as_typed(value, *known[option], where)
+        if option == "--synonyms" and "://" not in typed:
+            typed = str(path.parent / typed)
+        found[option] = (typed, where)
+    return found
+
+
+@contextmanager
+def outside_projects() -> Iterator[None]:
+    """Let no file of a project count for the commands that run meanwhile."""
+    token = _outside.set(True)
+    try:
+        yield
+    finally:
+        _outside.reset(token)
+
+
+def settings_as_typed(request: HistoryRequest, command: str) -> tuple[list[str], str]:
+    """Return the settings of a request as options of a command, and as TOML what it has not."""
+    known, words, others = reading_options(), list[str](), dict[str, list[str]]()
+    for option, spelled in reading_words(request):
+        if option not in request.set_by_project:
+            continue
+        if known[option][0].is_of(command):
+            words += spelled
+        else:
+            others.setdefault(option.removeprefix("--"), []).extend(spelled[1:])
+    texts = []
+    for name, values in others.items():
+        if known[f"--{name}"][0].many:
+            pairs = (one.split("=", 1) for one in values)
+            inside = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in pairs)
+            texts.append(f"{name} = {{ {inside} }}")
+        else:
+            # The folders of one machine mean nothing on another.
+            value = [Path(one).name if name == "synonyms" else one for one in values]
+            texts.append(f"{name} = {json.dumps(value[0]) if value else 'true'}")
+    return words, ", ".join(texts)
+
+
+def used_in_words(settings: Sequence[str]) -> str:
+    """Return which settings of the file are used."""
+    section = settings[0].rpartition(" ")[0]
+    return f"{section} sets {', '.join(one.rpartition(' ')[2] for one in settings)}"
+
+
+def _file() -> Path | None:
+    """Return the file of the working directory, or else of the nearest folder above."""
+    if _outside.get():
+        return None
+    # A folder that may not be looked at has no file for us; os.path says so without an error.
+    folder = Path.cwd()
+    places = (one / PROJECT_FILE for one in (folder, *folder.parents))
+    return next((place for place in places if os.path.isfile(place)), None)
+
+
+def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
+    """Return a value of TOML as the command line would have it. Raises : InvalidParameterError."""
+    if is_flag:
+        rule, fits = "true or false", isinstance(value, bool)
+    elif typed.metavar == "[=rows]":
+        rule, fits = 'true, false, "matches" or "rows"', isinstance(value, bool | str)
+        if isinstance(value, bool):
+            value = "matches" if value else None
+    elif typed.many:
+        rule = f'a table, as {where.rpartition(" ")[2]} = {{NEW = "OLD"}}'
+        fits = isinstance(value, dict) and not any(
+            "=" in name or isinstance(one, dict | list) for name, one in value.items()
+        )
+        value = [f"{name}={_text(one)}" for name, one in value.items()] if fits else value
+    else:
+        # A sheet may be a number, and a time one of TOML's own.
+        rule, fits = "text", isinstance(value, str | int | date) and not isinstance(value, bool)
+        value = _text(value) if fits else value
+    if not fits:
+        raise InvalidParameterError(f"{where} must be {rule}; got {value!r}")
+    return value
+
+
+def _text(value: object) -> str:
+    """Return a value of TOML as it is typed on the command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, date) else str(value)

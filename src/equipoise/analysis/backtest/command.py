@@ -12,8 +12,7 @@ import typer
 from equipoise.analysis.backtest import BacktestRequest
 from equipoise.analysis.inspect.command import inspected
 from equipoise.cli import options
-from equipoise.cli.options import command_line, option
-from equipoise.cli.project_file import settings_as_typed
+from equipoise.cli.options import command_line, option, settings_as_typed
 from equipoise.cli.report import (
     print_json,
     print_lines,

@@ -219,11 +219,6 @@ class RebalanceOrder:
         "optimal, 100000 for other methods]",
         least=1,
     )
-    time_limit: float | None = typed(
-        None,
-        "Time limit of branch and bound. The result then depends on the speed of the machine.",
-        "SECONDS",
-        least=0.0,
-    )
+    time_limit: float | None = None
     output: Teams = None
     raw: RawText = False

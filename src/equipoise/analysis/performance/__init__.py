@@ -260,7 +260,7 @@ class StrengthsRequest:
         least=0.0,
     )
     anchor: float = typed(0.0, "Mean rating of the players who are connected by matches.", "R")
-    scale: float = typed(1.0, "Scale of the ratings. With 1, 400 points mean odds of ten to one.")
+    scale: float = 1.0
     confidence: Confidence = 0.95
     output: Table = None
     history: HistoryRequest

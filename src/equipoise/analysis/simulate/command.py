@@ -9,8 +9,7 @@ import typer
 
 from equipoise.analysis.simulate import SimulateRequest
 from equipoise.cli import options
-from equipoise.cli.options import option
-from equipoise.cli.project_file import outside_projects
+from equipoise.cli.options import option, outside_projects
 from equipoise.cli.report import print_json, print_styled, progress, say
 from equipoise.errors import require
 from equipoise.wording import counted
