@@ -108,12 +108,11 @@ def test_greedy_prints_its_steps(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_methods_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rebalance(EXAMPLE, "--compare") == 0
     out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines()[1:6]] == [
+    assert [line.split()[0] for line in out.splitlines()[1:5]] == [
         "permutation",
         "combination",
         "greedy",
         "optimal",
-        "balance",
     ]
     assert rebalance(EXAMPLE, "--compare", "--json") == 0
     found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
@@ -121,13 +120,9 @@ def test_methods_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert found["optimal"]["gap_distance"] == found["combination"]["gap_distance"] == 0
     assert found["greedy"]["distance"] == 35
     assert found["greedy"]["gap_distance"] == pytest.approx(35 - 20 / 3)
-    # J of two teams without uncertainty is the distance, and the session stays in team 1.
-    assert found["balance"]["objective"] == pytest.approx(found["balance"]["distance"])
-    assert ["A"] in found["balance"]["teams"][0]
     three = write(tmp_path / "r.json", document([1] * 9, (3, 3, 3, 3)))
     assert rebalance(three, "--compare", "--json") == 0
     found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
-    assert "balance" not in found
     assert found["combination"]["chosen"]
 
 

@@ -301,8 +301,7 @@ class RebalanceMessage(msgspec.Struct, frozen=True):
 class ComparedMessage(msgspec.Struct, frozen=True):
     """The result of one method. If it has none, `note` says why and the other fields are null.
 
-    The gaps are to the bound; 0 means that no teams are more even. `objective` is J of `balance`,
-    for two teams and the method "balance" only.
+    The gaps are to the bound; 0 means that no teams are more even.
     """
 
     method: str
@@ -312,7 +311,6 @@ class ComparedMessage(msgspec.Struct, frozen=True):
     distance: float | None
     gap_member_count_difference: int | None
     gap_distance: float | None
-    objective: float | None
     seconds: float
     truncated: bool
     note: str

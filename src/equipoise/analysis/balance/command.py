@@ -222,9 +222,7 @@ Example:
 def rebalance(
     *,
     order: RebalanceOrder,
-    compare: bool = option(
-        False, "Compare all methods, and `equipoise balance` for two teams: distance, gap and time."
-    ),
+    compare: bool = option(False, "Compare all methods: distance, gap and time."),
     as_json: options.Json,
 ) -> None:
     """Make even teams of matched parties, by the method of the ruleset.
@@ -382,7 +380,8 @@ def _print_comparison(rows: Sequence[ComparedMessage]) -> None:
         (
             f"{row.method}{' *' if row.chosen else ''}",
             *(row.member_count_difference, row.distance),
-            *(_gap(row), f"{1000 * row.seconds:.1f} ms", _remark(row)),
+            *(_gap(row), f"{1000 * row.seconds:.1f} ms"),
+            row.note or ("not all sequences were tried" if row.truncated else ""),
         )
         for row in rows
     )
@@ -399,12 +398,6 @@ def _gap(row: ComparedMessage) -> str:
     if row.gap_member_count_difference:
         return counted(row.gap_member_count_difference, "member")
     return "" if row.gap_distance is None else f"{row.gap_distance:.2f}"
-
-
-def _remark(row: ComparedMessage) -> str:
-    if row.objective is not None:
-        return f"J {row.objective:.2f}"
-    return row.note or ("not all sequences were tried" if row.truncated else "")
 
 
 def _braces(party: PartyIds) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,13 +17,11 @@ from equipoise.analysis.balance.computation import (
     refuse_defaults,
 )
 from equipoise.analysis.requests import shared
-from equipoise.data.lobby import Id, Lobby
+from equipoise.data.lobby import Id
 from equipoise.data.rebalancing import (
     HAS_ATTRIBUTE,
     Candidate,
     Method,
-    PartyIds,
-    PartyTeams,
     Rebalance,
     RebalanceRequest,
 )
@@ -41,7 +39,6 @@ from equipoise.formats.rebalance_request import OpenRequest, open_rebalance_requ
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.questions import ComparedMessage
-from equipoise.teams.lobby_split import balance
 from equipoise.teams.party_placing import Matched
 from equipoise.teams.rebalance import chosen_method, rebalance
 from equipoise.wording import counted
@@ -269,7 +266,7 @@ def _column(ids: list[Any]) -> pl.Series:
 
 
 def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
-    """Return the teams of every method; for two teams, also those of `balance`.
+    """Return the teams of every method.
 
     Gaps are measured from the proved bound. A method that was replaced by another one has no teams.
     """
@@ -277,7 +274,7 @@ def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
         raise InvalidParameterError("--compare cannot be combined with --method, --all or --output")
     request = read_matched(order.source, order.ratings)
     chosen, _ = chosen_method(request)
-    found: list[tuple[str, Rebalance | None, float, str]] = []
+    found: list[tuple[Rebalance | None, float, str]] = []
     for method in COMPARED:
         result: Rebalance | None = None
         note = ""
@@ -289,52 +286,27 @@ def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
         seconds = time.perf_counter() - start
         if result is not None and result.method != method:
             note, result = result.reason.partition("; ")[2], None
-        found.append((method, result, seconds, note))
-    best = found[-1][1]
-    rows = [
-        _compared(
-            method,
-            None if result is None else result.best,
-            best,
-            seconds,
-            note,
-            chosen=method == chosen,
-            truncated=result is not None and result.truncated,
+        found.append((result, seconds, note))
+    best = found[-1][0]
+    rows = []
+    for method, (result, seconds, note) in zip(COMPARED, found, strict=True):
+        unknown = dict.fromkeys(("teams", "member_count_difference", "distance"))
+        gaps = (None, None) if result is None else _gaps(result.best, best)
+        rows.append(
+            to_message(
+                ComparedMessage,
+                None if result is None else result.best,
+                **(unknown if result is None else {}),
+                method=method,
+                chosen=method == chosen,
+                gap_member_count_difference=gaps[0],
+                gap_distance=gaps[1],
+                seconds=seconds,
+                truncated=result is not None and result.truncated,
+                note=note,
+            )
         )
-        for method, result, seconds, note in found
-    ]
-    if best is not None and len(best.teams) == 2:
-        rows.append(_by_balance(request, best))
     return rows
-
-
-def _compared(
-    method: str,
-    found: Candidate | None,
-    best: Rebalance | None,
-    seconds: float,
-    note: str,
-    *,
-    chosen: bool = False,
-    objective: float | None = None,
-    truncated: bool = False,
-) -> ComparedMessage:
-    """Return the result of a method; `found` is None if it has no teams, and `note` says why."""
-    unknown = dict.fromkeys(("teams", "member_count_difference", "distance"))
-    gaps = (None, None) if found is None else _gaps(found, best)
-    return to_message(
-        ComparedMessage,
-        found,
-        **(unknown if found is None else {}),
-        method=method,
-        chosen=chosen,
-        gap_member_count_difference=gaps[0],
-        gap_distance=gaps[1],
-        objective=objective,
-        seconds=seconds,
-        truncated=truncated,
-        note=note,
-    )
 
 
 def _gaps(found: Candidate, best: Rebalance | None) -> tuple[int | None, float | None]:
@@ -344,65 +316,3 @@ def _gaps(found: Candidate, best: Rebalance | None) -> tuple[int | None, float |
     bound = best.optimum
     difference = found.member_count_difference - bound.bound_difference
     return difference, None if difference else max(found.distance - bound.bound_distance, 0.0)
-
-
-def _by_balance(request: RebalanceRequest, best: Rebalance) -> ComparedMessage:
-    """Return the teams that `balance` makes of the same players, without deviations."""
-    matched = Matched(request)
-    start = time.perf_counter()
-    try:
-        split = balance(
-            _lobby(matched), 2, top_two=False, uneven=False, alternatives=0, costs=False
-        )
-        note, objective = "", split.objective
-        candidate: Candidate | None = _as_candidate(matched, split.teams)
-    except EquipoiseError as error:
-        note, objective, candidate = str(error).partition("\n")[0], None, None
-    seconds = time.perf_counter() - start
-    return _compared("balance", candidate, best, seconds, note, objective=objective)
-
-
-def _lobby(matched: Matched) -> Lobby:
-    """Return players with their values as ratings; members of a session are locked."""
-    rows = [
-        (one.player, matched.value(one), str(number), str(team) if team else None)
-        for number, (team, party) in enumerate(_with_team(matched))
-        for one in party.players
-    ]
-    ids, values, parties, locks = zip(*rows, strict=True)
-    return Lobby(
-        player_ids=np.array(ids, dtype=object),
-        rating=np.array(values),
-        deviation=np.zeros(len(rows)),
-        party=np.array(parties, dtype=object),
-        team=np.array(locks, dtype=object),
-    )
-
-
-def _with_team(matched: Matched) -> list[tuple[int, Any]]:
-    """Return every party with its team in the session from 1, or 0 for a new party."""
-    of_session = [
-        (team, party) for team, parties in enumerate(matched.session, start=1) for party in parties
-    ]
-    return [*of_session, *((0, party) for party in matched.parties)]
-
-
-def _as_candidate(matched: Matched, teams: tuple[tuple[Id, ...], ...]) -> Candidate:
-    """Return teams of players as teams of parties; teams of a session keep their numbers."""
-    team_of = {str(one): team for team, players in enumerate(teams) for one in players}
-    found: list[list[PartyIds]] = [[], []]
-    swap = any(
-        team_of[str(party.ids[0])] != team - 1 for team, party in _with_team(matched) if team
-    )
-    for _, party in _with_team(matched):
-        at = team_of[str(party.ids[0])]
-        found[1 - at if swap else at].append(party.ids)
-    placing = matched.placing(2, 0)
-    of_party = [team_of[str(party.ids[0])] for party in matched.parties]
-    evenness = placing.evenness_of([1 - at if swap else at for at in of_party])
-    return Candidate(
-        sequence=tuple(party.ids for party in matched.parties),
-        teams=cast(PartyTeams, tuple(tuple(team) for team in found)),
-        member_count_difference=evenness.difference,
-        distance=evenness.distance,
-    )
