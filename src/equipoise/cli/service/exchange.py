@@ -391,15 +391,8 @@ def _settings(
         same = chosen == (from_file.system or chosen)
         found["system"] = chosen
         found["parameters"] = {**(from_file.parameters if same else {}), **set_here}
-    if statistics:
-        found["statistics"] = dict(statistics)
-    if late is not None:
-        found["late"] = late
-    if public:
-        found["public"] = True
-    if calibrate:
-        found["calibrate"] = True
-    return found
+    own = {"statistics": dict(statistics), "late": late, "public": public, "calibrate": calibrate}
+    return found | {name: value for name, value in own.items() if value}
 
 
 def _check_usage(settings: dict[str, object], create: bool) -> None:
