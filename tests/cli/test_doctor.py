@@ -108,7 +108,7 @@ def test_it_looks_at_everything(
     status, found = doctor(capsys)
     assert status == 0
     always = {one.name for one in requirements_of(PROJECT["dependencies"])}
-    assert found.keys() >= {"python", "equipoise", *always, *EXTRAS, "threads", "pg_dump"}
+    assert found.keys() >= {"python", "equipoise", *always, *EXTRAS, "pg_dump"}
     assert found["numba"]["detail"].startswith(distribution("numba").version)
     assert all(one["detail"] for one in found.values())
 
@@ -362,16 +362,6 @@ def test_kernels_as_plain_python_are_a_warning(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     (found,) = findings.kernel_findings()
     assert (found.status, found.remedy) == ("warning", "unset NUMBA_DISABLE_JIT")
-
-
-def test_little_memory_and_few_open_files_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = pytest.importorskip("resource")
-    monkeypatch.setattr(findings, "available_memory", lambda: 300_000_000)
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 1024))
-    found = {one.name: one for one in findings.machine_findings()}
-    assert found["memory"].status == "warning"
-    assert found["memory"].detail.startswith("0.3 GB available")
-    assert (found["open files"].status, found["open files"].remedy) == ("warning", "ulimit -n 8192")
 
 
 def test_a_missing_program_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What `equipoise doctor` looks at: libraries, extras, compiled kernels, the machine.
+"""What `equipoise doctor` looks at: libraries, extras, compiled kernels, programs.
 
 Of the requirements that the installed package names, only what pyproject.toml uses is understood:
 lower bounds, extras, and conditions on the system and on the version of Python. A test compares
@@ -350,10 +350,6 @@ def _pip() -> str:
     return f"{shlex.quote(sys.executable)} -m pip"
 
 
-#: Bytes that compiling needs: processes that compiled elo-mmr were measured with up to 370 MB.
-_MEMORY = 500_000_000
-#: Open files that `equipoise serve` sets as its limit if it may.
-_DESCRIPTORS = 8_192
 #: Programs that commands start: name -> what for.
 PROGRAMS = {
     "pg_dump": "`equipoise db backup` of a database of PostgreSQL",
@@ -434,61 +430,6 @@ def _compiled_systems() -> tuple[list[str], list[str]]:
         except NotCachedError:
             missing.append(name)
     return compiled, missing
-
-
-def machine_findings() -> Iterator[Finding]:
-    """Give processor cores, memory and open files."""
-    topic = "Machine"
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    detail = f"{counted(cores or 1, 'thread')} by default, one for each core of this process"
-    yield Finding(topic, "threads", "ok", detail)
-    memory = available_memory()
-    if memory is not None:
-        detail = f"{memory / 1e9:.1f} GB available"
-        if memory < _MEMORY:
-            detail += f"; a process that compiles kernels needs {_MEMORY / 1e9:g} GB"
-            yield Finding(topic, "memory", "warning", detail)
-        else:
-            yield Finding(topic, "memory", "ok", detail)
-    yield from _descriptors(topic)
-
-
-def available_memory() -> int | None:
-    """Return the bytes that a new process may use, None where the system does not say."""
-    amounts = []
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        amounts += [int(one.split()[1]) * 1024 for one in lines if one.startswith("MemAvailable:")]
-    except (OSError, ValueError, IndexError):
-        return None
-    # The limit of a container, in the second and in the first version of control groups.
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    ):
-        folder = Path("/sys/fs/cgroup")
-        try:
-            amounts.append(
-                int((folder / limit).read_text()) - int((folder / used).read_text()),
-            )
-        except (OSError, ValueError):
-            continue
-    return max(0, min(amounts)) if amounts else None
-
-
-def _descriptors(topic: str) -> Iterator[Finding]:
-    """Give the number of open files, where the system has a limit. The service raises its own."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard == resource.RLIM_INFINITY or hard >= _DESCRIPTORS:
-        most = "any number" if hard == resource.RLIM_INFINITY else f"{hard:,}"
-        yield Finding(topic, "open files", "ok", f"{soft:,}, may be raised to {most}")
-        return
-    detail = f"{hard:,} at most: `equipoise serve` accepts fewer than 4,096 connections"
-    yield Finding(topic, "open files", "warning", detail, f"ulimit -n {_DESCRIPTORS}")
 
 
 def program_findings() -> Iterator[Finding]:

@@ -18,7 +18,6 @@ from equipoise.analysis.doctor import (
     extra_findings,
     first_line,
     kernel_findings,
-    machine_findings,
     program_findings,
     version_findings,
 )
@@ -68,7 +67,7 @@ def doctor(
     ),
     as_json: options.Json,
 ) -> int:
-    """Look at the installation: versions, extras, compiled kernels, machine, database.
+    """Look at the installation: versions, extras, compiled kernels, programs, database.
 
     If a command can correct a problem, it is printed. Nothing is compiled or changed. Exit status 1
     means that something needed is missing or does not work. With --database, the extras of that
@@ -89,7 +88,7 @@ def doctor(
     needed = {*(need or ()), *_extras_of(database)}
     here = Installation.look()
     findings = [*version_findings(here), *extra_findings(here, needed)]
-    findings += [*kernel_findings(), *machine_findings(), *program_findings()]
+    findings += [*kernel_findings(), *program_findings()]
     if database is not None:
         findings += _database_findings(database)
     ok = all(one.status != "failed" for one in findings)

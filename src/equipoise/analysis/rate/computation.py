@@ -19,7 +19,6 @@ import polars as pl
 from markupsafe import Markup
 
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.doctor import available_memory
 from equipoise.analysis.rate import RateRequest as RateRequest
 from equipoise.analysis.rate.out_of_core import Rated, rate_in_blocks
 from equipoise.analysis.reading import (
@@ -250,6 +249,29 @@ def memory_for(source: object) -> int | None:
         return None  # the reader of tables reports it
     needed = rows * (_AT_ONCE + _COLUMN * max(0, columns - 4))
     return max(_LEAST, int(_SHARE * free)) if needed > _SHARE * free else None
+
+
+def available_memory() -> int | None:
+    """Return the bytes that a new process may use, None where the system does not say."""
+    amounts = []
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        amounts += [int(one.split()[1]) * 1024 for one in lines if one.startswith("MemAvailable:")]
+    except (OSError, ValueError, IndexError):
+        return None
+    # The limit of a container, in the second and in the first version of control groups.
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        folder = Path("/sys/fs/cgroup")
+        try:
+            amounts.append(
+                int((folder / limit).read_text()) - int((folder / used).read_text()),
+            )
+        except (OSError, ValueError):
+            continue
+    return max(0, min(amounts)) if amounts else None
 
 
 def _at_once(
