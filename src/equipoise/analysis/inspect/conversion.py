@@ -48,18 +48,21 @@ def convert(request: ConvertRequest) -> ConvertMessage:
             "another, or add --overwrite to replace it"
         )
     check_place(request.target)
+    read_from, notes = None, list[str]()
     if form == "trf":
-        return _as_report(request, started)
-    history, reading = read(request.history)
-    written, lost = (_as_games if form == "games" else _as_history)(history, request)
+        written, lost, notes = _as_report(request)
+    else:
+        history, reading = read(request.history)
+        written, lost = (_as_games if form == "games" else _as_history)(history, request)
+        read_from = history_message(history, reading)
     return ConvertMessage(
         source=source_in_words(request.history),
         output=request.target,
         form=form,
         written=written,
         lost=lost,
-        history=history_message(history, reading),
-        notes=[],
+        history=read_from,
+        notes=notes,
         seconds=working_time() - started,
     )
 
@@ -81,8 +84,8 @@ def _form_of(request: ConvertRequest) -> Form:
     return form
 
 
-def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
-    """Write a FIDE report of the games of a tournament."""
+def _as_report(request: ConvertRequest) -> tuple[int, list[str], list[str]]:
+    """Write a FIDE report; return the number of games, what is lost, and notes."""
     wanted = request.history
     refused = {
         "--stat": wanted.statistics,
@@ -100,16 +103,7 @@ def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
     text, lost = trf_text(reading.games, Path(source_in_words(wanted)).stem)
     with whole_file(request.target) as file:
         file.write(text.encode())
-    return ConvertMessage(
-        source=source_in_words(request.history),
-        output=request.target,
-        form="trf",
-        written=reading.games.rows,
-        lost=lost,
-        history=None,
-        notes=list(reading.notes),
-        seconds=working_time() - started,
-    )
+    return reading.games.rows, lost, list(reading.notes)
 
 
 def _as_history(history: History, request: ConvertRequest) -> tuple[int, list[str]]:

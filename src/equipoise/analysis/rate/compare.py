@@ -16,7 +16,7 @@ from equipoise.analysis.rate import CompareRequest
 from equipoise.analysis.requests import shared
 from equipoise.arrays import Floats
 from equipoise.charts import theme
-from equipoise.charts.theme import around, shortened, signed, spread_out
+from equipoise.charts.theme import around, shortened, signed
 from equipoise.data.comparison import MovedBy, RatingComparison
 from equipoise.data.files import check_distinct
 from equipoise.evaluate.rating_comparison import compare_ratings
@@ -172,7 +172,7 @@ def comparison_figure(
         _draw_players(axes, x, y, (across.low, across.high, up.low, up.high))
         ends = (across.low, across.high)
         axes.plot(ends, _ends(found, *ends), color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=3)
-        _name_movers(figure, axes, _movers(found, _NAMED), size)
+        _name_movers(figure, axes, _movers(found, _NAMED))
     return figure
 
 
@@ -199,7 +199,7 @@ def _draw_players(
     )
 
 
-def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover], size: theme.Size) -> None:
+def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover]) -> None:
     """Write names beside the axes at the height of their dots, without overlap."""
     digits = _digits(movers)
     texts = [
@@ -207,7 +207,7 @@ def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover], size: the
             1.0,
             0.0,
             f"{shortened(one.name, _LETTERS)} {signed(f'{one.change:+,.{digits}f}')}",
-            transform=axes.transAxes,
+            transform=axes.get_yaxis_transform(),
             color=theme.WORDS[_COLOURS[one.direction]],
             va="center",
         )
@@ -215,26 +215,20 @@ def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover], size: the
     ]
     widest = max(map(theme.text_width, texts), default=0.0)
     theme.fit_axes(figure, axes, right=(_LEAD + _GAP + widest) if texts else theme.MARGIN)
-    if not texts:
-        return
-    box, (low, high) = axes.get_position(), axes.get_ylim()
-    line = 1.3 * theme.TEXT / (box.height * size.height * 72)
-    wanted = np.array([(one.new - low) / (high - low) for one in movers])
-    places = spread_out(wanted, line, line / 2, 1 - line / 2)
-    beside = 1.0 + _LEAD / (box.width * size.width * 72)
-    gap = _GAP / (box.width * size.width * 72)
+    places = theme.place_labels(axes, texts, [one.new for one in movers], _LEAD + _GAP)
     start, stop = axes.get_xlim()
-    for one, text, place, height in zip(
-        movers, texts, places.tolist(), wanted.tolist(), strict=True
-    ):
-        colour = theme.PALETTE[_COLOURS[one.direction]]
-        text.set_position((beside + gap, place))
+    for one, (right, height) in zip(movers, places, strict=True):
         across = (one.old - start) / (stop - start)
-        shared: dict[str, Any] = {"transform": axes.transAxes, "color": colour, "clip_on": False}
+        beside = 1.0 + (right - 1.0) * _LEAD / (_LEAD + _GAP)
+        shared: dict[str, Any] = {
+            "transform": axes.get_yaxis_transform(),
+            "color": theme.PALETTE[_COLOURS[one.direction]],
+            "clip_on": False,
+        }
         axes.plot(
-            [across, 1.0, beside], [height, place, place], lw=0.8, alpha=0.6, zorder=4, **shared
+            [across, 1.0, beside], [one.new, height, height], lw=0.8, alpha=0.6, zorder=4, **shared
         )
-        axes.plot([across], [height], "o", ms=5.5, mec=theme.PAGE, mew=0.8, zorder=5, **shared)
+        axes.plot([across], [one.new], "o", ms=5.5, mec=theme.PAGE, mew=0.8, zorder=5, **shared)
 
 
 def _digits(movers: Sequence[_Mover]) -> int:
