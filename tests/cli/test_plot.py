@@ -92,7 +92,7 @@ def test_output_that_knows_ascii_alone_gets_ascii() -> None:
 def test_an_unknown_player_is_told_with_those_alike(capsys: pytest.CaptureFixture[str]) -> None:
     assert plot(SAMPLE, "--player", "jade-kit") == 1
     err = capsys.readouterr().err
-    assert "no player 'jade-kit' among the 120 of this history; did you mean jade-kite" in err
+    assert "no player 'jade-kit' in this history of 120 players; did you mean jade-kite" in err
     assert plot(SAMPLE, "--player", "jade-kit", "--json") == 1
     assert json.loads(capsys.readouterr().err)["error"]["code"] == "not-found"
 

@@ -31,7 +31,7 @@ from equipoise.errors import (
     Problem,
     require,
 )
-from equipoise.wording import counted
+from equipoise.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -291,6 +291,7 @@ class History(Tabular):
         if not len(found):
             raise NotFoundError(
                 f"no player {wanted!r} in this history of {counted(self.players, 'player')}"
+                f"{did_you_mean([wanted], self.player_ids.tolist())}"
             )
         return int(found[0])
 

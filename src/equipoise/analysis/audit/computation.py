@@ -11,7 +11,6 @@ from typing import Any, get_args
 import polars as pl
 
 from equipoise.analysis.audit import DriftRequest, IncentivesRequest
-from equipoise.analysis.plot.computation import player_rows
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
 from equipoise.analysis.requests import shared
 from equipoise.analysis.systems import audit_each, plain_parameters
@@ -170,7 +169,9 @@ def _players(system: RatingSystem, history: History, named: tuple[str, ...]) -> 
     """Return the ids of the named players, or of some that the first system rates often."""
     check_fit(system, history)
     rated = system.capabilities.rated(history)
-    rows = player_rows(history, named) or sample(activity_of(history, rated))
+    rows = list(dict.fromkeys(map(history.player_row, named))) or sample(
+        activity_of(history, rated)
+    )
     if not rows:
         raise NotFoundError(f"{system.name} changes no rating in this history")
     players: list[object] = history.player_ids[rows].tolist()

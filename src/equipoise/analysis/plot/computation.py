@@ -31,7 +31,7 @@ from equipoise.messages.histories import HistoryMessage
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, replay
 from equipoise.rating.system import RatingSystem
-from equipoise.wording import counted, did_you_mean, printable
+from equipoise.wording import counted, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,7 +86,7 @@ def plot(
         check_conservative(system)
     history, reading = read(request.history, {system.name: system})
     check_fit(system, history)
-    rows = player_rows(history, request.players)
+    rows = list(dict.fromkeys(history.player_row(player) for player in request.players))
     along = _along(request.along, history)
     done = replay(
         system,
@@ -124,20 +124,6 @@ def plot(
     if request.output is not None:
         theme.write(figure_of(shown, size), request.output)
     return shown
-
-
-def player_rows(history: History, players: tuple[str, ...]) -> list[int]:
-    """Return the rows of players in a history, each row once. Raises : NotFoundError."""
-    if not players:
-        return []
-    known = {str(player): row for row, player in enumerate(history.player_ids.tolist())}
-    for player in players:
-        if player not in known:
-            raise NotFoundError(
-                f"no player {player!r} among the {len(known):,} of this history"
-                f"{did_you_mean([player], known)}"
-            )
-    return list(dict.fromkeys(known[player] for player in players))
 
 
 def _checked(request: PlotRequest) -> theme.Size:
