@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from equipoise.analysis.rate.computation import RateAnswer
     from equipoise.data.comparison import MovedBy, RatingComparison
-    from equipoise.messages.histories import PoolRated, RateByMessage, RateSummary
+    from equipoise.messages.histories import RateByMessage, RateSummary
     from equipoise.rating.system import RatingSystem
 
 
@@ -233,6 +233,8 @@ def _print_pools(message: RateByMessage) -> None:
 
 def _pool_lines(message: RateByMessage) -> list[str]:
     """Return lines on the totals, and on every pool that failed."""
+    from equipoise.analysis.rate.partitions import in_words
+
     failed = f", {message.failed:,} failed" if message.failed else ""
     lines = [
         f"{message.system}: {counted(len(message.pools), 'pool')}: {message.rated:,} rated{failed}",
@@ -242,7 +244,7 @@ def _pool_lines(message: RateByMessage) -> list[str]:
     ]
     bad = [pool for pool in message.pools if pool.status == "failed"]
     for pool in bad[:_FAILED]:
-        lines += [f"{_pool_name(pool)} failed: {pool.error}", *problem_lines(pool.problems)]
+        lines += [f"{in_words(pool.values)} failed: {pool.error}", *problem_lines(pool.problems)]
         if pool.files:
             lines.append(
                 f"  its files of an earlier command stay: {', '.join(pool.files.values())}"
@@ -250,10 +252,6 @@ def _pool_lines(message: RateByMessage) -> list[str]:
     if len(bad) > _FAILED:
         lines.append(f"... and {counted(len(bad) - _FAILED, 'more failed pool')}; --json lists all")
     return lines
-
-
-def _pool_name(pool: PoolRated) -> str:
-    return ", ".join(f"{column}={value or ''}" for column, value in pool.values.items())
 
 
 EXAMPLE = """\b

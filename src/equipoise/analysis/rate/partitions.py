@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
@@ -48,6 +47,7 @@ from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import did_you_mean
 
 #: More pools than this are taken for a mistake, such as a column of ids.
 MOST_POOLS = 100_000
@@ -195,11 +195,9 @@ def _no_column(by: str, known: list[str]) -> str:
             "--by must name columns of the history or of folders such as mode=ranked; the history "
             f"has no further columns; got {by!r}"
         )
-    near = get_close_matches(by, known, 1, 0.6)
-    hint = f"; did you mean {near[0]}?" if near else ""
     return (
         f"--by must name columns of the history ({', '.join(known)}) or of folders such as "
-        f"mode=ranked; got {by!r}{hint}"
+        f"mode=ranked; got {by!r}{did_you_mean([by], known)}"
     )
 
 
@@ -331,7 +329,7 @@ def rate_by(
         parts,
         executor=executor,
         workers=min(workers, len(parts)),
-        names=lambda part: f"the pool {_in_words(part.values)}",
+        names=lambda part: f"the pool {in_words(part.values)}",
         given_up=lambda part, error: _failed(job, part.values, error),
         prepare=_compile,
         finished=None if progress is None else lambda done: progress(done, len(parts)),
@@ -387,7 +385,8 @@ def _check(system: RatingSystem, request: RateRequest, by: tuple[str, ...], work
         check_conservative(system)
 
 
-def _in_words(values: Mapping[str, str | None]) -> str:
+def in_words(values: Mapping[str, str | None]) -> str:
+    """Return the values of a pool in words."""
     return ", ".join(f"{column}={value or ''}" for column, value in values.items())
 
 
