@@ -8,7 +8,7 @@ import re
 import secrets
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -85,26 +85,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Raises : OSError with the name of the file if it becomes too large for the disk
     """
-    check_place(path)
-    path = Path(path).resolve()
-    if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
-        with path.open("wb") as file:
-            yield file
-        return
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with beside.open("xb") as file:
+        with replaced_files({"": Path(path)}) as drafts, open(drafts[""], "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            beside.chmod(path.stat().st_mode & 0o777)
-        beside.replace(path)
+            if Path(drafts[""]).is_file():  # not a pipe or a device
+                os.fsync(file.fileno())
     except BaseException as error:
-        with suppress(FileNotFoundError):
-            beside.unlink()
         if (number := _full_disk(error)) is not None:
-            raise OSError(number, os.strerror(number), str(path)) from error
+            raise OSError(number, os.strerror(number), str(Path(path).resolve())) from error
         raise
 
 

@@ -30,7 +30,6 @@ from equipoise.formats.opening.kinds import (
     CONTEST_FORMATS,
     GZIP,
     NESTED,
-    PACKED_START,
     PACKED_SUFFIXES,
     PEEKED,
     PLAIN,
@@ -341,12 +340,12 @@ def _of_file(file: IO[bytes], name: str, format: str | None, data: bytes | Path)
     packed = packing_of(start)
     if format is not None and format.endswith(".gz"):
         if packed is not GZIP:
-            refuse(name, "must be a gzip file", _what(start))
+            refuse(name, "must be a gzip file", _what(start) or "text")
         format = format.removesuffix(".gz")
     size = size_of(file)
     if packed is ZIP:
         with archive_of(file, name) as archive:
-            return _of_archive(archive, Budget(name, size), name, format, data)
+            return _of_archive(archive, size, name, format, data)
     notes: tuple[str, ...] = ()
     if packed is not PLAIN:
         with unpacking(file, name, packed) as stream:
@@ -362,11 +361,7 @@ def _of_file(file: IO[bytes], name: str, format: str | None, data: bytes | Path)
 
 
 def _of_archive(
-    archive: zipfile.ZipFile,
-    budget: Budget,
-    name: str,
-    format: str | None,
-    data: bytes | Path,
+    archive: zipfile.ZipFile, size: int, name: str, format: str | None, data: bytes | Path
 ) -> list[Content]:
     """Return the files of an archive; a workbook and an archive of PGN are one file."""
     inside = _inside(archive, name)
@@ -383,7 +378,7 @@ def _of_archive(
         if any(one.lower().endswith((".zip", ".7z", ".rar")) for one in members):
             refuse(name, NESTED, listed(sorted(members)))
         refuse(name, NO_TABLES, listed(sorted(members)) or "none")
-    found = []
+    found, budget = [], Budget(name, size)
     for one in chosen:
         content = read_member(archive, one, name, budget)
         place = f"{name}/{one}" if name else one
@@ -484,14 +479,13 @@ def _must_be(format: str | None) -> str:
 
 
 def _what(start: bytes) -> str:
-    """Return what a file is, for problems."""
+    """Return what a file is, for problems; "" for text."""
     packed = packing_of(start)
     if packed is not PLAIN:
         return f"a {packed.kind} file"
     kind = kind_of(start)
-    if kind.what:
-        return kind.what
-    return f"a {WORDS[kind.format]} file" if kind.format in ("parquet", "arrow") else "text"
+    binary = {"parquet": "a Parquet file", "arrow": "an Arrow file", "excel": "a workbook"}
+    return kind.what or binary.get(kind.format or "", "")
 
 
 def paths_of(source: object, name: str) -> dict[str, str]:
@@ -653,21 +647,9 @@ def _read(content: Content, sheet: str | int | None) -> Table:
     data = content.content()
     if not data:
         refuse(name, "must hold at least one row", "an empty file")
-    if format not in CONTEST_FORMATS:
-        _refuse_misnamed(data, name, format)
+    what = "" if format in CONTEST_FORMATS else _what(data[:1024])
+    if what:
+        refuse(name, f"must be text in the format {format}", what)
     if format == "jsonl" or format in CONTEST_FORMATS:
         return read_json(data, name, format)
     return read_delimited(data, name, "\t" if format == "tsv" else ",")
-
-
-def _refuse_misnamed(data: bytes, name: str, format: str) -> None:
-    """Refuse what is not text."""
-    packed = packing_of(data[:PACKED_START])
-    kind = kind_of(data[:1024])
-    what = kind.what if packed is PLAIN else f"a {packed.kind} file"
-    if kind.format in ("parquet", "arrow", "excel"):
-        what = {"parquet": "a Parquet file", "arrow": "an Arrow file"}.get(
-            kind.format, "a workbook"
-        )
-    if what:
-        refuse(name, f"must be text in the format {format}", what)
