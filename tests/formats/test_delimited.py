@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 from pathlib import Path
 
 import numpy as np
@@ -224,13 +223,6 @@ def test_a_gzip_file_must_be_one_and_whole(written):
     assert "is not compressed" in reading.notes[0]
 
 
-def test_a_missing_file_is_told(tmp_path):
-    """It is a problem like others, with the name of the file."""
-    path = tmp_path / "nothing.csv"
-    (problem,) = scan_history(path).problems
-    assert (problem.file, problem.rule) == (str(path), "no such file or directory")
-
-
 def test_the_name_tells_the_format_or_the_content_or_the_caller(written):
     """Only where neither the name nor the content shows a format, it must be given."""
     with pytest.raises(InvalidParameterError, match=r"format must be given"):
@@ -243,25 +235,6 @@ def test_the_name_tells_the_format_or_the_content_or_the_caller(written):
     )
     assert read_history(path, format="csv").matches == 1
     assert read_history(str(path), format="csv").matches == 1
-
-
-@pytest.mark.parametrize("stream", [io.StringIO(GOOD), io.BytesIO(GOOD.encode())])
-def test_streams_are_known_by_their_content(stream):
-    """Text or bytes."""
-    assert read_history(stream).matches == 1
-    stream.seek(0)
-    assert read_history(stream, format="csv").matches == 1
-
-
-def test_a_dash_is_standard_input(monkeypatch):
-    """As everywhere on a command line."""
-
-    class Standard:
-        buffer = io.BytesIO(b"match,player,rank\n1,a,x\n")
-
-    monkeypatch.setattr("sys.stdin", Standard)
-    (problem,) = scan_history("-", format="csv").problems
-    assert (problem.file, problem.line) == ("standard input", 2)
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,11 @@ def test_every_format_gives_the_same_history(tmp_path, format):
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "json", "contests"])
 def test_text_streams_give_the_same_history(format):
-    """As opened by the caller."""
-    stream = io.StringIO(FILES[format].decode())
-    assert_same_history(
-        read_history(stream, format=format, time_format="s"), read_history(FRAME, time_format="s")
-    )
+    """As opened by the caller, whether or not the format is given."""
+    expected = read_history(FRAME, time_format="s")
+    for said in (None, format):
+        stream = io.StringIO(FILES[format].decode())
+        assert_same_history(read_history(stream, format=said, time_format="s"), expected)
 
 
 LONG = "x" * 2_000_000

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.formats import scan_history
 from equipoise.formats.games.reading import read_games, scan_games
 from formats.comparing import real_data
 from formats.reading_games import rows_of, scan
@@ -277,7 +278,8 @@ def test_files_without_games_say_so(content: bytes, rule: str) -> None:
 
 def test_a_file_that_is_not_there_is_a_problem() -> None:
     for name in ("none.csv", "none.pgn", "none.trf", "none"):
-        assert [one.rule for one in scan_games(name).problems] == ["no such file or directory"]
+        for (problem,) in (scan_games(name).problems, scan_history(name).problems):
+            assert (problem.file, problem.rule) == (name, "no such file or directory")
     with pytest.raises(InvalidDataError, match=r"1 problem in none.pgn"):
         read_games("none.pgn")
 
