@@ -7,30 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.data.history import History
+from equipoise.data.history import COLUMNS, History
 from equipoise.errors import Problem
 
 SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-
-ARRAYS = (
-    "match_ids",
-    "player_ids",
-    "offsets",
-    "player",
-    "team",
-    "rank",
-    "time",
-    "order",
-    "weight",
-    "performance_ceiling",
-    "beta",
-    "gamma",
-    "beta",
-    "gamma",
-    "performance",
-    "share",
-    "team_labels",
-)
 
 
 def real_data(name: str) -> Path:
@@ -56,7 +36,7 @@ def assert_same(one: object, other: object, name: str) -> None:
 
 def assert_same_history(one: History, other: History) -> None:
     """Compare all that histories consist of, their types too."""
-    for name in ARRAYS:
+    for name in COLUMNS:
         assert_same(getattr(one, name), getattr(other, name), name)
     assert one.time_kind == other.time_kind
     for name in ("statistics", "attributes"):
@@ -69,3 +49,10 @@ def assert_same_history(one: History, other: History) -> None:
 def told(problems: tuple[Problem, ...]) -> list[tuple[int | None, str, str, str]]:
     """Return problems as (line, field, rule, what came)."""
     return [(one.line, one.field, one.rule, one.got) for one in problems]
+
+
+def rows_of(history: History) -> list[tuple[object, object, int]]:
+    """Return (match, player, rank) of every row."""
+    matches = history.match_ids[history.match_rows()].tolist()
+    players = history.player_ids[history.player].tolist()
+    return list(zip(matches, players, history.rank.tolist(), strict=True))

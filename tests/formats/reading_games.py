@@ -26,17 +26,8 @@ def rows(text: str, format: str = "csv", **options: Any) -> list[tuple[Any, Any,
 
 def rows_of(games: Games) -> list[tuple[Any, Any, float, float]]:
     """Return games as (first player, second player, points of the first, games)."""
-    ids = games.player_ids.tolist()
-    return [
-        (ids[white], ids[black], points, weight)
-        for white, black, points, weight in zip(
-            games.white.tolist(),
-            games.black.tolist(),
-            games.points.tolist(),
-            games.weights.tolist(),
-            strict=True,
-        )
-    ]
+    sides = games.player_ids[games.white].tolist(), games.player_ids[games.black].tolist()
+    return list(zip(*sides, games.points.tolist(), games.weights.tolist(), strict=True))
 
 
 def problems(text: str, format: str = "csv", **options: Any) -> list[str]:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
+from formats.comparing import rows_of
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 
@@ -22,12 +23,6 @@ def read(text: str, tmp_path: Path, **options: object) -> eq.History:
     history = scan(text, tmp_path, **options).history
     assert history is not None
     return history
-
-
-def rows_of(history: eq.History) -> list[tuple[object, object, int]]:
-    matches = history.match_ids[history.match_rows()].tolist()
-    players = history.player_ids[history.player].tolist()
-    return list(zip(matches, players, history.rank.tolist(), strict=True))
 
 
 def problems_of(reading: eq.HistoryReading) -> list[tuple[int | None, str, str]]:

@@ -12,7 +12,6 @@ import threading
 import zipfile
 from types import SimpleNamespace
 
-import polars as pl
 import pytest
 
 from equipoise.errors import InvalidDataError
@@ -282,10 +281,6 @@ def test_a_partitioned_data_set_is_refused_with_the_option_that_reads_it(tmp_pat
 def test_a_note_is_not_lost_with_problems():
     with pytest.raises(InvalidDataError, match=r"data/a\.csv"):
         read_history(zipped({"data/a.csv": "match,player,rank\n1,,1\n"}))
-
-
-def test_a_frame_is_a_source_as_before():
-    assert read_history(pl.DataFrame(FRAME), time_format="s").matches == 2
 
 
 def test_a_pipe_is_read_and_one_that_nothing_writes_to_is_refused(tmp_path, monkeypatch):

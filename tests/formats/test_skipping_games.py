@@ -11,6 +11,7 @@ import pytest
 from equipoise.data.reading import GamesReading
 from equipoise.errors import InvalidDataError
 from equipoise.formats.games.reading import read_games, scan_games
+from formats.reading_games import rows_of
 from formats.trf_writing import player_line, report
 
 
@@ -26,17 +27,8 @@ def scanned(text: str, format: str, **options: Any) -> GamesReading:
 
 
 def played(reading: GamesReading) -> list[tuple[Any, Any, float]]:
-    games = reading.games
-    assert games is not None
-    ids = games.player_ids
-    return list(
-        zip(
-            ids[games.white].tolist(),
-            ids[games.black].tolist(),
-            games.points.tolist(),
-            strict=True,
-        )
-    )
+    assert reading.games is not None
+    return [row[:3] for row in rows_of(reading.games)]
 
 
 PGN = (

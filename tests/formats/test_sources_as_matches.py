@@ -13,6 +13,7 @@ import pytest
 import equipoise as eq
 from equipoise.formats.pgn import values
 from equipoise.formats.trf import read_dates
+from formats.comparing import rows_of
 
 #: Hints are checked as they are typed on the command line.
 pytestmark = pytest.mark.usefixtures("options_in_messages")
@@ -41,12 +42,6 @@ def read(text: str, path: Path, **options: object) -> eq.History:
     reading = scan(text, path, **options)
     assert reading.history is not None, reading.problems
     return reading.history
-
-
-def rows_of(history: eq.History) -> list[tuple[object, object, int]]:
-    matches = history.match_ids[history.match_rows()].tolist()
-    players = history.player_ids[history.player].tolist()
-    return list(zip(matches, players, history.rank.tolist(), strict=True))
 
 
 def days_of(history: eq.History) -> list[date]:

@@ -39,12 +39,7 @@ def table_of(times):
     """Return a table with one match a time."""
     count = len(times)
     return pl.DataFrame(
-        [
-            pl.Series("match", range(count)),
-            pl.Series("player", [1] * count),
-            pl.Series("rank", [0] * count),
-            pl.Series("time", times),
-        ]
+        {"match": range(count), "player": [1] * count, "rank": [0] * count, "time": times}
     )
 
 
