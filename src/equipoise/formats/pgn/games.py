@@ -11,13 +11,13 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import compress
 
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.arrays import Ids
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.games.rows import GameColumns
 from equipoise.formats.pgn.scan import (
@@ -313,14 +313,6 @@ def _read_round(game: RawGame, entry: Entry, values: Values) -> None:
         entry.round = text
 
 
-def _numbers() -> array[float]:
-    return array("d")
-
-
-def _counts() -> array[int]:
-    return array("q")
-
-
 @dataclass(slots=True)
 class Rows:
     """Rows of results. Names are shared, so a row takes about seventy bytes.
@@ -332,13 +324,13 @@ class Rows:
     white: list[str] = field(default_factory=list)
     black: list[str] = field(default_factory=list)
     round: list[str] = field(default_factory=list)
-    points: array[float] = field(default_factory=_numbers)
-    white_rating: array[float] = field(default_factory=_numbers)
-    black_rating: array[float] = field(default_factory=_numbers)
+    points: array[float] = field(default_factory=lambda: array("d"))
+    white_rating: array[float] = field(default_factory=lambda: array("d"))
+    black_rating: array[float] = field(default_factory=lambda: array("d"))
     moved: bytearray = field(default_factory=bytearray)
-    file: array[int] = field(default_factory=_counts)
-    line: array[int] = field(default_factory=_counts)
-    number: array[int] = field(default_factory=_counts)
+    file: array[int] = field(default_factory=lambda: array("q"))
+    line: array[int] = field(default_factory=lambda: array("q"))
+    number: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, entry: Entry, moved: bool, place: tuple[int, int, int]) -> None:
         """Add a row for a game; `place` is its file, line and number among all games."""
@@ -354,58 +346,12 @@ class Rows:
         self.line.append(line)
         self.number.append(number)
 
-    def have_moves(self) -> Flags:
-        """Return which rows have moves, shape (rows,)."""
-        return np.frombuffer(self.moved, dtype=np.bool_)
-
-    def columns(self, kept: Flags, files: Sequence[str], others: Sequence[str]) -> GameColumns:
-        """Return some of the rows as columns.
-
-        kept : shape (rows,), mask of the rows; files : names by number
-        others : names of players who may have no game
-        """
-        points = np.array(self.points)[kept]
-        at_file, at_line = _integers(self.file)[kept], _integers(self.line)[kept]
-        rounds = list(compress(self.round, kept))
-
-        ratings = np.array(self.white_rating)[kept], np.array(self.black_rating)[kept]
-        rated = not all(np.isnan(one).all() for one in ratings)
-
-        def locate(row: int) -> tuple[str, int | None]:
-            return files[int(at_file[row])], int(at_line[row])
-
-        white, black = (list(compress(side, kept)) for side in (self.white, self.black))
-        rows, ids = number_ids(pl.Series([*white, *black, *others], dtype=pl.String))
-        return GameColumns(
-            players=ids,
-            white=rows[: len(white)],
-            black=rows[len(white) : 2 * len(white)],
-            others=rows[2 * len(white) :] if others else None,
-            points=points,
-            white_rating=ratings[0] if rated else None,
-            black_rating=ratings[1] if rated else None,
-            draws=(points == 0.5).astype(np.float64),
-            coloured=True,
-            round=texts(rounds) if any(rounds) else None,
-            numbers=_integers(self.number)[kept],
-            locate=locate,
-        )
-
 
 def texts(values: list[str]) -> Ids:
     """Return text as an array of objects, shape (n,)."""
     found: Ids = np.empty(len(values), dtype=object)
     found[:] = values
     return found
-
-
-def known(ratings: Floats) -> Floats | None:
-    """Return ratings, None if no player has one."""
-    return None if np.isnan(ratings).all() else ratings
-
-
-def _integers(values: array[int]) -> Ints:
-    return np.array(values, dtype=np.int64)
 
 
 #: Largest number of problems kept; more are only counted.
@@ -474,25 +420,48 @@ class PgnGames:
         rows, notes = self._rows, []
         kept = np.ones(len(rows.white), dtype=bool)
         if self._any_moved:
-            kept = rows.have_moves()
+            kept = np.frombuffer(rows.moved, dtype=np.bool_)
             self._leave_out_rows(np.flatnonzero(~kept).tolist())
         elif rows.white:
             notes.append(HEADERS_ONLY)
         notes += [f"No game has the tag {tag.decode()}." for tag in sorted(self._never_seen)]
         notes += self._notes.sentences() + self._values.notes() + self._identities.sentences()
         times, source, dates = (Moments() if self._moments is None else self._moments).times(kept)
-        return replace(
-            rows.columns(kept, self._files, list(self._others)),
+        points, files, lines, numbers = (
+            np.array(column)[kept] for column in (rows.points, rows.file, rows.line, rows.number)
+        )
+        ratings = [np.array(side)[kept] for side in (rows.white_rating, rows.black_rating)]
+        rated = not all(np.isnan(one).all() for one in ratings)
+        white, black, rounds = (
+            list(compress(column, kept)) for column in (rows.white, rows.black, rows.round)
+        )
+        players, ids = number_ids(pl.Series([*white, *black, *self._others], dtype=pl.String))
+        others = np.array(list(self._others.values()), dtype=np.float64)
+        return GameColumns(
+            players=ids,
+            white=players[: len(white)],
+            black=players[len(white) : 2 * len(white)],
+            points=points,
+            white_rating=ratings[0] if rated else None,
+            black_rating=ratings[1] if rated else None,
+            draws=(points == 0.5).astype(np.float64),
+            coloured=True,
+            round=texts(rounds) if any(rounds) else None,
+            others=players[2 * len(white) :] if self._others else None,
+            other_rating=None if np.isnan(others).all() else others,
+            left_out=self._left_out,
+            problems=tuple(self.problems()),
+            notes=(*notes, *dates),
+            locate=lambda row: (self._files[int(files[row])], int(lines[row])),
+            skipped=len(self._dropped),
+            format="pgn",
+            kind="games",
+            dropped=tuple(self._dropped),
+            numbers=numbers,
             times=times,
             time_source=source,
             events=None if self._moments is None else self._moments.events(kept, self._values),
             tags={tag: texts(values)[kept] for tag, values in self._tags.items()},
-            other_rating=known(np.array(list(self._others.values()), dtype=np.float64)),
-            left_out=self._left_out,
-            problems=tuple(self.problems()),
-            skipped=len(self._dropped),
-            dropped=tuple(self._dropped),
-            notes=(*notes, *dates),
         )
 
     def _add(self, game: RawGame, file: str) -> None:
@@ -589,4 +558,4 @@ def read_pgn(
             unreadable.extend(error.problems)
     if unreadable:
         raise InvalidDataError([*unreadable, *games.problems()])
-    return replace(games.columns(), format="pgn", kind="games")
+    return games.columns()
