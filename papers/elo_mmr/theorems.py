@@ -8,12 +8,13 @@ A violation is a claim that does not hold, `not a > b`, so that NaN is one: `a <
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
-from equipoise.data.audits import Others
+from equipoise.data.history import History
 from equipoise.evaluate.incentives import throwing
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.replay import replay
@@ -349,15 +350,15 @@ def aligned_incentives(facts: Facts) -> list[Line]:
     throws, lines = max(facts.cases // 20, 5), []
     for model in MODELS:
         of = system(model)
-        frozen = [_thrown(of, facts.seed, throws, "frozen", size)[0] for size in (_CLUB, _FIELD)]
+        frozen = [_thrown(of, facts.seed, throws, size)[0] for size in (_CLUB, _FIELD)]
         what = f"{of.name}, the others frozen"
         lines.append(never(what, sum(frozen), 2 * throws, of="thrown match"))
     for model in MODELS:
         of, few = system(model), nearest(_FEWER, model)
-        paid, most = _thrown(of, facts.seed, throws, "replayed", _CLUB)
+        paid, most = _thrown(of, facts.seed, throws, _CLUB, replayed=True)
         what = f"{of.name}, the others replayed; gain up to {most:.1f}"
         lines.append(dropped(what, paid, throws, of="thrown match", reason=_REPLAYED))
-        paid, most = _thrown(few, facts.seed, throws, "frozen", _FIELD)
+        paid, most = _thrown(few, facts.seed, throws, _FIELD)
         what = f"{of.name}, the {_FEWER} nearest opponents; gain up to {most:.1f}"
         lines.append(dropped(what, paid, throws, of="thrown match", reason=_WINDOW))
     return lines
@@ -370,9 +371,12 @@ _REPLAYED = (
 
 
 def _thrown(
-    of: EloMMRParameters, seed: int, throws: int, others: Others, size: _Season
+    of: EloMMRParameters, seed: int, throws: int, size: _Season, *, replayed: bool = False
 ) -> tuple[int, float]:
-    """Return how often throwing a match of the first half pays, and the largest gain."""
+    """Return how often throwing a match of the first half pays, and the largest gain.
+
+    replayed : rate everything again, so that the others' ratings respond
+    """
     rng, paid, most = np.random.default_rng(seed), 0, 0.0
     for _ in range(throws):
         skill = rng.normal(1500, 300, size.players)
@@ -384,11 +388,24 @@ def _thrown(
                 member[0] = 0
             played = skill[member] + rng.normal(0, 200, len(member))
             contests.append((member, np.unique(-played, return_inverse=True)[1].astype(np.int64)))
-        thrown = [int(rng.integers(size.rounds // 2))]
-        gain = throwing(of, history_of(contests, size.players), 0, thrown, others=others).gain
+        thrown, history = int(rng.integers(size.rounds // 2)), history_of(contests, size.players)
+        if replayed:
+            before, after = (replay(of, one) for one in (history, _last_in(history, thrown)))
+            gain = float(after.ratings.rating[0] - before.ratings.rating[0])
+        else:
+            gain = throwing(of, history, 0, [thrown]).gain
         paid += not gain <= 1e-6
         most = largest(most, gain)
     return paid, most
+
+
+def _last_in(history: History, match: int) -> History:
+    """Return the history with player 0 alone in the last place of a match."""
+    rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
+    rank = history.rank.copy()
+    own = np.where(history.player[rows] == 0, len(rank), rank[rows])
+    rank[rows] = np.unique(own, return_inverse=True)[1]
+    return replace(history, rank=rank)
 
 
 def memoryless(facts: Facts) -> list[Line]:

@@ -97,7 +97,6 @@ def test_a_search_on_any_history_leaves_both_parts_something(
     ("command", "options"),
     [
         ("backtest", ["--min-history", "1000000000"]),
-        ("backtest", ["--min-total", "100"]),
         ("backtest", ["--from", "99%", "--min-history", "39"]),
         ("backtest", ["--from", "2090-01-01"]),
         ("tune", ["--min-history", "50"]),

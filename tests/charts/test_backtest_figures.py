@@ -43,9 +43,10 @@ def test_in_the_dark_lines_and_words_stand_out_from_the_page() -> None:
 
 
 def test_dots_and_whiskers_stand_where_their_values_are() -> None:
-    figure = intervals_figure([row(2.0, 1.0, 5.0), row(3.0, label="W" * 80)], NAN)
-    assert lines(figure)[:2] == [([1.0, 5.0], [0, 0], "None"), ([2.0], [0], "o")]
-    assert lines(figure)[3] == ([3.0], [1], "o")
+    figure = intervals_figure([row(2.0, 1.0, 5.0), row(3.0, label="W" * 80)])
+    _, whisker, dot, _, other = lines(figure)
+    assert (whisker, dot) == (([1.0, 5.0], [0, 0], "None"), ([2.0], [0], "o"))
+    assert other == ([3.0], [1], "o")
     (axes,) = figure.axes
     assert [one.get_text() for one in axes.texts] == ["2", "3"]
     long = axes.get_yticklabels()[1].get_text()
@@ -53,23 +54,22 @@ def test_dots_and_whiskers_stand_where_their_values_are() -> None:
 
 
 def test_a_ring_is_what_noise_may_explain() -> None:
-    figure = intervals_figure([row(1.0)._replace(open=True), row(2.0)], NAN)
+    figure = intervals_figure([row(1.0)._replace(open=True), row(2.0)])
     dots = [one for one in figure.axes[0].lines if one.get_marker() != "None"]
     assert [one.get_markerfacecolor() for one in dots] == [theme.PAGE, theme.PALETTE[0]]
 
 
-def test_the_baseline_is_a_line_unless_it_would_squash_the_others() -> None:
-    rows = (row(80.0, 79.0, 81.0), row(82.0, 81.0, 83.0))
-    assert lines(intervals_figure(rows, 78.0))[0][0] == [78.0, 78.0]
-    for far in (50.0, 99.0, NAN):
-        figure = intervals_figure(rows, far)
-        assert far not in figure.axes[0].lines[0].get_xdata()
-        low, high = figure.axes[0].get_xlim()
-        assert not low <= far <= high
+def test_no_difference_is_a_line_unless_it_would_squash_the_others() -> None:
+    rows = (row(2.0, 1.0, 3.0), row(4.0, 3.0, 5.0))
+    assert lines(intervals_figure(rows))[0][0] == [0.0, 0.0]
+    figure = intervals_figure([one._replace(value=80.0, lower=79.0, upper=81.0) for one in rows])
+    assert 0.0 not in figure.axes[0].lines[0].get_xdata()
+    low, high = figure.axes[0].get_xlim()
+    assert not low <= 0.0 <= high
 
 
 def test_systems_differ_in_colour_or_in_shape() -> None:
     """Colours begin again after the last, with other shapes."""
     rows = [row(1.0)._replace(number=number) for number in range(36)]
-    dots = [one for one in intervals_figure(rows, NAN).axes[0].lines if one.get_marker() != "None"]
+    dots = [one for one in intervals_figure(rows).axes[0].lines if one.get_marker() != "None"]
     assert len({(one.get_color(), one.get_marker()) for one in dots}) == 36

@@ -49,13 +49,13 @@ def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str])
     assert [match["planned"] for match in one["matches"]] == found.planned.tolist()
     assert [match["thrown"] for match in one["matches"]] == found.thrown.tolist()
     assert one["thrown"] == found.thrown.sum() > 0
-    assert (answer["others"], answer["last_matches"], answer["replays"]) == ("frozen", 12, None)
+    assert answer["last_matches"] == 12
     assert answer["history"]["matches"] == 40
 
 
 @pytest.mark.slow
 def test_a_gain_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert audit(SAMPLE, *FARMED, "--details") == 0
+    assert audit(SAMPLE, *FARMED) == 0
     out, err = capsys.readouterr()
     rows = out.splitlines()
     cells = dict(zip(rows[0].split(), rows[1].split(), strict=True))
@@ -63,7 +63,7 @@ def test_a_gain_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         float(cells["gain"]), abs=0.11
     )
     assert cells["considered"] == "12"
-    assert len(rows) - 4 == int(cells["thrown"])
+    assert int(cells["thrown"]) > 0
     assert f"heath-hare gains {float(cells['gain']):.1f} points by throwing" in err
     assert "finding none proves nothing" in err
 
@@ -87,15 +87,6 @@ def test_where_all_plans_were_tried_that_is_said(capsys: pytest.CaptureFixture[s
     out, err = capsys.readouterr()
     assert out.splitlines()[1].endswith("(all)")
     assert "proves nothing" not in err
-
-
-@pytest.mark.slow
-def test_replayed_gains_stand_beside_frozen_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    """The plan that docs/guides/incentives.md names."""
-    assert audit(SAMPLE, "--player", "jade-ibis", "--others", "replayed", "--budget", "60") == 0
-    out, err = capsys.readouterr()
-    assert out.splitlines()[-1].split()[-3:] == ["+1.7", "+0.0", "20"]
-    assert "20 of them with everything replayed" in err
 
 
 @pytest.mark.slow
@@ -129,10 +120,8 @@ def test_the_league_is_what_its_script_makes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--others", "frozn"], 2, "--others must be one of frozen, replayed"),
         (["--matches", "0"], 2, "matches must be at least 1"),
         (["--budget", "0"], 2, "budget must be at least 1"),
-        (["--replays", "0"], 2, "replays must be at least 1"),
         (["--seed", "-1"], 2, "--seed must be at least 0"),
         (["--player", "nobody"], 1, "no player 'nobody'"),
         (["--output", "plan.doc"], 2, "must end in"),

@@ -312,15 +312,6 @@ def test_scores_by_experience_are_printed_and_in_json(capsys: pytest.CaptureFixt
     assert found["scoring"]["for_whom"] == "players with 5 or more earlier matches"
 
 
-def test_the_papers_filter_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert backtest(SAMPLE, "--system", "elo", "--min-total", "5", "--json") == 0
-    scoring = json.loads(capsys.readouterr().out)["scoring"]
-    assert scoring["min_total"] == 5
-    assert scoring["for_whom"] == "players with 5 or more matches in all"
-    assert backtest(SAMPLE, "--system", "elo", "--min-total", "5", "--min-history", "5") == 2
-    assert "--min-total cannot be combined with --min-history" in capsys.readouterr().err
-
-
 def test_small_differences_do_not_matter(capsys: pytest.CaptureFixture[str]) -> None:
     """By default, and as small as one says; the interval is told all the same."""
     pair = ("--system", "a=elo", "--system", "b=elo", "--set", "b.k=32.001")

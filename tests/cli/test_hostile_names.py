@@ -83,7 +83,7 @@ def commands(history: str, games: str, folder: Path) -> list[list[str]]:
         ["tune", history, "--system", "elo", "--grid", "k=16,32", "--first", "50%", *small],
         ["leaderboard", history, "--rounds", "20"],
         ["audit", "drift", history],
-        ["audit", "incentives", history, "--system", "topcoder", *some, "--details"],
+        ["audit", "incentives", history, "--system", "topcoder", *some],
         ["predict", "--state", state, *teams, "--places", "--samples", "10", "--what-if"],
         ["balance", lobby],
         ["compare", lobby, state],

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -21,7 +20,6 @@ from equipoise.cli import run
 from equipoise.data.backtest import Trial
 
 ROOT = Path(__file__).parents[2]
-EARLIER = Path(__file__).parent / "earlier_versions"
 SAMPLE = str(ROOT / "examples" / "contests.csv")
 GRID = ["--grid", "weight_limit=0.1,0.2,0.4", "--grid", "sigma_limit=40,80,160"]
 HALF = ["--first", "50%"]
@@ -300,20 +298,15 @@ def test_ctrl_c_says_how_to_go_on(
 
 
 @pytest.mark.slow
-def test_a_study_of_an_earlier_version_goes_on_with_its_number_under_way(
+def test_a_study_keeps_its_number_of_trials_under_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Version 1.0 wrote it with two processes, which were then the trials under way."""
+    """It changes what is sampled, whatever the number of processes."""
     pytest.importorskip("optuna")
-    database = tmp_path / "study.db"
-    with closing(sqlite3.connect(database)) as connection:
-        connection.executescript((EARLIER / "study.sql").read_text())
     elo = (SAMPLE, "--system", "elo", *HALF, "--range", "k=4:160:log")
-    study = ("--study", str(database))
-    recorded = answer(capsys, *elo, "--trials", "12", "--workers", "2", *study)
-    assert (recorded["search"]["recorded"], recorded["search"]["under_way"]) == (12, 2)
-    # From now on, no number of processes changes anything.
-    longer = answer(capsys, *elo, "--trials", "20", *study)
+    study = ("--study", str(tmp_path / "study.db"))
+    recorded = answer(capsys, *elo, "--trials", "12", "--under-way", "2", *study)
+    longer = answer(capsys, *elo, "--trials", "20", "--workers", "2", *study)
     assert (longer["search"]["recorded"], longer["search"]["under_way"]) == (12, 2)
     assert longer["trials"][:12] == recorded["trials"]
     straight = answer(capsys, *elo, "--trials", "20", "--under-way", "2")

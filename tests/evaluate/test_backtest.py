@@ -388,7 +388,7 @@ def test_progress_covers_all_systems() -> None:
         history,
         rng=rng(),
         progress=lambda *of: seen.append(of),
-        finished=done.append,
+        timed=lambda label, seconds: done.append(label),
     )
     total = 2 * history.participations
     assert seen[-1] == (total, total)

@@ -14,7 +14,7 @@ from drawing import examples
 from equipoise.data.audits import LEAST_GAIN
 from equipoise.data.history import History, with_performance
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.evaluate.incentive_plans import FrozenRater, ReplayedRater, replay_honestly
+from equipoise.evaluate.incentive_plans import FrozenRater, replay_honestly
 from equipoise.evaluate.incentives import (
     Effort,
     entered_matches,
@@ -96,9 +96,8 @@ def busiest(history: History) -> int:
 
 
 @every_case
-@pytest.mark.parametrize("others", ["frozen", "replayed"])
 def test_what_is_found_is_the_best_of_all_places(  # type: ignore[no-untyped-def]
-    name, chosen, history_of_seed, others
+    name, chosen, history_of_seed
 ) -> None:
     """Every combination of worse places in the last matches, by brute force.
 
@@ -108,13 +107,12 @@ def test_what_is_found_is_the_best_of_all_places(  # type: ignore[no-untyped-def
     system, history = make_system(name, chosen), history_of_seed(1)
     player = busiest(history)
     last = slow.matches_of(history, player)[-2:]
-    expected, plans = slow.best(system, history, player, last, frozen=others == "frozen")
+    expected, plans = slow.best(system, history, player, last, frozen=True)
     (found,) = incentives(
         system,
         history,
         [history.player_ids[player]],
-        others=others,
-        effort=Effort(matches=2, budget=200, replays=200),
+        effort=Effort(matches=2, budget=200),
     )
     assert found.complete
     assert found.plans == plans
@@ -141,25 +139,21 @@ def test_four_matches_of_four_players_are_tried_in_all_places(name: str) -> None
 
 def courses(
     system: RatingSystem, history: History, player: int, matches: int = 100
-) -> tuple[FrozenRater, ReplayedRater, list[int]]:
+) -> tuple[FrozenRater, list[int]]:
     considered = entered_matches(history, system.capabilities.rated(history), player, matches)
-    first = int(considered.match[0])
-    replay = replay_honestly(system, history, set(considered.match.tolist()), {first}, Workers())
-    fields = [replay.snapshots[match] for match in considered.match.tolist()]
-    frozen = FrozenRater(system, considered, fields, Workers())
-    start = replay.states[first]
-    replayed = ReplayedRater(system, history, considered, start, frozen.placements, Workers())
-    return frozen, replayed, considered.match.tolist()
+    found = replay_honestly(system, history, set(considered.match.tolist()), Workers())
+    fields = [found[match] for match in considered.match.tolist()]
+    return FrozenRater(system, considered, fields, Workers()), considered.match.tolist()
 
 
 @every_case
 def test_ratings_of_a_plan_are_those_of_its_definition(  # type: ignore[no-untyped-def]
     name, chosen, history_of_seed
 ) -> None:
-    """The whole pool put back before every match, and the whole history replayed."""
+    """The whole pool put back before every match."""
     system, history = make_system(name, chosen), history_of_seed(2)
     player = busiest(history)
-    frozen, replayed, matches = courses(system, history, player)
+    frozen, matches = courses(system, history, player)
     assert matches == slow.matches_of(history, player)
     rng = np.random.default_rng(4)
     for _ in range(6):
@@ -170,21 +164,19 @@ def test_ratings_of_a_plan_are_those_of_its_definition(  # type: ignore[no-untyp
         }
         expected = slow.frozen_ratings(system, history, player, changed)
         np.testing.assert_allclose(frozen.ratings(plan), expected, rtol=0, atol=1e-9)
-        expected = slow.replayed_ratings(system, history, player, changed)
-        np.testing.assert_array_equal(replayed.ratings(plan), expected)
 
 
 @every_case
 def test_the_honest_plan_is_the_history_to_the_bit(  # type: ignore[no-untyped-def]
     name, chosen, history_of_seed
 ) -> None:
-    """Frozen or replayed: where nothing is thrown, ratings are those of a replay."""
+    """Where nothing is thrown, ratings are those of a replay."""
     system, history = make_system(name, chosen), history_of_seed(3)
     player = busiest(history)
-    frozen, replayed, matches = courses(system, history, player, matches=3)
+    frozen, matches = courses(system, history, player, matches=3)
     honest = eq.replay(system, history).ratings.rating[player]
     plan = (0,) * len(matches)
-    assert frozen.ratings(plan)[-1] == replayed.ratings(plan)[-1] == honest
+    assert frozen.ratings(plan)[-1] == honest
 
 
 @every_model
@@ -211,13 +203,12 @@ def test_elo_mmr_may_pay_when_everything_is_replayed() -> None:
     higher are worth more when she beats them later.
     """
     history = eq.read_history("examples/contests.csv")
-    known = throwing(eq.EloMMR(), history, "jade-ibis", [1], others="replayed")
-    assert known.gain == pytest.approx(1.719, abs=5e-4)
-    assert known.gain_frozen < 0
-    effort = Effort(budget=60)
-    (found,) = incentives(eq.EloMMR(), history, ["jade-ibis"], others="replayed", effort=effort)
-    assert found.gain_frozen == 0
-    assert found.gain >= known.gain
+    player, system = history.player_row("jade-ibis"), eq.EloMMR()
+    *_, last = slow.all_ranks(history, 0, player)
+    honest = slow.replayed_ratings(system, history, player, {})[-1]
+    thrown = slow.replayed_ratings(system, history, player, {0: last})[-1]
+    assert thrown - honest == pytest.approx(1.719, abs=5e-4)
+    assert throwing(system, history, "jade-ibis", [1]).gain < 0
 
 
 LEAGUE = {"tau": 1.2, "period_days": 7}
@@ -242,9 +233,6 @@ def test_glicko2_pays_for_the_published_pattern() -> None:
     assert found.thrown.sum() == 97
     assert found.honest[-1] == pytest.approx(1777.1, abs=0.05)
     assert found.gain == pytest.approx(184.1, abs=0.05)
-    anew = throwing(make_system("glicko2", LEAGUE), history, "ada", thrown, others="replayed")
-    assert anew.gain == pytest.approx(268.6, abs=0.05)
-    assert anew.gain_frozen == found.gain
 
 
 @pytest.mark.parametrize("name", ["elo", "elo-mmr", "elo-mmx", "glicko", "trueskill", "topcoder"])
@@ -258,25 +246,22 @@ def test_others_do_not_pay_for_the_same_weeks(name: str) -> None:
     assert found.gain < 0
 
 
-@pytest.mark.parametrize("others", ["frozen", "replayed"])
-def test_glicko2_keeps_a_rating_however_long_it_is_driven(others: str) -> None:
+def test_glicko2_keeps_a_rating_however_long_it_is_driven() -> None:
     """After 14 such weeks `max_volatility` bounds what would grow beyond all numbers."""
     history = eq.read_history("examples/league.csv")
     thrown = weeks_thrown(history, 28)
-    found = throwing(make_system("glicko2", LEAGUE), history, "ada", thrown, others=others)
+    found = throwing(make_system("glicko2", LEAGUE), history, "ada", thrown)
     assert found.failed == 0
     assert np.all(np.isfinite(found.planned))
     unbounded = make_system("glicko2", {**LEAGUE, "max_volatility": 1e300})
     assert throwing(unbounded, history, "ada", thrown).failed == 1
 
 
-def test_a_gain_is_what_the_altered_history_gives() -> None:
-    """What a plan promises is had by rating the table with the ranks it names."""
+def test_a_gain_is_what_the_places_of_the_plan_give() -> None:
+    """What a plan promises is had by rating the matches with the places it names."""
     history = eq.read_history("examples/contests.csv")
     system = make_system("topcoder")
-    (found,) = incentives(
-        system, history, ["jade-ibis"], others="replayed", effort=Effort(budget=200)
-    )
+    (found,) = incentives(system, history, ["jade-ibis"], effort=Effort(budget=200))
     assert found.gain > 10
     player = history.player_row("jade-ibis")
     changed = {}
@@ -290,8 +275,8 @@ def test_a_gain_is_what_the_altered_history_gives() -> None:
                 mine = ranks[at][0]
                 if np.sum(ranks < mine) + 1 == place and np.sum(ranks == mine) - 1 == tied:
                     changed[match] = ranks
-    altered = slow.with_ranks(history, changed)
-    assert eq.replay(system, altered).ratings.rating[player] == found.planned[-1]
+    rated = slow.frozen_ratings(system, history, player, changed)
+    assert rated[-1] == pytest.approx(found.planned[-1], abs=1e-9)
 
 
 def test_more_budget_never_finds_less_and_the_same_seed_finds_the_same() -> None:
@@ -351,7 +336,7 @@ def test_a_history_that_does_not_fit_is_refused() -> None:
         incentives(eq.Glicko2(), tiny(1))
 
 
-@pytest.mark.parametrize("name", ["matches", "budget", "replays"])
+@pytest.mark.parametrize("name", ["matches", "budget"])
 def test_effort_is_at_least_one(name: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"{name} must be at least 1"):
         Effort(**{name: 0})
@@ -378,7 +363,7 @@ def test_weights_and_ceilings_stay_with_their_match() -> None:
         performance_ceiling=np.array([np.nan, 1400.0, np.nan, 1600.0]),
     )
     system = eq.EloMMR(rate_all_ties=True)
-    frozen, _, matches = courses(system, history, 0)
+    frozen, matches = courses(system, history, 0)
     plan = tuple(options - 1 for options in frozen.options)
     changed = {match: one.ranks[-1] for match, one in zip(matches, frozen.placements, strict=True)}
     expected = slow.frozen_ratings(system, history, 0, changed)

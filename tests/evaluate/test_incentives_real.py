@@ -59,9 +59,8 @@ def test_tourist_reaches_3807_instead_of_3284_in_topcoder(contests: History) -> 
     """Both numbers are those that the authors published [EML]_, for the same contests."""
     thrown, last = published(contests)
     assert (len(thrown), round(last)) == (17, 3807)
-    found = throwing(make_system("topcoder"), contests, TOURIST, thrown, others="replayed")
+    found = throwing(make_system("topcoder"), contests, TOURIST, thrown)
     assert round(found.honest[-1]) == 3284
-    assert found.planned[-1] == last
 
 
 @needs_jit

@@ -133,7 +133,7 @@ def with_every(named: Sequence[str]) -> tuple[list[str], frozenset[str]]:
     if EVERY not in named:
         return list(named), frozenset()
     others = [text for text in named if text != EVERY]
-    added = [name for name in system_names() if name not in _labelled(others)]
+    added = [name for name in system_names() if name not in labelled(others)]
     return [*others, *added], frozenset(added)
 
 
@@ -149,7 +149,7 @@ def chosen_systems(
     Raises : InvalidParameterError, NotFoundError
     """
     of_file = settings.system or DEFAULT_SYSTEM
-    names = _labelled(named or [of_file])
+    names = labelled(named or [of_file])
     given = _by_label(assignments(assigned, "--set"), list(names))
     systems: dict[str, RatingSystem] = {}
     for label, name in names.items():
@@ -174,7 +174,7 @@ def without_runaways(
     return kept, [f"left out: {note}" for found in notes.values() for note in found]
 
 
-def _labelled(named: Sequence[str]) -> dict[str, str]:
+def labelled(named: Sequence[str]) -> dict[str, str]:
     """Return {label: name}."""
     found: dict[str, str] = {}
     for text in named:

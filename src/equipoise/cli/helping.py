@@ -29,7 +29,7 @@ HEADINGS = {
     "lower-score-is-better unplaced walkovers synonyms strict",
     "Known ratings and saved states": "state save restart initial initial-mapping",
     "Search": "metric first grid trials range entry study study-name under-way",
-    "Scoring": "min-history min-total ties-as-authors least-difference resamples calibrate scores",
+    "Scoring": "min-history ties-as-authors least-difference resamples calibrate scores",
     "Model": "anchor select scale curve draws colour-advantage prior ties",
     "Tie-breaks": "tie-breaks order unplayed pairing tie-break-rules",
     "Speed": "threads workers cluster memory-limit",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -219,10 +219,6 @@ def quotient(sums: Floats, counts: Ints | Floats) -> Floats:
     return quotient
 
 
-#: The ratings of the other players: those that they had before each match, or everything is
-#: replayed.
-Others: TypeAlias = Literal["frozen", "replayed"]
-
 #: Smallest gain, in rating points, that rounding over thousands of steps cannot explain.
 LEAST_GAIN = 1e-6
 
@@ -235,7 +231,6 @@ class Incentive(Tabular):
 
     system : its name in the registry
     player : id, int or str
-    others : how the other players respond
     played : number of all rated matches of the player
     match_ids, times : of the k matches considered, in their order; None without times
     teams : number of teams in each of them
@@ -243,7 +238,6 @@ class Incentive(Tabular):
     planned_place, planned_tied : the same by the plan
     before : rating before the first of the matches
     honest, planned : rating after each match, as it was and by the plan
-    gain_frozen : gain of the best plan while the others keep their ratings
     plans, failed : number of plans tried, including the honest one, and number of those after which
         the system has no rating for the player
     complete : whether all plans were tried, so that no better one exists
@@ -258,7 +252,6 @@ class Incentive(Tabular):
 
     system: str
     player: Any
-    others: Others
     played: int
     match_ids: Ids
     times: Ids | None
@@ -270,7 +263,6 @@ class Incentive(Tabular):
     before: float
     honest: Floats
     planned: Floats
-    gain_frozen: float
     plans: int
     failed: int
     complete: bool

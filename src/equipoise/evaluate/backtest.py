@@ -461,7 +461,6 @@ def backtest(
     calibrate: bool = False,
     predictions: bool = False,
     progress: Callable[[int, int], None] | None = None,
-    finished: Callable[[str], None] | None = None,
     timed: Callable[[str, float], None] | None = None,
 ) -> Backtest:
     """Return how well systems, and a baseline, predict the matches of a history.
@@ -493,8 +492,7 @@ def backtest(
         (`rating.calibration_curve`)
     predictions : keep the predictions of scored matches of two teams in `Backtest.predictions`
     progress : called with (participations done, total), all systems together
-    finished : called with the label of each system that is done
-    timed : called with the label, and with the seconds that the system took
+    timed : called with the label of each system that is done, and with the seconds that it took
     Raises : InvalidParameterError, InvalidDataError if a system cannot rate this history or
         nothing is left to score, ConvergenceError
 
@@ -527,12 +525,7 @@ def backtest(
         predictions,
     )
 
-    def done(label: str, seconds: float) -> None:
-        if timed is not None:
-            timed(label, seconds)
-        if finished is not None:
-            finished(label)
-
+    done = timed or (lambda label, seconds: None)
     if executor is None and workers == 1:
         tallies = scoring.of_all(systems, progress, done)
     else:

@@ -3,12 +3,10 @@
 A plan has a number for every match considered: 0 is the actual place, higher numbers are worse
 places.
 
-Others frozen (READINGS B13): before every match the other players get the state that they had there
-in the honest history, and they finish in the same order. Only the player's own state continues.
-Each match is a history of its own, which the system's `run` rates like any other, so nothing is
-approximated. What a pool shares (statistics of roles) also does not change.
-
-Others replayed: the complete history is rated with the altered ranks, and all ratings respond.
+The others are frozen (READINGS B13): before every match the other players get the state that they
+had there in the honest history, and they finish in the same order. Only the player's own state
+continues. Each match is a history of its own, which the system's `run` rates like any other, so
+nothing is approximated. What a pool shares (statistics of roles) also does not change.
 
 Some systems can be driven to a point at which they find no rating, or none that fits into float64.
 From that point on, the ratings of the plan are NaN.
@@ -40,7 +38,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -132,24 +130,6 @@ def _with_spot(rank: Ints, own: Flags, spot: int) -> Ints:
 Plan: TypeAlias = tuple[int, ...]
 
 
-class PlanRater(Protocol):
-    """Rates the plans of one player.
-
-    options : number of places to choose from in each match, at least 1
-    before : rating before the first match
-    """
-
-    options: Sequence[int]
-    before: float
-
-    def ratings(self, plan: Plan) -> Floats:
-        """Return the ratings after each match of a plan, or of its beginning.
-
-        Raises : ConvergenceError in a plan that throws nothing
-        """
-        ...
-
-
 class PlayerMatches(NamedTuple):
     """The matches of a player that are considered, in order.
 
@@ -205,7 +185,11 @@ def _memory(state: State) -> State:
 
 
 class FrozenRater:
-    """Rates plans of a player while all others are reset to their honest states."""
+    """Rates plans of a player while all others are reset to their honest states.
+
+    options : number of places to choose from in each match, at least 1
+    before : rating before the first match
+    """
 
     def __init__(
         self,
@@ -226,7 +210,10 @@ class FrozenRater:
         self._kept: dict[Plan, _Kept] = {}
 
     def ratings(self, plan: Plan) -> Floats:
-        """Return the ratings after each match of a plan, or of its beginning."""
+        """Return the ratings after each match of a plan, or of its beginning.
+
+        Raises : ConvergenceError in a plan that throws nothing
+        """
         begun = next((n for n in range(len(plan), 0, -1) if plan[:n] in self._kept), 0)
         now = self._kept[plan[:begun]] if begun else self._start
         for n in range(begun, len(plan)):
@@ -254,84 +241,16 @@ class _Kept(NamedTuple):
     ratings: Floats
 
 
-class ReplayedRater:
-    """Rates plans of a player by replaying everything from the first match considered."""
-
-    def __init__(
-        self,
-        system: RatingSystem,
-        history: History,
-        considered: PlayerMatches,
-        start: State,
-        places: Sequence[Placements],
-        workers: Workers,
-    ) -> None:
-        """`start` is the state of the pool before the first of the matches."""
-        first, last = int(considered.match[0]), int(considered.match[-1])
-        self._system, self._start, self._workers = system, start, workers
-        self._later = history.slice(first, last + 1)
-        self._considered = considered._replace(match=considered.match - first)
-        self._placements = places
-        self.before = _rating(system, start, considered.player)
-        self.options: Sequence[int] = [len(one.ranks) for one in places]
-
-    def ratings(self, plan: Plan) -> Floats:
-        """Return the ratings after each match of a plan, or of its beginning."""
-        later, considered, state = self._altered(plan), self._considered, self._start.copy()
-        found, done = np.zeros(0), 0
-        for match in considered.match[: len(plan)].tolist():
-            try:
-                self._system.run(state, later, done, match + 1, None, self._workers)
-            except ConvergenceError:
-                if not any(plan):
-                    raise
-                return _without_rest(found, plan)
-            found = np.append(found, _rating(self._system, state, considered.player))
-            done = match + 1
-        return found
-
-    def _altered(self, plan: Plan) -> History:
-        """Return the matches with the ranks of a plan."""
-        rank = self._later.rank.copy()
-        for place, match, option in zip(
-            self._placements, self._considered.match.tolist(), plan, strict=False
-        ):
-            low, high = self._later.offsets[match : match + 2]
-            rank[low:high] = place.ranks[option]
-        return replace(self._later, rank=rank)
-
-
-class HonestReplay(NamedTuple):
-    """States from a replay of the honest history.
-
-    snapshots : the requested matches with their players' states
-    states : states of the pool before the requested matches
-    """
-
-    snapshots: dict[int, MatchSnapshot]
-    states: dict[int, State]
-
-
 def replay_honestly(
-    system: RatingSystem,
-    history: History,
-    snapshots: set[int],
-    states: set[int],
-    workers: Workers,
-) -> HonestReplay:
-    """Rate the honest history as far as needed and keep the states that plans start from.
-
-    snapshots, states : numbers of matches
-    """
-    found, state, done = HonestReplay({}, {}), system.initial(history.players), 0
-    for match in sorted(snapshots | states):
+    system: RatingSystem, history: History, matches: set[int], workers: Workers
+) -> dict[int, MatchSnapshot]:
+    """Rate the honest history as far as needed, and return matches with their players' states."""
+    found, state, done = dict[int, MatchSnapshot](), system.initial(history.players), 0
+    for match in sorted(matches):
         for low, high in pieces(history, done, match):
             system.run(state, history, low, high, None, workers)
         done = match
-        if match in snapshots:
-            found.snapshots[match] = MatchSnapshot.of(history, match, state)
-        if match in states:
-            found.states[match] = state.copy()
+        found[match] = MatchSnapshot.of(history, match, state)
     return found
 
 
@@ -355,17 +274,17 @@ _RHYTHMS = (
 )
 
 
-def honest(rater: PlanRater) -> Plan:
+def honest(rater: FrozenRater) -> Plan:
     """Return the plan in which nothing is thrown."""
     return (0,) * len(rater.options)
 
 
-def last_places(rater: PlanRater) -> Plan:
+def last_places(rater: FrozenRater) -> Plan:
     """Return the plan in which everything is thrown."""
     return tuple(options - 1 for options in rater.options)
 
 
-def farming_plans(rater: PlanRater) -> list[Plan]:
+def farming_plans(rater: FrozenRater) -> list[Plan]:
     """Return plans in these shapes, each once, in a fixed order."""
     plans = [
         plan
@@ -375,7 +294,7 @@ def farming_plans(rater: PlanRater) -> list[Plan]:
     return list(dict.fromkeys(plans))
 
 
-def toggles_at_the_end(rater: PlanRater, matches: int) -> Iterator[Plan]:
+def toggles_at_the_end(rater: FrozenRater, matches: int) -> Iterator[Plan]:
     """Yield all plans that throw some of the last `matches` matches, in binary order."""
     least, most = honest(rater), last_places(rater)
     first = len(least) - matches
@@ -386,7 +305,7 @@ def toggles_at_the_end(rater: PlanRater, matches: int) -> Iterator[Plan]:
         )
 
 
-def _rhythms(rater: PlanRater) -> Iterator[Plan]:
+def _rhythms(rater: FrozenRater) -> Iterator[Plan]:
     """Yield plans that throw in a rhythm, from the first match on or from the middle."""
     most = last_places(rater)
     for start in (0, len(most) // 2):
@@ -397,7 +316,7 @@ def _rhythms(rater: PlanRater) -> Iterator[Plan]:
             )
 
 
-def _thresholds(rater: PlanRater) -> Iterator[Plan]:
+def _thresholds(rater: FrozenRater) -> Iterator[Plan]:
     """Yield plans that throw whenever the rating is above a threshold."""
     most = last_places(rater)
     before = rater.before
@@ -432,7 +351,7 @@ class Search:
     """Plans that were tried, and the last rating of each; -inf if there is none."""
 
     def __init__(
-        self, rater: PlanRater, budget: int, note: Callable[[int], None] | None = None
+        self, rater: FrozenRater, budget: int, note: Callable[[int], None] | None = None
     ) -> None:
         """`note` is called with the number of plans tried."""
         self._rater, self._budget, self._note = rater, budget, note
@@ -484,16 +403,14 @@ class Search:
 
 
 def search(
-    rater: PlanRater,
+    rater: FrozenRater,
     budget: int,
     *,
     rng: np.random.Generator,
-    first: Sequence[Plan] = (),
     note: Callable[[int], None] | None = None,
 ) -> Search:
     """Return the plans that were tried, at most `budget` of them; at least 1 for the honest one.
 
-    first : plans to start with, up to half the budget, instead of those in the shapes of farming
     rng : generator of the random plans
     """
     found = Search(rater, budget, note)
@@ -502,11 +419,8 @@ def search(
         found.try_all(list(product(*map(range, rater.options))), budget)
         return found
     with suppress(_SpentError):
-        if first:
-            found.try_all(first[: budget // 2], budget)
-        else:
-            found.try_all(farming_plans(rater), int(_SHAPES * budget))
-            _try_last(found, rater, int(_LAST * budget))
+        found.try_all(farming_plans(rater), int(_SHAPES * budget))
+        _try_last(found, rater, int(_LAST * budget))
         for plan in found.best(_STARTS):
             found.climb(plan)
         for plan in _random_plans(rater, budget, rng):
@@ -514,14 +428,14 @@ def search(
     return found
 
 
-def _try_last(found: Search, rater: PlanRater, budget: int) -> None:
+def _try_last(found: Search, rater: FrozenRater, budget: int) -> None:
     """Try all ways to throw some of the last matches, as many matches as the budget allows."""
     matches = min(_MOST_LAST, len(rater.options), max(budget, 1).bit_length() - 1)
     for plan in toggles_at_the_end(rater, matches):
         found.final(plan)
 
 
-def _random_plans(rater: PlanRater, count: int, rng: np.random.Generator) -> Iterator[Plan]:
+def _random_plans(rater: FrozenRater, count: int, rng: np.random.Generator) -> Iterator[Plan]:
     """Yield plans that throw a random share of the matches before a random one."""
     most = last_places(rater)
     for _ in range(count):

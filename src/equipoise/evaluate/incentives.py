@@ -12,26 +12,23 @@ player's team, and all other members of the team keep their states like opponent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import zip_longest
 
 import numpy as np
 
 from equipoise.arguments import check_fields, checks_arguments
 from equipoise.arrays import Flags, Ints
-from equipoise.data.audits import Incentive, Others
+from equipoise.data.audits import Incentive
 from equipoise.data.history import History
 from equipoise.errors import NotFoundError, require
 from equipoise.evaluate.incentive_plans import (
     FrozenRater,
-    HonestReplay,
+    MatchSnapshot,
     Plan,
-    PlanRater,
     PlayerMatches,
-    ReplayedRater,
     Search,
     honest,
     last_places,
@@ -86,8 +83,8 @@ def entered_matches(history: History, rated: Flags, row: int, matches: int) -> P
 
 #: Number of last matches of a player that are considered.
 MATCHES = 40
-#: Number of plans to try for a player with the others frozen, and with the others replayed.
-BUDGET, REPLAYS = 500, 20
+#: Number of plans to try for a player.
+BUDGET = 500
 #: Participations whose states are kept at a time; for elo-mmr about a kilobyte each.
 _KEPT = 1_000_000
 
@@ -97,8 +94,7 @@ class Effort:
     """Limits of an audit; all at least 1.
 
     matches : number of last rated matches of a player in which places may be worse
-    budget : number of plans to try for a player with the others frozen
-    replays : number of plans to try for a player with the others replayed
+    budget : number of plans to try for a player
 
     Examples
     --------
@@ -111,12 +107,11 @@ class Effort:
 
     matches: int = MATCHES
     budget: int = BUDGET
-    replays: int = REPLAYS
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
-        for name in ("matches", "budget", "replays"):
+        for name in ("matches", "budget"):
             require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
 
 
@@ -126,7 +121,6 @@ def incentives(
     history: History,
     players: Sequence[object] | None = None,
     *,
-    others: Others = "frozen",
     effort: Effort | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -139,8 +133,6 @@ def incentives(
     A gain that is found is real. If no plan gains, that does not prove that none exists.
 
     players : ids; None takes the two most active and two of medium activity
-    others : "frozen", as in Theorem 5.5 of [EM]_, or "replayed": the best plans with the others
-        frozen, and plans near them, are compared by replaying everything
     seed : random seed of the search
     threads : to use for large matches, with one worker; never changes a number
     workers : number of processes, each for one player at a time; never changes a number. With more
@@ -163,8 +155,8 @@ def incentives(
     rows = _rows(history, rated, players)
     considered = [entered_matches(history, rated, row, effort.matches) for row in rows]
     require(workers >= 1, "workers", "at least 1", workers)
-    each = effort.budget + (effort.replays if others == "replayed" else 0)
-    audit = _Audit(system, history, activity_of(history, rated), others, effort, seed)
+    each = effort.budget
+    audit = _Audit(system, history, activity_of(history, rated), effort, seed)
 
     def note(tried: int) -> None:
         if progress is not None:
@@ -201,7 +193,6 @@ class _Audit:
     system: RatingSystem
     history: History
     activity: Ints
-    others: Others
     effort: Effort = field(default_factory=Effort)
     seed: int = 0
 
@@ -223,68 +214,40 @@ class _Audit:
 
         with Workers(threads) as workers:
             for batch in _batches(self.history, considered):
-                replay = self.replay(batch, workers)
+                matches = {int(match) for one in batch for match in one.match}
+                snapshots = replay_honestly(self.system, self.history, matches, workers)
                 for one in batch:
-                    raters = self._raters(one, replay, workers)
-                    found.append(self._best(one, *raters, noted))
+                    rater = self.rater(one, snapshots, workers)
+                    found.append(self._best(one, rater, noted))
         return found
 
-    def replay(self, batch: Sequence[PlayerMatches], workers: Workers) -> HonestReplay:
-        """Return the states that plans of these players start from."""
-        snapshots = {int(match) for one in batch for match in one.match}
-        begins = {int(one.match[0]) for one in batch} if self.others == "replayed" else set[int]()
-        return replay_honestly(self.system, self.history, snapshots, begins, workers)
-
-    def _raters(
-        self, considered: PlayerMatches, replay: HonestReplay, workers: Workers
-    ) -> tuple[FrozenRater, PlanRater]:
-        """Return what rates plans while the others are frozen, and as `others` says."""
-        snapshots = [replay.snapshots[match] for match in considered.match.tolist()]
-        frozen = FrozenRater(self.system, considered, snapshots, workers)
-        if self.others == "frozen":
-            return frozen, frozen
-        start = replay.states[int(considered.match[0])]
-        return frozen, ReplayedRater(
-            self.system, self.history, considered, start, frozen.placements, workers
-        )
-
-    def _best(
+    def rater(
         self,
         considered: PlayerMatches,
-        frozen: FrozenRater,
-        rater: PlanRater,
-        note: Callable[[int], None],
+        snapshots: Mapping[int, MatchSnapshot],
+        workers: Workers,
+    ) -> FrozenRater:
+        """Return what rates plans of a player."""
+        of_player = [snapshots[match] for match in considered.match.tolist()]
+        return FrozenRater(self.system, considered, of_player, workers)
+
+    def _best(
+        self, considered: PlayerMatches, rater: FrozenRater, note: Callable[[int], None]
     ) -> Incentive:
         """Return the best plan found for a player."""
         rng = np.random.default_rng([self.seed, considered.player])
-        found = search(frozen, self.effort.budget, rng=rng, note=note)
-        gain = found.finals[found.gaining()] - found.finals[honest(frozen)]
-        if self.others == "replayed":
-            tried = len(found.finals)
-            found = search(
-                rater,
-                self.effort.replays,
-                rng=rng,
-                first=_worth_replaying(found, frozen, -(-self.effort.replays // 4)),
-                note=lambda replayed: note(tried + replayed),
-            )
-        return self._incentive(considered, frozen, rater, found, found.gaining(), gain)
+        found = search(rater, self.effort.budget, rng=rng, note=note)
+        return self.incentive(considered, rater, found, found.gaining())
 
-    def _incentive(
-        self,
-        considered: PlayerMatches,
-        frozen: FrozenRater,
-        rater: PlanRater,
-        found: Search,
-        plan: Plan,
-        gain_frozen: float,
+    def incentive(
+        self, considered: PlayerMatches, rater: FrozenRater, found: Search, plan: Plan
     ) -> Incentive:
-        history, places = self.history, frozen.placements
+        """Return the result of a plan."""
+        history, places = self.history, rater.placements
         times = history.table_times()
         return Incentive(
             system=self.system.name,
             player=history.player_ids[[considered.player]].tolist()[0],
-            others=self.others,
             played=int(self.activity[considered.player]),
             match_ids=history.match_ids[considered.match],
             times=None if times is None else times[considered.match],
@@ -296,7 +259,6 @@ class _Audit:
             before=rater.before,
             honest=rater.ratings(honest(rater)),
             planned=rater.ratings(plan),
-            gain_frozen=gain_frozen,
             plans=len(found.finals),
             failed=found.failed,
             complete=found.complete,
@@ -311,7 +273,7 @@ def _audited(audit: _Audit, considered: PlayerMatches) -> Incentive:
 
 def _compile(considered: PlayerMatches, audit: _Audit) -> None:
     """Compile the kernels, by the least audit of one match."""
-    least = replace(audit, effort=Effort(matches=1, budget=2, replays=1))
+    least = replace(audit, effort=Effort(matches=1, budget=2))
     player, match, row = considered
     least.here([PlayerMatches(player, match[:1], row[:1])], 1, 0, lambda tried: None)
 
@@ -322,7 +284,6 @@ def throwing(
     player: object,
     thrown: Sequence[object],
     *,
-    others: Others = "frozen",
     threads: int = 1,
 ) -> Incentive:
     """Return the effect of coming in last in some matches; which may be a loss.
@@ -341,29 +302,14 @@ def throwing(
     first = next(n for n, match in enumerate(ids) if match in wanted)
     later = PlayerMatches(considered.player, considered.match[first:], considered.row[first:])
     bad = [match in wanted for match in ids[first:]]
-    audit = _Audit(system, history, activity_of(history, rated), others)
+    audit = _Audit(system, history, activity_of(history, rated))
     with Workers(threads) as workers:
-        replay = audit.replay([later], workers)
-        frozen, rater = audit._raters(later, replay, workers)
-        plan = tuple(last if one else 0 for last, one in zip(last_places(frozen), bad, strict=True))
-        alone = Search(frozen, budget=2)
-        gain = alone.final(plan) - alone.final(honest(frozen))
+        snapshots = replay_honestly(system, history, set(later.match.tolist()), workers)
+        rater = audit.rater(later, snapshots, workers)
+        plan = tuple(last if one else 0 for last, one in zip(last_places(rater), bad, strict=True))
         found = Search(rater, budget=2)
         found.final(plan)
-        return audit._incentive(later, frozen, rater, found, plan, gain)
-
-
-def _worth_replaying(found: Search, rater: PlanRater, count: int) -> list[Plan]:
-    """Return `count` of the best plans, alternating with as many that throw a single match.
-
-    Among many thrown matches, the effect of one on the others' ratings is easily lost.
-    """
-    least, most = honest(rater), last_places(rater)
-    single = [(*least[:n], last, *least[n + 1 :]) for n, last in enumerate(most) if last]
-    spread = np.linspace(0, len(single) - 1, min(count, len(single))).round().astype(np.int64)
-    best = found.best(count)
-    by_turns = zip_longest(best, [single[n] for n in spread.tolist()])
-    return list(dict.fromkeys(plan for pair in by_turns for plan in pair if plan is not None))
+        return audit.incentive(later, rater, found, plan)
 
 
 def _taken(options: Sequence[Ints], plan: Plan) -> Ints:

@@ -77,28 +77,15 @@ UNDER_WAY = 8
 _PIECE_OF_WORKERS = 50_000
 
 
-class Proposals(Protocol):
-    """Proposes the trials of a search, one after the other.
+class Grid:
+    """Every combination of some values; the parameter named last changes fastest.
+
+    Its methods and those of `Sampler` are called in the order of the numbers of trials.
 
     count : number of trials
     ahead : number of trials that are proposed before the result of the first is known; None if no
         proposal depends on results. Otherwise trials of an earlier run come before all others
     """
-
-    count: int
-    ahead: int | None
-
-    def propose(self, number: int) -> Proposal:
-        """Return the parameters of the trial with this number; called in the order of numbers."""
-        ...
-
-    def settle(self, trial: Trial) -> None:
-        """Record a result; called in the order of numbers."""
-        ...
-
-
-class Grid:
-    """Every combination of some values; the parameter named last changes fastest."""
 
     def __init__(self, choices: Mapping[str, Sequence[Value]], recorded: Sequence[Trial]) -> None:
         """Check the grid. Raises : InvalidParameterError."""
@@ -295,6 +282,9 @@ def _space(system: RatingSystem) -> Mapping[str, Span]:
             f"{system.name} has no default choices: name parameters and their values or ranges"
         )
     return space
+
+
+Proposals: TypeAlias = Grid | Sampler
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

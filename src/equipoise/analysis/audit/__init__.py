@@ -38,10 +38,7 @@ class DriftRequest:
         "Write the table (.csv, .parquet, .json, .jsonl, .tsv). [default: print it]",
         "FILE",
     )
-    details: bool = typed(
-        False,
-        "Print all times of every system, instead of only the last.",
-    )
+    details: bool = typed(False, "Print all times of every system, instead of only the last.")
     threads: Threads = 1
     history: HistoryRequest
 
@@ -61,21 +58,10 @@ class IncentivesRequest:
         "ID",
         name="--player",
     )
-    others: str = typed(
-        "frozen",
-        "Ratings of the other players. frozen: they keep the ratings that they had before every "
-        "match. replayed: all matches are rated again with the worse places.",
-        "frozen|replayed",
-    )
     matches: int = typed(
         40, "Number of a player's last rated matches in which the place may be worse.", "N"
     )
-    budget: int = typed(
-        500, "Largest number of plans for each player while the others are frozen.", "N"
-    )
-    replays: int = typed(
-        20, "Largest number of plans for each player if everything is replayed.", "N"
-    )
+    budget: int = typed(500, "Largest number of plans for each player.", "N")
     seed: int = typed(0, "Random seed of the plans.", "N")
     output: str | None = typed(
         None,
@@ -83,7 +69,6 @@ class IncentivesRequest:
         "of printing one.",
         "FILE",
     )
-    details: bool = typed(False, "Print the thrown matches too.")
     workers: Workers = None
     executor: Executor | None = None
     threads: Threads = 1

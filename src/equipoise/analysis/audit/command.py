@@ -221,7 +221,7 @@ def _at_end(one: Drift, field: str) -> float | None:
 INCENTIVES_EXAMPLE = """\b
 Example:
   equipoise audit incentives examples/contests.csv --system elo-mmr --player jade-kite
-  equipoise audit incentives examples/contests.csv --system elo-mmr --others replayed --details"""
+  equipoise audit incentives examples/contests.csv --system elo --system glicko --budget 100"""
 
 
 def incentives(
@@ -248,65 +248,28 @@ def incentives(
     if as_json:
         print_json(work.incentives_json(answer))
         return
-    _print_incentives(answer, request.details)
+    if request.output is None:
+        print_table(players_table(answer))
+    say(*incentives_lines(answer), *reading_lines(answer.reading))
     if request.output is not None:
         say(f"wrote {request.output}")
     say_compiled(job.compilation)
 
 
-def _print_incentives(answer: IncentivesAnswer, details: bool) -> None:
-    """Print the tables unless files are written, and a summary on standard error."""
-    gained = any(one.thrown.any() for found in answer.found.values() for one in found)
-    if answer.request.output is None:
-        print_table(players_table(answer))
-        if details and gained:
-            print_lines("")
-            print_table(thrown_table(answer))
-    say(*incentives_lines(answer), *reading_lines(answer.reading))
-
-
 def players_table(answer: IncentivesAnswer) -> Table:
     """Return one row for each player and system."""
-    several, replayed = len(answer.found) > 1, answer.request.others == "replayed"
-    names = ["player", "played", "considered", "thrown", "honest", "by_plan", "gain"]
-    names += ["gain_frozen"] * replayed + ["plans"]
+    several = len(answer.found) > 1
+    names = ["player", "played", "considered", "thrown", "honest", "by_plan", "gain", "plans"]
     rows = (
         [label] * several
         + [str(one.player), f"{one.played:,d}", f"{len(one.honest):,d}", f"{one.thrown.sum():,d}"]
         + [_points(one.honest[-1]), _points(one.planned[-1]), _points(one.gain, "+")]
-        + [_points(one.gain_frozen, "+")] * replayed
         + [f"{one.plans:,d}{' (all)' if one.complete else ''}"]
         for label, found in answer.found.items()
         for one in found
     )
-    return _table(["system"] * several + names, rows)
-
-
-def thrown_table(answer: IncentivesAnswer) -> Table:
-    """Return one row for each match that a plan throws."""
-    several = len(answer.found) > 1
-    timed = next(iter(answer.found.values()))[0].times is not None
-    names = ["player", "match"] + ["time"] * timed
-    names += ["teams", "place", "by_plan", "honest", "rating_by_plan"]
-    rows = (
-        [label] * several
-        + [str(one.player), str(match["match"])]
-        + ([minutes(match["time"])] if timed else [])
-        + [f"{match['teams']:,d}", _place(match["place"], match["tied"])]
-        + [_place(match["planned_place"], match["planned_tied"])]
-        + [_points(match["honest"]), _points(match["planned"])]
-        for label, found in answer.found.items()
-        for one in found
-        for match in one.file_table().to_dicts()
-        if match["thrown"]
-    )
-    return _table(["system"] * several + names, rows)
-
-
-def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
-    """Return rows of text as a table; all but names and times are aligned to the right."""
-    left = ("system", "player", "match", "time")
-    return table({name: "" if name in left else ">" for name in names}, rows)
+    columns = dict.fromkeys(["system"] * several + names, ">")
+    return table({**columns, **({"system": ""} if several else {}), "player": ""}, rows)
 
 
 def incentives_lines(answer: IncentivesAnswer) -> list[str]:
@@ -314,8 +277,6 @@ def incentives_lines(answer: IncentivesAnswer) -> list[str]:
     effort = answer.request
     last = f"the last {counted(effort.matches, 'rated match', 'rated matches')} of each player"
     tried = f"at most {counted(effort.budget, 'plan')} per player"
-    if answer.request.others == "replayed":
-        tried += f", {effort.replays:,} of them with everything replayed"
     lines = [f"Worse places in {last}; {tried}."]
     for label, found in answer.found.items():
         name = f"{label}: " if len(answer.found) > 1 else ""
@@ -348,10 +309,6 @@ def _points(value: float, sign: str = "") -> str:
     return format(
         value if small else round(value, 1) + 0.0, f"{sign}.6f" if small else f"{sign}.1f"
     )
-
-
-def _place(place: int, tied: int) -> str:
-    return f"{place:,d}{'=' if tied else ''}"
 
 
 application = create_group(

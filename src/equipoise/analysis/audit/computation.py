@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from equipoise.analysis.audit import DriftRequest, IncentivesRequest
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
 from equipoise.analysis.requests import shared
 from equipoise.analysis.systems import audit_each, plain_parameters
-from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
+from equipoise.data.audits import ActivityWindow, Drift, Incentive
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, NotFoundError, require
@@ -180,8 +180,6 @@ def _players(system: RatingSystem, history: History, named: tuple[str, ...]) -> 
 
 def _check(request: IncentivesRequest) -> None:
     """Refuse wrong options and outputs that cannot be written, before reading."""
-    known = get_args(Others)
-    require(request.others in known, "--others", f"one of {', '.join(known)}", request.others)
     require(request.seed >= 0, "--seed", "at least 0", request.seed)
     check_outputs(request.history, tables={"--output": request.output})
 
@@ -201,7 +199,7 @@ def _write(answer: IncentivesAnswer) -> None:
 
 
 #: Fields of an incentive beside its matches.
-_OF_PLAYER = ("player", "played", "before", "gain", "gain_frozen", "plans", "failed", "complete")
+_OF_PLAYER = ("player", "played", "before", "gain", "plans", "failed", "complete")
 
 
 def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
@@ -218,10 +216,8 @@ def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
             }
             for label, found in answer.found.items()
         ],
-        "others": request.others,
         "last_matches": request.matches,
         "budget": request.budget,
-        "replays": request.replays if request.others == "replayed" else None,
         "seed": request.seed,
         "history": history_message(answer.history, answer.reading),
     }

@@ -43,12 +43,6 @@ class BacktestRequest:
         "that leaves nothing to score]",
         least=0,
     )
-    min_total: int | None = typed(
-        None,
-        "Score only players with at least this many matches in the complete history, including "
-        "later ones. This is another reading of the Elo-MMR paper. Replaces --min-history.",
-        least=0,
-    )
     initial: Initial = None
     initial_mapping: InitialMapping = None
     ties_as_authors: TiesAsAuthors = False

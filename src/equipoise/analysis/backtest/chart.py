@@ -104,13 +104,13 @@ class Estimate(NamedTuple):
     open: bool = False
 
 
-def intervals_figure(rows: Sequence[Estimate], reference: float) -> Figure:
+def intervals_figure(rows: Sequence[Estimate]) -> Figure:
     """Return the figure of values and intervals, one below the other.
 
-    reference : drawn as a dashed line, unless it is far away; NaN for none
+    A dashed line is at 0, unless it is far away.
     """
     seen = [value for row in rows for value in (row.value, row.lower, row.upper)]
-    scale = around(seen, 0.0, 1.0, [reference])
+    scale = around(seen, 0.0, 1.0, [0.0])
     with theme.style():
         size = theme.Size(_WIDTH, _AROUND + _ROW * len(rows))
         figure, axes = theme.new_figure("", "", size)
@@ -120,8 +120,8 @@ def intervals_figure(rows: Sequence[Estimate], reference: float) -> Figure:
         axes.grid(visible=False, axis="y")
         axes.ticklabel_format(axis="x", useOffset=False)
         axes.locator_params(axis="x", nbins=4)
-        if scale.holds(reference):
-            axes.axvline(reference, color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=1)
+        if scale.holds(0.0):
+            axes.axvline(0.0, color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=1)
         for place, row in enumerate(rows):
             look = _look(row.number)
             axes.plot([row.lower, row.upper], [place] * 2, color=look["color"], lw=2.5)

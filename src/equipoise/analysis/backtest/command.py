@@ -135,12 +135,7 @@ def _scoring_lines(answer: BacktestAnswer) -> list[str]:
     if found.learned:
         learned = counted(found.learned, "match was", "matches were")
         lines.append(f"the first {learned} used only for learning")
-    if found.min_total is not None:
-        lines.append(
-            f"players with fewer than {counted(found.min_total, 'match', 'matches')} in the "
-            f"complete history are scored only in the table by earlier matches"
-        )
-    elif found.min_history:
+    if found.min_history:
         lines.append(
             "players with fewer than "
             f"{counted(found.min_history, 'earlier match', 'earlier matches')} are scored only "

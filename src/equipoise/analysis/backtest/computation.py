@@ -88,25 +88,23 @@ class SearchPart(NamedTuple):
     notes: tuple[str, ...]
 
 
-def fewest_earlier(
-    history: History, first: int, given: int | None, min_total: int | None
-) -> tuple[int, tuple[str, ...]]:
+def fewest_earlier(history: History, first: int, given: int | None) -> tuple[int, tuple[str, ...]]:
     """Return the fewest earlier matches of players that a backtest scores, and notes.
 
     first : number of the first match to score; given : by the user
     Raises : InvalidDataError   nothing is left to score; the message says what to type
     """
-    choices = _choices(given) if min_total is None else [given or 0]
+    choices = _choices(given)
     for fewest in choices:
-        if _can_score(history, fewest, first, min_total, least=_least(fewest, given)):
-            return fewest, _relaxed(fewest) if given is None and min_total is None else ()
-    if not _can_score(history, 0, 0, None):
+        if _can_score(history, fewest, first, least=_least(fewest, given)):
+            return fewest, _relaxed(fewest) if given is None else ()
+    if not _can_score(history, 0, 0):
         raise InvalidDataError([], _UNDECIDED)
     fewest = choices[0]
     try:
-        Scored.of(history, min_history=fewest, first=first, min_total=min_total)
+        Scored.of(history, min_history=fewest, first=first)
     except InvalidDataError as error:
-        would = _scoring_for(history, first, min_total or fewest, min_total)
+        would = _scoring_for(history, first, fewest)
         raise InvalidDataError([], f"{_plain(error)}. Try {would}") from None
     raise AssertionError("unreachable")
 
@@ -136,7 +134,7 @@ def split_for_search(
                 if given_share is None and share != SEARCH_SHARES[0]:
                     notes = (_searched(share, first, history.matches), *notes)
                 return SearchPart(share, first, fewest, notes)
-    if not _can_score(history, 0, 0, None):
+    if not _can_score(history, 0, 0):
         raise InvalidDataError([], _UNDECIDED)
     share, first = tried[-1] if given_share is None else tried[0]
     fewest = _choices(given_fewest)[-1] if given_share is None else _choices(given_fewest)[0]
@@ -164,12 +162,10 @@ def _least(fewest: int, given: int | None) -> float:
     return 0.0 if given is not None or fewest in (USUAL_FEWEST, 0) else _ENOUGH
 
 
-def _can_score(
-    history: History, fewest: int, first: int, min_total: int | None, *, least: float = 0.0
-) -> bool:
+def _can_score(history: History, fewest: int, first: int, *, least: float = 0.0) -> bool:
     """Return whether matches from `first` on can be scored: one, and this share of them."""
     try:
-        found = Scored.of(history, min_history=fewest, first=first, min_total=min_total)
+        found = Scored.of(history, min_history=fewest, first=first)
     except InvalidDataError:
         return False
     return int(found.scored.sum()) >= least * (history.matches - first)
@@ -189,7 +185,7 @@ def _reason(
             Scored.of(part, min_history=fewest, first=begin)
         except InvalidDataError as error:
             return where, _plain(error)
-        if not _can_score(part, fewest, begin, None, least=least):
+        if not _can_score(part, fewest, begin, least=least):
             return where, "too few matches can be scored"
     return None
 
@@ -205,23 +201,15 @@ def _share_for(history: History, given: int | None) -> str | None:
     return None if less is None else f"--first 50% --min-history {less}"
 
 
-def _scoring_for(history: History, first: int, fewest: int, min_total: int | None) -> str:
-    """Return options of a backtest with something to score.
-
-    fewest : matches of players to score, earlier ones, or all of them with `min_total`
-    """
-    option = "--min-history" if min_total is None else "--min-total"
-
-    def works(number: int, first: int) -> bool:
-        total = None if min_total is None else number
-        return _can_score(history, number, first, total)
-
-    if works(fewest, 0):
+def _scoring_for(history: History, first: int, fewest: int) -> str:
+    """Return options of a backtest with something to score."""
+    if _can_score(history, fewest, 0):
         return "--from 0%"
-    less = _largest(fewest, lambda number: works(number, first))
+    less = _largest(fewest, lambda number: _can_score(history, number, first))
     if less is not None:
-        return f"{option} {less}"
-    return f"--from 0% {option} {_largest(fewest, lambda number: works(number, 0)) or 0}"
+        return f"--min-history {less}"
+    less = _largest(fewest, lambda number: _can_score(history, number, 0)) or 0
+    return f"--from 0% --min-history {less}"
 
 
 def _largest(below: int, works: Callable[[int], bool]) -> int | None:
@@ -303,7 +291,6 @@ def compare(
 
     Raises : EquipoiseError, and then nothing was written
     """
-    _check_fewest(request)
     least = least_differences(request.least_difference)
     check_outputs(
         request.history,
@@ -323,7 +310,7 @@ def compare(
     notes = initial_notes(known, history, systems, strict=request.history.strict)
     reading = replace(reading, notes=(*reading.notes, *notes))
     first = first_scored(request.first, history, time_format=request.history.time_format)
-    fewest, relaxed = fewest_earlier(history, first, request.min_history, request.min_total)
+    fewest, relaxed = fewest_earlier(history, first, request.min_history)
     request = replace(request, min_history=fewest)
     reading = replace(reading, notes=(*reading.notes, *relaxed))
     answer = scored(
@@ -566,15 +553,6 @@ def least_differences(
     return found
 
 
-def _check_fewest(request: BacktestRequest) -> None:
-    """Refuse both least numbers of matches of players to score. Raises : InvalidParameterError."""
-    if request.min_history is not None and request.min_total is not None:
-        raise InvalidParameterError(
-            "--min-total cannot be combined with --min-history: it counts all matches of a player "
-            "instead of the earlier ones"
-        )
-
-
 def check_times(system: RatingSystem, history: History) -> None:
     """Refuse parameters that count days if the history has no times."""
     if history.time is None and system.capabilities.needs_time:
@@ -586,7 +564,7 @@ def check_times(system: RatingSystem, history: History) -> None:
 
 #: Fields of a backtest that say how it was scored.
 _SCORING = (
-    *("for_whom", "learned", "undecided", "min_history", "min_total", "ties_as_authors"),
+    *("for_whom", "learned", "undecided", "min_history", "ties_as_authors"),
     *("confidence", "resamples", "least_differences"),
 )
 

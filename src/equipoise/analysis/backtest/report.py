@@ -341,7 +341,6 @@ def backtest_page(report: BacktestReport) -> str:
             "table": verdict_table(found, standing),
             "baseline": list(against_baseline(found)),
         },
-        metric_charts=list(_metric_charts(found)),
         difference_charts=list(_difference_charts(found, standing)),
         calibration_charts=list(_calibration_charts(found)),
         read=_read(report),
@@ -428,36 +427,13 @@ def _numbered(found: Backtest) -> dict[str, int]:
     return {label: number for number, label in enumerate(labels)}
 
 
-def _metric_charts(found: Backtest) -> Iterator[Chart]:
-    """Yield a chart for each metric: values and intervals, the baseline as a line."""
-    for metric in shown_metrics(found):
-        rows = []
-        for label, number in _numbered(found).items():
-            value, bounds = _value(found, label, metric)
-            rows.append(Estimate(label, metric.number(value), value, *bounds, number))
-        value, _ = _value(found, BASELINE, metric)
-        baseline = f"{BASELINE} {metric.number(value)}"
-        yield _chart(
-            intervals_figure(rows, value),
-            metric.heading,
-            f"{metric.better}; dashed: {baseline}",
-            f"{metric.heading} of every system. {metric.better.capitalize()}. "
-            f"{_listed(rows, metric)}; {baseline}.",
-        )
-
-
-def _value(found: Backtest, label: str, metric: Metric) -> tuple[float, tuple[float, float]]:
-    one = found.of(label)
-    return one.metrics[metric.key], one.intervals.get(metric.key, UNKNOWN)
-
-
-def _listed(rows: Sequence[Estimate], metric: Metric, words: Sequence[str] = ()) -> str:
+def _listed(rows: Sequence[Estimate], metric: Metric, words: Sequence[str]) -> str:
     """Return values with their intervals in words."""
     parts = []
     for number, row in enumerate(rows):
         interval = metric.interval(row.lower, row.upper)
         text = f"{row.label} {row.text}" + (f" ({interval})" if interval else "")
-        parts.append(f"{text}, {words[number]}" if words else text)
+        parts.append(f"{text}, {words[number]}")
     return "; ".join(parts)
 
 
@@ -477,7 +453,7 @@ def _difference_charts(found: Backtest, standing: Sequence[Standing]) -> Iterato
         ]
         if rows:
             yield _chart(
-                intervals_figure(rows, 0.0),
+                intervals_figure(rows),
                 metric.heading,
                 f"behind {one.best}",
                 f"{metric.heading}: distance of the others from {one.best}. "

@@ -86,7 +86,6 @@ class TuneRequest:
         "that leaves nothing to score]",
         least=0,
     )
-    min_total: None = None
     ties_as_authors: TiesAsAuthors = False
     least_difference: LeastDifference = ()
     resamples: int = typed(

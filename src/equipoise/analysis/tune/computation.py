@@ -78,7 +78,7 @@ from equipoise.wording import counted
 
 #: Keys of the question in a study, and of the result in a trial.
 _QUESTION, _ANSWER = "equipoise:question", "equipoise:trial"
-#: Key of the number of trials under way. Studies of earlier versions do not have it.
+#: Key of the number of trials under way.
 _UNDER_WAY = "equipoise:under_way"
 
 
@@ -135,16 +135,15 @@ class Study:
                 "Use another --study-name"
             )
 
-    def settle_under_way(self, given: int | None, *, earlier: int, default: int) -> int:
+    def settle_under_way(self, given: int | None, default: int) -> int:
         """Return how many trials are under way, which is the same in every run of the study.
 
         given : what this run asks for, if anything
-        earlier : for a study of an earlier version, in which it was the number of processes
         Raises : ConflictError   the study has another number
         """
         kept: int | None = self._study.user_attrs.get(_UNDER_WAY)
         if kept is None:
-            kept = given or (earlier if self.trials else default)
+            kept = given or default
             self._study.set_user_attr(_UNDER_WAY, kept)
         elif given not in (None, kept):
             raise ConflictError(
@@ -443,9 +442,7 @@ def _under_way(request: TuneRequest, study: Study | None) -> int:
     """Return how many sampled trials are under way. Raises : ConflictError."""
     if study is None or request.trials is None:
         return request.under_way or UNDER_WAY
-    return study.settle_under_way(
-        request.under_way, earlier=request.workers or 1, default=UNDER_WAY
-    )
+    return study.settle_under_way(request.under_way, UNDER_WAY)
 
 
 def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:

@@ -52,18 +52,6 @@ _LARGE = 1e280
 CALIBRATION = (BINS // 2 + 1, 3)
 
 
-class PairScores(NamedTuple):
-    """Losses of every predicted team, 0 before they are added up.
-
-    calibration : shape CALIBRATION; participations, expected and observed score of even pairs and
-        of each bin above 1/2, from the side of the favourite
-    """
-
-    log_loss: Floats
-    brier: Floats
-    calibration: Floats
-
-
 class PairRoom(NamedTuple):
     """Buffers for the teams of one match: differences, their tails, and loss factors."""
 
@@ -146,7 +134,7 @@ def is_even(ranked: MatchTeams, count: int) -> bool:
 
 @inner_kernel
 def score_even_pairs(
-    ranked: MatchTeams, count: int, better: Ints, weight: Ints, scores: PairScores
+    ranked: MatchTeams, count: int, better: Ints, weight: Ints, scores: Scores
 ) -> None:
     """Score all pairs of a match in which every expected score is one half."""
     for i in range(count):
@@ -159,7 +147,7 @@ def score_even_pairs(
 
 @inner_kernel
 def score_all_pairs(
-    ranked: MatchTeams, count: int, weight: Ints, normal: bool, scores: PairScores
+    ranked: MatchTeams, count: int, weight: Ints, normal: bool, scores: Scores
 ) -> None:
     """Score every pair of a match. weight : of the predicted teams, participations."""
     share = 1.0 / (count - 1.0)
@@ -249,7 +237,7 @@ def score_some_pairs(
     weight: Ints,
     normal: bool,
     room: PairRoom,
-    scores: PairScores,
+    scores: Scores,
     found: Experience,
 ) -> None:
     """Score eight pairs of every team, also by experience where `found` has members.
@@ -328,7 +316,8 @@ class Scores(NamedTuple):
     pair_inversion, rank_deviation : shape (T,), percent; 0 in matches that are not decided
     log_loss, brier : shape (T,)
     gain : shape (M,), normalised discounted cumulative gain, 0 in matches not decided
-    calibration : shape CALIBRATION, see `PairScores`
+    calibration : shape CALIBRATION; participations, expected and observed score of even pairs and
+        of each bin above 1/2, from the side of the favourite
     by_experience : shape (M, groups, columns), see `experience`; zero if not requested
     outcome_log_loss, rps : shape (M,), of win, draw and loss, see `outcomes`; NaN without them
     """
@@ -386,7 +375,6 @@ def score_matches(
     """
     ranked, places = room.ranked, room.places
     of_order = OrderScores(scores.pair_inversion, scores.rank_deviation)
-    of_pairs = PairScores(scores.log_loss, scores.brier, scores.calibration)
     grouped = len(experience.members) > 0
     for m in range(len(predicted.decided)):
         count = _arrange(predicted, m, ranked, places)
@@ -400,11 +388,11 @@ def score_matches(
             if predicted.decided[m]:
                 add_order(ranked, count, places.order, rule.as_authors, of_order, m, experience)
         if is_even(ranked, count):
-            score_even_pairs(ranked, count, places.better, predicted.weight, of_pairs)
+            score_even_pairs(ranked, count, places.better, predicted.weight, scores)
             if grouped:
                 add_even_pairs(ranked, count, m, experience)
         elif count <= rule.all_pairs:
-            score_all_pairs(ranked, count, predicted.weight, rule.normal, of_pairs)
+            score_all_pairs(ranked, count, predicted.weight, rule.normal, scores)
             if grouped:
                 add_all_pairs(ranked, count, rule.normal, room.pairs, m, experience)
         else:
@@ -416,7 +404,7 @@ def score_matches(
                 predicted.weight,
                 rule.normal,
                 room.pairs,
-                of_pairs,
+                scores,
                 experience,
             )
 
@@ -436,9 +424,9 @@ def score_teams(
         *room_for(largest), PairRoom(np.empty(largest), np.empty(largest), np.empty(largest))
     )
     if members is None:
-        experience = experience_room(np.zeros((0, 3), np.int64), 0, 0, room.places.discount)
+        experience = experience_room(np.zeros((0, 3), np.int64), 0, 0)
     else:
-        experience = experience_room(members, matches, largest, room.places.discount)
+        experience = experience_room(members, matches, largest)
     scores = Scores(
         np.zeros(teams),
         np.zeros(teams),

@@ -295,23 +295,16 @@ class Experience(NamedTuple):
 
 
 @kernel
-def experience_room(members: Ints, matches: int, teams: int, discount: Floats) -> Experience:
-    """Return buffers for `matches` matches of up to `teams` teams; discount as in `Places`."""
+def experience_room(members: Ints, matches: int, teams: int) -> Experience:
+    """Return buffers for `matches` matches of up to `teams` teams."""
+    ranked, places = room_for(teams)
     return Experience(
         members,
         np.zeros((matches, GROUPS, COLUMNS)),
         np.empty(teams, np.int64),
         np.empty(teams, np.int64),
-        MatchTeams(
-            np.empty(teams), np.empty(teams), np.empty(teams, np.int64), np.empty(teams, np.int64)
-        ),
-        Places(
-            np.empty(teams, np.int64),
-            np.empty(teams, np.int64),
-            np.empty(teams + 1, np.int64),
-            np.empty(teams + 1, np.int64),
-            discount,
-        ),
+        ranked,
+        places,
         OrderScores(np.empty(teams), np.empty(teams)),
     )
 

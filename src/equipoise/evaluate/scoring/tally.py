@@ -446,7 +446,7 @@ class Tally:
 
     scored : the participations that are scored
     sums : see `Sums`
-    calibration : see `PairScores`
+    calibration : see `Scores`
     by_experience : shape (blocks, groups, columns), see `experience`; None without
         scores by experience
     outcomes : predictions of scored matches of two teams, piece after piece; only if kept
