@@ -21,7 +21,6 @@ from equipoise.rating.plugins.own_system import (
     History,
     HomeSystem,
     Outlook,
-    RatedSystem,
     inlined_kernel,
     inner_kernel,
     positive,
@@ -61,7 +60,7 @@ def rate(job: Any, first: int, last: int) -> tuple[int, float]:
 
 
 @rating_system
-class FootballElo(RatedSystem, HomeSystem):
+class FootballElo(HomeSystem):
     """Elo for two sides, in which a win by more goals counts more.
 
     k : largest change of a match that is won by one goal, rating points

@@ -16,19 +16,16 @@ from equipoise.data.history import History as History
 from equipoise.data.outlook import Outlook as Outlook
 from equipoise.errors import require as require
 from equipoise.numeric.workers import Workers as Workers
-from equipoise.rating.base_system import HomeSystem as HomeSystem
 from equipoise.rating.base_system import Matches as Matches
+from equipoise.rating.base_system import System as System
+from equipoise.rating.base_system import rating_system as rating_system
+from equipoise.rating.home_system import HomeSystem as HomeSystem
 from equipoise.rating.loop import move_rating as move_rating
 from equipoise.rating.loop import rate_duels as rate_duels
 from equipoise.rating.loop import rate_teams as rate_teams
 from equipoise.rating.loop import read_columns as read_columns
 from equipoise.rating.loop import read_rating_only as read_rating_only
 from equipoise.rating.loop import read_rows as read_rows
-from equipoise.rating.plugins.own_loop import Job as Job
-from equipoise.rating.plugins.own_loop import OwnLoop as System  # noqa: F401  # its former name
-from equipoise.rating.plugins.own_loop import TraceArrays as TraceArrays
-from equipoise.rating.rated_system import RatedSystem as RatedSystem
-from equipoise.rating.rated_system import rating_system as rating_system
 from equipoise.rating.state import State as State
 from equipoise.rating.state import count_match as count_match
 from equipoise.rating.system import Capabilities as Capabilities

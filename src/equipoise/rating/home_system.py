@@ -1,0 +1,392 @@
+"""Systems with a home advantage and with contexts: parameters, capabilities and explanation.
+
+A system with `HomeSystem` adds the columns that it reads to its capabilities (`with_home`), and
+moves the centres of its `outlook` (`at_home`); see docs/guides/home-advantage.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.history import History
+from equipoise.errors import InvalidParameterError
+from equipoise.rating.base_system import System
+from equipoise.rating.contexts import (
+    CONTEXT,
+    CONTEXT_DEVIATION,
+    FIELDS,
+    NEW_SHARE,
+    SHARE,
+    Contexts,
+    Share,
+    contexts_of,
+)
+from equipoise.rating.contexts import NOTE as _CONTEXT_NOTE
+from equipoise.rating.head_start import ADVANTAGE, MEAN, VARIANCE, Home, Working, no_home_side
+from equipoise.rating.single_match import single_match
+from equipoise.rating.state import Runs, State
+from equipoise.rating.system import Capabilities, TraceColumns, models_draws, param
+
+if TYPE_CHECKING:
+    from equipoise.rating.registry import Explainer
+
+#: Deviation of the belief about the advantage at first, in deviations of a newcomer.
+_USUAL_DEVIATION = 0.25
+
+#: What `equipoise systems` says of the parameters that turn the advantage on.
+_FIXED_NOTE = (
+    "the rating points by which a team at home (or white) plays stronger; with "
+    "learn_home_advantage, where learning starts"
+)
+_LEARN_NOTE = (
+    "whether the pool learns its advantage from matches of two teams, with "
+    "home_advantage_deviation and home_advantage_drift"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HomeSystem(System):
+    """The base class of systems with a home advantage and with contexts.
+
+    home_advantage : rating points by which a team at home plays stronger: its players' `at_home` is
+        true, or their `side` is "home" or "white"
+    learn_home_advantage : learn the advantage from the matches of the pool, from `home_advantage`
+        on
+    home_advantage_deviation : of the advantage before the first match, rating points; None: a
+        quarter of a newcomer's deviation
+    home_advantage_drift : standard deviation that a match with a side at home adds to what is known
+        of the advantage, rating points
+    context_deviation : standard deviation of a player's offset in a context before it is learned
+        (`rating.contexts`), rating points; 0 counts no contexts
+
+    Examples
+    --------
+    >>> system = eq.Glicko2(home_advantage=60)
+    >>> isinstance(system, eq.HomeSystem)
+    True
+    >>> even = [system.rating(1500, 80), system.rating(1500, 80)]
+    >>> [round(one, 3) for one in system.predict(even, home=0).expected]
+    [0.581, 0.419]
+    """
+
+    #: Whether the kernel of the system itself adds the head starts.
+    adds_head_starts: ClassVar[bool] = False
+
+    #: What a match adds to a deviation before it is rated: a parameter, or the column "volatility".
+    added: ClassVar[str] = ""
+
+    home_advantage: float = param(0.0, -1e9, 1e9, note=_FIXED_NOTE)
+    learn_home_advantage: bool = param(False, note=_LEARN_NOTE)
+    home_advantage_deviation: float | None = param(
+        None, 1e-6, 1e9, rule="from 1e-6 to 1e9, or None"
+    )
+    home_advantage_drift: float = param(0.0, 0.0, 1e9)
+    context_deviation: float = param(0.0, 0.0, 1e9, later=True, note=_CONTEXT_NOTE)
+
+    def check_entry(self) -> None:
+        """Check the numbers of all parameters. Raises : InvalidParameterError."""
+        System.check_entry(self)
+        if self.learn_home_advantage and getattr(self, "shares", "off") == "play":
+            # The learning would take each player as whole, and the match only the share.
+            raise InvalidParameterError(
+                "learn_home_advantage cannot be combined with shares=play: set home_advantage to "
+                "a number of points, or shares=off"
+            )
+        if self.counts_contexts:
+            self._check_contexts()
+
+    def _check_contexts(self) -> None:
+        """Refuse contexts where offsets cannot be learned. Raises : InvalidParameterError."""
+        periods = next((one for one in fields(self) if one.name == "period_days"), None)
+        if periods is not None and periods.default is None and self.period_days is not None:  # type: ignore[attr-defined]
+            raise InvalidParameterError(
+                "context_deviation cannot be combined with period_days, because a rating period "
+                "sums matches of several contexts: leave out one of them"
+            )
+
+    @property
+    def learns_advantage(self) -> bool:
+        """Whether the pool learns what playing at home is worth."""
+        return self.learn_home_advantage
+
+    @property
+    def counts_home(self) -> bool:
+        """Whether it matters who plays at home."""
+        return self.learn_home_advantage or self.home_advantage != 0.0
+
+    @property
+    def counts_contexts(self) -> bool:
+        """Whether players have an offset in each context."""
+        return self.context_deviation > 0
+
+    def with_home(self, able: Capabilities) -> Capabilities:
+        """Return capabilities with the columns of the advantage and of contexts."""
+        columns, needed, uses = ("side", "at_home"), dict(able.needed), able.uses
+        if self.counts_home:
+            uses |= frozenset(columns)
+        else:
+            needed |= dict.fromkeys(columns, "home_advantage")
+        if self.counts_contexts:
+            uses |= {CONTEXT}
+        else:
+            needed[CONTEXT] = CONTEXT_DEVIATION
+        idle = able.idle
+        if not self.learn_home_advantage:
+            idle |= {"home_advantage_deviation", "home_advantage_drift"}
+        return dataclasses.replace(able, uses=uses, needed=needed, idle=idle)
+
+    def initial(self, players: int) -> State:
+        """Return the state of players who have not played."""
+        state = System.initial(self, players)
+        if self.learn_home_advantage:
+            width = self.home_advantage_deviation
+            width = _USUAL_DEVIATION * self.usual_deviation if width is None else float(width)
+            state.shared[ADVANTAGE] = np.array([float(self.home_advantage), width * width])
+        if self.counts_contexts:
+            state.runs = Runs.empty(players, FIELDS)
+            state.shared[SHARE] = np.array(NEW_SHARE)
+        return state
+
+    def contexts_of(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+    ) -> Contexts | None:
+        """Return contexts and offsets in the form that kernels use, None where none count."""
+        if not self.counts_contexts:
+            return None
+        columns, one, fixed = list(state.initial), np.ones(1), 0.0
+        if "deviation" not in columns:
+            usual = self.usual_deviation
+            fixed = usual * usual * float(self.first_share(usual * one, usual * one, one)[0])
+        volatile = self.added == "volatility"
+        outlook_fixed, own, slope, normal = self._scales()
+        share = Share(
+            belief=state.shared[SHARE],
+            least=float(self.context_deviation),
+            fixed=outlook_fixed,
+            own=own,
+            slope=slope,
+            normal=normal,
+            adds=self.capabilities.adds_players,
+            members=np.empty(2),
+        )
+        return contexts_of(
+            state,
+            history,
+            start,
+            stop,
+            trace,
+            deviation=float(self.context_deviation),
+            fixed=fixed,
+            added=0.0 if volatile or not self.added else float(getattr(self, self.added)) ** 2,
+            volatility_at=columns.index(self.added) if volatile else -1,
+            share=share,
+        )
+
+    def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
+        """Return the advantage in the form that kernels use, None where home is worth nothing."""
+        if not self.counts_home:
+            return None
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        at_home = self.flags(history, low, high).astype(np.float64)
+        pool = np.array([float(self.home_advantage), 0.0])
+        fixed = own = slope = 0.0
+        normal = False
+        if self.learn_home_advantage:
+            pool = state.shared[ADVANTAGE]
+            fixed, own, slope, normal = self._scales()
+        return Home(
+            pool=pool,
+            learns=self.learn_home_advantage,
+            drift=float(self.home_advantage_drift),
+            fixed=fixed,
+            own=own,
+            slope=slope,
+            normal=normal,
+            adds=self.capabilities.adds_players,
+            moves=not self.adds_head_starts,
+            matches=list(state.initial).index("matches"),
+            at_home=at_home,
+            head_start=np.zeros(high - low),
+            # Memory that is never written costs nothing, and a match has at most all rows.
+            working=Working(*(np.empty(len(at_home)) for _ in Working._fields)),
+        )
+
+    def _scales(self) -> tuple[float, float, float, bool]:
+        """Return (fixed, own, slope, normal) of `Home` from the system's own outlook.
+
+        Two teams draw within a margin. The expected score of half a draw is that of a curve whose
+        squared scale is larger by about the square of the margin.
+        """
+        width = self.usual_deviation
+        outlook = self.outlook(np.zeros(2), np.array([0.0, width]))
+        certain, usual = (outlook.scale**2).tolist()
+        fixed, own = float(outlook.shared), certain - float(outlook.shared)
+        slope = (usual - certain) / (width * width)
+        if models_draws(self):
+            two, four = self.draw_margin(2) ** 2, self.draw_margin(4) ** 2
+            each = 0.5 * (four - two) if outlook.team == "sum" else 0.0
+            own += each
+            fixed += 0.5 * (two - 2.0 * each)
+        return fixed, own, slope, outlook.curve == "normal"
+
+    def at_home(self, rating: Floats, history: History | None) -> Floats:
+        """Return ratings with the head starts of `home_advantage`.
+
+        rating : of the participations of the history; None: nobody is at home
+        Raises : InvalidDataError if nobody says who is at home
+        """
+        if history is None or self.home_advantage == 0.0:
+            return rating
+        return rating + self.head_starts(history, float(self.home_advantage))
+
+    def head_starts(self, history: History, advantage: float) -> Floats:
+        """Return the points that an advantage is worth to each participation, shape (N,)."""
+        rows = history.participations
+        head_start: Floats = np.where(self.flags(history, 0, rows), advantage, 0.0)
+        if self.capabilities.adds_players:
+            teams = np.concatenate([[0], np.cumsum(history.teams())[:-1]])
+            number = teams[history.match_rows()] + history.team
+            head_start = head_start / np.bincount(number)[number]
+        return head_start
+
+    def settled(self, state: State) -> HomeSystem:
+        """Return the system whose fixed advantage is what the pool has learned so far."""
+        if not self.learn_home_advantage:
+            return self
+        mean = float(state.shared[ADVANTAGE][MEAN]) if ADVANTAGE in state.shared else 0.0
+        changed: Any = {"home_advantage": mean, "learn_home_advantage": False}
+        return dataclasses.replace(self, **changed)
+
+    def learned_advantage(self, state: State) -> tuple[float, float]:
+        """Return (advantage, its deviation) as a pool has learned it, rating points.
+
+        A fixed advantage has deviation 0.
+        """
+        return belief_of(state) or (float(self.home_advantage), 0.0)
+
+    def flags(self, history: History, low: int, high: int) -> Any:
+        """Return who of participations low:high is at home. Raises : InvalidDataError."""
+        found = history.at_home(low, high)
+        if found is None:
+            raise no_home_side()
+        return found
+
+
+def belief_of(state: State) -> tuple[float, float] | None:
+    """Return (advantage, its deviation) as a pool has learned it, None if it learns none."""
+    return _belief(state.shared)
+
+
+def _belief(shared: Mapping[str, Floats]) -> tuple[float, float] | None:
+    """Return (advantage, its deviation) of the numbers that a pool keeps, None if it has none."""
+    numbers = shared.get(ADVANTAGE)
+    if numbers is None:
+        return None
+    return float(numbers[MEAN]), math.sqrt(float(numbers[VARIANCE]))
+
+
+def advantage_notes(system: Any, shared: Mapping[str, Floats]) -> list[str]:
+    """Return a note on the home advantage that a pool has learned; none where it learns none.
+
+    shared : of the state of the pool
+    """
+    if not isinstance(system, HomeSystem) or not system.learns_advantage:
+        return []
+    belief = _belief(shared)
+    if belief is None:
+        return []
+    return [f"learned home advantage: {belief[0]:.1f} points, deviation {belief[1]:.1f}"]
+
+
+def explain_with_home(
+    explainer: Explainer, system: Any, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating; see `explain_change`.
+
+    The system's own explainer sees the match twice: as it was, with the head starts in the ratings,
+    and as it would have been on neutral ground. The parts of the change are those on neutral
+    ground; what the head starts took from it or added to it is one more part, so all parts add up.
+    """
+    if not isinstance(system, HomeSystem) or not system.counts_home:
+        return explainer(system, before, history, match, row)
+    settled = system.settled(before)
+    low, high = int(history.offsets[match]), int(history.offsets[match + 1])
+    one = history.slice(match, match + 1)
+    starts = settled.head_starts(one, settled.home_advantage)
+    neutral_rules: Any = {"home_advantage": 0.0}
+    neutral: HomeSystem = dataclasses.replace(settled, **neutral_rules)
+    if not starts.any():
+        return _with_quantity(explainer(neutral, before, history, match, row), system, before)
+    on_neutral = explainer(neutral, before, history, match, row)
+    if settled.adds_head_starts:
+        actual = explainer(settled, before, history, match, row)
+    else:
+        moved = before.copy()
+        moved.column("rating")[history.player[low:high]] += starts
+        actual = explainer(neutral, moved, history, match, row)
+    single = single_match(settled, before, history, match)
+    i = row - low
+    rating_before, rating = (float(single.trace[name][i]) for name in ("rating_before", "rating"))
+    without = math.fsum(part.change for part in on_neutral.contributions)
+    change = rating - rating_before
+    ratings = {other.player: other.rating for other in on_neutral.opponents}
+    found = dataclasses.replace(
+        actual,
+        rating_before=rating_before,
+        rating=rating,
+        contributions=(
+            *on_neutral.contributions,
+            Contribution(
+                name="home advantage",
+                change=change - without,
+                reason=_reason(one, i, float(settled.home_advantage), on_neutral, actual),
+            ),
+        ),
+        opponents=tuple(
+            dataclasses.replace(other, rating=ratings.get(other.player, other.rating))
+            for other in actual.opponents
+        ),
+    )
+    return _with_quantity(found, system, before)
+
+
+def _reason(
+    match: History, i: int, advantage: float, neutral: Explanation, actual: Explanation
+) -> str:
+    """Return a sentence on what the head starts changed for participation i."""
+    flags = match.at_home()
+    assert flags is not None
+    own, others = flags[match.team == match.team[i]], flags[match.team != match.team[i]]
+    where = "this match had a side at home"
+    if not np.any(others):
+        where = "played at home"
+    elif not np.any(own):
+        where = "played away"
+    return (
+        f"{where}, worth {advantage:.0f} points: {actual.expected:.2f} was expected, "
+        f"{neutral.expected:.2f} on neutral ground"
+    )
+
+
+def _with_quantity(found: Explanation, system: HomeSystem, before: State) -> Explanation:
+    """Return an explanation with what the advantage was before the match."""
+    belief = belief_of(before) if system.learns_advantage else None
+    value, meaning = float(system.home_advantage), "rating points that a team at home is stronger"
+    if belief is not None:
+        value = belief[0]
+        meaning += f", as the matches before have shown; its deviation is {belief[1]:.1f}"
+    quantity = Quantity(name="home advantage", value=value, unit="points", meaning=meaning)
+    return dataclasses.replace(found, quantities=(*found.quantities, quantity))
