@@ -172,45 +172,11 @@ def performance_equilibrium(
     >>> eq.performance_equilibrium(games).rating.round(1).tolist()
     [53.8, -53.8]
     """
-    return solve_equilibrium(
-        games,
-        EquilibriumOptions(
-            curve=curve,
-            scale=scale,
-            select=select,
-            anchor=anchor,
-            anchors=anchors or {},
-            prior=prior,
-            colour_advantage=colour_advantage,
-            draws=draws,
-            threads=threads,
-        ),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EquilibriumOptions:
-    """The parameters of `performance_equilibrium`, which explains them."""
-
-    curve: CurveName | Curve | Callable[[Floats], Floats]
-    scale: float
-    select: Select
-    anchor: float | None
-    anchors: Mapping[Any, float]
-    prior: float
-    colour_advantage: Advantage
-    draws: Draws
-    threads: int
-
-
-def solve_equilibrium(games: Games, options: EquilibriumOptions) -> Equilibrium:
-    """Return the result of `performance_equilibrium`."""
-    _check(games, options)
-    prior, anchor = options.prior, options.anchor
-    modelled = known_draws(games) if options.draws == "davidson" else games
-    tournament = _tournament(modelled, prior, coloured=options.colour_advantage != 0.0)
+    _check(games, curve, scale, anchor, prior, colour_advantage, draws)
+    modelled = known_draws(games) if draws == "davidson" else games
+    tournament = _tournament(modelled, prior, coloured=colour_advantage != 0.0)
     initial = np.concatenate([games.initial, np.full(tournament.virtual, np.nan)])
-    fixed = np.concatenate([_held(games, options.anchors), np.full(tournament.virtual, np.nan)])
+    fixed = np.concatenate([_held(games, anchors or {}), np.full(tournament.virtual, np.nan)])
     if tournament.virtual:
         plays = tournament.pairs.played(len(fixed)) > 0
         average, relative = average_rating(initial, np.where(plays, 0, -1), anchor)
@@ -225,15 +191,15 @@ def solve_equilibrium(games: Games, options: EquilibriumOptions) -> Equilibrium:
         pairs=tournament.pairs,
         players=len(fixed),
         component=component,
-        curve=curve_of(options.curve),
-        scale=options.scale,
+        curve=curve_of(curve),
+        scale=scale,
         fixed=fixed,
         real=tournament.real,
-        threads=options.threads,
+        threads=threads,
     )
-    found = fit(question, advantage=options.colour_advantage, draws=options.draws)
+    found = fit(question, advantage=colour_advantage, draws=draws)
     # Without any rating the mean is 0, exactly (READINGS C2).
-    ratings = _placed(question, found, "mean" if relative else options.select, average, initial)
+    ratings = _placed(question, found, "mean" if relative else select, average, initial)
     free = not np.isnan(fixed[-1]) if tournament.virtual else bool(np.any(_loose(question)))
     return _result(games, question, found, ratings, relative and free)
 
@@ -260,10 +226,16 @@ def known_draws(games: Games) -> Games:
     return replace(games, draws=(games.points == 0.5).astype(np.float64))
 
 
-def _check(games: Games, options: EquilibriumOptions) -> None:
+def _check(
+    games: Games,
+    curve: object,
+    scale: float,
+    anchor: float | None,
+    prior: float,
+    colour_advantage: Advantage,
+    draws: Draws,
+) -> None:
     """Refuse parameters that are out of range or contradict one another."""
-    scale, anchor, prior = options.scale, options.anchor, options.prior
-    colour_advantage, draws = options.colour_advantage, options.draws
     check_scale(scale)
     known = anchor is None or abs(anchor) <= LARGEST
     require(known, "anchor", f"from -{LARGEST:g} to {LARGEST:g}", anchor)
@@ -275,8 +247,8 @@ def _check(games: Games, options: EquilibriumOptions) -> None:
         require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
     usable = games.coloured or colour_advantage == 0.0
     require(usable, "colour_advantage", "0 if colours are not known", colour_advantage)
-    compatible = draws == "ignore" or options.curve == "elo"
-    require(compatible, "curve", "elo with draws=davidson, which extends it", options.curve)
+    compatible = draws == "ignore" or curve == "elo"
+    require(compatible, "curve", "elo with draws=davidson, which extends it", curve)
 
 
 def _tournament(games: Games, prior: float, *, coloured: bool) -> Tournament:

@@ -50,6 +50,7 @@ import numpy as np
 
 from equipoise.arguments import as_array, checks_arguments
 from equipoise.arrays import Floats, Ints
+from equipoise.data.fide_tables import DIFFERENCES, STEPS
 from equipoise.data.games import LARGEST, Games
 from equipoise.errors import ConvergenceError, NotFoundError, require
 from equipoise.numeric.graph import components
@@ -59,17 +60,6 @@ from equipoise.wording import counted
 
 RatingRules: TypeAlias = Literal["2022-01", "2024-03", "2025-10"]
 
-#: Smallest difference of ratings at which the table expects 51, 52, ... 100 per cent.
-_STEPS = np.array(
-    [
-        *(4, 11, 18, 26, 33, 40, 47, 54, 62, 69),
-        *(77, 84, 92, 99, 107, 114, 122, 130, 138, 146),
-        *(154, 163, 171, 180, 189, 198, 207, 216, 226, 236),
-        *(246, 257, 268, 279, 291, 303, 316, 329, 345, 358),
-        *(375, 392, 412, 433, 457, 485, 518, 560, 620, 736),
-    ],
-    dtype=np.float64,
-)
 #: Largest difference that counts, for players below `_TRUE_FROM`.
 _LARGEST = 400.0
 _TRUE_FROM = 2650.0
@@ -98,7 +88,7 @@ def half_up(values: Floats) -> Floats:
 
 def percent_expected(difference: Floats) -> Floats:
     """Return FIDE's expected score in per cent, of whole differences of ratings, any shape."""
-    above = 50.0 + np.searchsorted(_STEPS, np.abs(difference), side="right")
+    above = 50.0 + np.searchsorted(STEPS, np.abs(difference), side="right")
     return np.asarray(np.where(difference < 0, 100.0 - above, above))
 
 
@@ -173,19 +163,8 @@ def _factors(games: Games, given: float | Mapping[Any, float]) -> Floats:
 #: Rounding errors of differences, in units of the largest one.
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
-#: dp for a score of 100, 99, ... 50 per cent; below, dp(p) = -dp(1 - p).
-_UPPER_HALF = (
-    *(800, 677, 589, 538, 501, 470, 444, 422, 401, 383),
-    *(366, 351, 336, 322, 309, 296, 284, 273, 262, 251),
-    *(240, 230, 220, 211, 202, 193, 184, 175, 166, 158),
-    *(149, 141, 133, 125, 117, 110, 102, 95, 87, 80),
-    *(72, 65, 57, 50, 43, 36, 29, 21, 14, 7),
-    0,
-)
-#: The same for 0, 1, ... 100 per cent.
-RATING_DIFFERENCE: Floats = np.array(
-    [-dp for dp in _UPPER_HALF[:-1]] + list(reversed(_UPPER_HALF)), dtype=np.float64
-)
+#: dp for a score of 0, 1, ... 100 per cent; dp(p) = -dp(1 - p).
+RATING_DIFFERENCE: Floats = np.concatenate([-DIFFERENCES[:0:-1], DIFFERENCES])
 RATING_DIFFERENCE.setflags(write=False)
 
 

@@ -31,9 +31,8 @@ from equipoise.tournament.equilibrium import (
     Advantage,
     Draws,
     Equilibrium,
-    EquilibriumOptions,
     Select,
-    solve_equilibrium,
+    performance_equilibrium,
 )
 from equipoise.tournament.existence import (
     Existence,
@@ -45,6 +44,7 @@ from equipoise.tournament.existence import (
 )
 from equipoise.tournament.formulas import (
     RatingRules,
+    Results,
     average_opponent,
     complete_performance,
     fide_performance,
@@ -150,17 +150,7 @@ def performance(
     )
     for name in also:
         require(name in EXTRA, "also", f"one of {', '.join(EXTRA)}", name)
-    options = EquilibriumOptions(
-        curve=curve,
-        scale=scale,
-        select=select,
-        anchor=anchor,
-        anchors=dict(anchors or {}),
-        prior=prior,
-        colour_advantage=colour_advantage,
-        draws=draws,
-        threads=threads,
-    )
+    anchors = dict(anchors or {})
     breaks = _standings(
         games,
         tie_breaks,
@@ -172,19 +162,43 @@ def performance(
     if k_factor is not None:
         change["fide_change"] = fide_rating_change(games, k_factor, rules=rating_rules)
     chosen = rows_of(games, players)
-    held = rows_of(games, list(options.anchors))
+    held = rows_of(games, list(anchors))
     pairs = gather_pairs(games)
     found = existence(pairs, games.players, contracted=held if len(held) else None)
     solvable = found.exists or prior > 0
     if strict and not solvable:
         raise NoEquilibriumError(found.sweeps_of(games.player_ids))
-    solved = solve_equilibrium(games if solvable else _within_classes(games, found), options)
+    solved = performance_equilibrium(
+        games if solvable else _within_classes(games, found),
+        curve=curve,
+        scale=scale,
+        select=select,
+        anchor=anchor,
+        anchors=anchors,
+        prior=prior,
+        colour_advantage=colour_advantage,
+        draws=draws,
+        threads=threads,
+    )
     curve_used = curve_of(curve) if math.isnan(solved.draw_parameter) else solved.curve
     rating, unplaced = solved.rating, np.zeros(games.players, np.bool_)
     if not solvable:
-        rating, unplaced = _beside_held(found, held, list(options.anchors.values()), solved)
-    context = _Context(games, pairs, found, solved, options, curve_used, confidence, rating)
-    standing = _standing(context, solvable, held, unplaced)
+        rating, unplaced = _beside_held(found, held, list(anchors.values()), solved)
+    context = _Context(games, pairs, found, solved, curve_used, scale, confidence, rating)
+    results = results_of(games)
+    # TPR compares with ratings before the tournament, so its curve does not model draws.
+    tpr = tournament_performance(results, curve=curve, scale=scale)
+    standing = _standing(context, results, tpr, solvable, held, unplaced)
+    extra = {}
+    if "linear" in also:
+        extra["linear"] = linear_performance(results, scale=scale)
+    if "recursive" in also:
+        column = recursive_performance(games, anchor=anchor, scale=scale)
+        if anchor is None and len(held):
+            given = np.full(games.players, np.nan)
+            given[held] = list(anchors.values())
+            column = column + _lift(games, given - column)
+        extra["recursive"] = column
     table = TournamentPerformance(
         player_ids=games.player_ids,
         standing=standing,
@@ -200,7 +214,7 @@ def performance(
         held=tuple(games.player_ids[held].tolist()),
         by_points=by_points,
         extra={
-            **_extra(games, options, also, held),
+            **extra,
             **breaks,
             **change,
         },
@@ -242,8 +256,8 @@ class _Context:
     pairs: Pairs
     found: Existence
     solved: Equilibrium
-    options: EquilibriumOptions
     curve: Curve
+    scale: float
     confidence: float
     rating: Floats
 
@@ -294,9 +308,11 @@ def _is_placed(found: Existence, standing: Standing, held: Ints) -> bool:
     return bool(np.all(np.isin(found.component[known], found.component[held])))
 
 
-def _standing(context: _Context, solvable: bool, held: Ints, unplaced: Flags) -> Standing:
+def _standing(
+    context: _Context, results: Results, tpr: Floats, solvable: bool, held: Ints, unplaced: Flags
+) -> Standing:
     """Return the columns of the table."""
-    games, solved, options = context.games, context.solved, context.options
+    games, solved, scale = context.games, context.solved, context.scale
     played, scored = games.played(), games.scored()
     whole = np.ones(games.players, np.bool_) if solvable else _whole(context.found)
     ppr = np.where(whole & (played > 0), context.rating, np.nan)
@@ -310,11 +326,10 @@ def _standing(context: _Context, solvable: bool, held: Ints, unplaced: Flags) ->
             context.pairs,
             context.rating,
             curve=context.curve,
-            scale=options.scale,
+            scale=scale,
             confidence=context.confidence,
             unplaced=unplaced,
         )
-    results = results_of(games)
     error = np.where(unplaced, np.nan, half_width(context.confidence) * _errors(solved))
     error[held[played[held] > 0]] = 0.0
     return Standing(
@@ -323,9 +338,8 @@ def _standing(context: _Context, solvable: bool, held: Ints, unplaced: Flags) ->
         expected=np.where(np.isnan(ppr), np.nan, solved.expected),
         rating=games.initial,
         average_opponent=average_opponent(results),
-        # TPR compares with ratings before the tournament, so its curve does not model draws.
-        tpr=tournament_performance(results, curve=options.curve, scale=options.scale),
-        cpr=complete_performance(results, scale=options.scale),
+        tpr=tpr,
+        cpr=complete_performance(results, scale=scale),
         fide=fide_performance(results),
         ppr=ppr,
         error=error,
@@ -385,7 +399,7 @@ def _sweeps(context: _Context) -> tuple[Any, ...]:
         context.pairs,
         context.rating,
         curve=context.curve,
-        scale=context.options.scale,
+        scale=context.scale,
         confidence=context.confidence,
     )
     return found.sweeps_of(context.games.player_ids, differences)
@@ -402,23 +416,6 @@ def _reasons(found: Existence, games: Games, held: Ints, unplaced: Flags) -> tup
             "other classes are unknown, but sweeps may bound them from one side."
         )
     return (head, *others)
-
-
-def _extra(
-    games: Games, options: EquilibriumOptions, also: Sequence[Extra], held: Ints
-) -> dict[str, Floats]:
-    """Return the optional columns."""
-    columns = {}
-    if "linear" in also:
-        columns["linear"] = linear_performance(results_of(games), scale=options.scale)
-    if "recursive" in also:
-        column = recursive_performance(games, anchor=options.anchor, scale=options.scale)
-        if options.anchor is None and len(held):
-            given = np.full(games.players, np.nan)
-            given[held] = list(options.anchors.values())
-            column = column + _lift(games, given - column)
-        columns["recursive"] = column
-    return columns
 
 
 def _lift(games: Games, missing: Floats) -> Floats:
