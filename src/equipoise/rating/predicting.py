@@ -45,8 +45,8 @@ where r is the draw probability of equal teams: in earlier matches (`DRAWS`), or
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
 from typing import Any
@@ -55,15 +55,16 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.lobby import Lobby
 from equipoise.data.outlook import Outlook, TeamModel, chance, team_mean_outlook
 from equipoise.data.prediction import ESTIMATE, GIVEN, TEAM_MEAN, Prediction
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.calibration_curve import CALIBRATION, corrected
-from equipoise.rating.contexts import CONTEXT, in_context
+from equipoise.rating.contexts import in_context
 from equipoise.rating.one_call.call import check_named_once, require_context
+from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.pool_state import PoolState, check_ids
 from equipoise.rating.state import LEAST_MATCHES, State, check_draw_rate, counted_matches
 from equipoise.rating.state import draw_rate as draw_rate_of
@@ -135,23 +136,24 @@ class Lineup:
     team : shape (n,), the number of each player's team
     player_ids : shape (n,)
     known : shape (n,), whether the pool knows the player
-    teams : number of teams
-    home : number of the team that plays at home; None on neutral ground
-    time : of the match, microseconds since 1970; None without times
-    own : deviations of the match's own, `beta` and `gamma`
-    context : of the match; None for none
+    one : the match, its teams in the order of their numbers
     """
 
     state: State
     team: Ints
     player_ids: Ids
     known: Flags
-    teams: int
-    home: int | None
-    time: int | None
-    time_kind: TimeKind
-    own: Mapping[str, float] = field(default_factory=dict)
-    context: str | None = None
+    one: OneMatch
+
+    @property
+    def teams(self) -> int:
+        """Number of teams."""
+        return len(self.one.sizes)
+
+    @property
+    def time(self) -> int | None:
+        """Time of the match in microseconds since 1970; None without times."""
+        return self.one.time
 
     @property
     def day(self) -> float | None:
@@ -168,27 +170,8 @@ class Lineup:
 
         rank : shape (teams,), dense from 0
         """
-        count = len(self.team)
-        return History(
-            match_ids=np.zeros(1, np.int64),
-            player_ids=self.player_ids,
-            offsets=np.array([0, count]),
-            player=np.arange(count),
-            team=self.team,
-            rank=rank[self.team],
-            time=None if self.time is None else np.array([self.time]),
-            time_kind=self.time_kind,
-            beta=np.array([self.own["beta"]]) if "beta" in self.own else None,
-            gamma=np.array([self.own["gamma"]]) if "gamma" in self.own else None,
-            attributes={
-                "at_home": (self.team == self.home).astype(np.float64),
-                **(
-                    {}
-                    if self.context is None
-                    else {CONTEXT: np.array([self.context] * count, object)}
-                ),
-            },
-        )
+        ranked = self.one._replace(ranks=rank.tolist())
+        return history_of([ranked], [self.player_ids.tolist()])
 
 
 def lineup(
@@ -234,17 +217,20 @@ def lineup(
             raise no_advantage(system)
     state, ids, known = pool.with_newcomers(players)
     _check_not_earlier(system.at(state, np.arange(len(ids)), None)["last_time"], ids, at)
+    own: Any = own_deviations(system.name, system.capabilities, beta, gamma)
     return Lineup(
         state=state,
         team=np.repeat(np.arange(len(teams)), sizes),
         player_ids=ids,
         known=known,
-        teams=len(teams),
-        home=home,
-        time=pool.last_time if at is None else round(at * MICROSECONDS_PER_DAY),
-        time_kind=pool.time_kind,
-        own=own_deviations(system.name, system.capabilities, beta, gamma),
-        context=context,
+        one=OneMatch(
+            sizes,
+            range(len(sizes)),
+            time=pool.last_time if at is None else round(at * MICROSECONDS_PER_DAY),
+            at_home=[team == home for team, size in enumerate(sizes) for _ in range(size)],
+            context=context,
+            **own,
+        ),
     )
 
 

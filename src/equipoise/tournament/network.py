@@ -226,13 +226,13 @@ def spread_slopes(
 
 @inner_kernel
 def multiply_rows(
-    low: int,
-    high: int,
     network: Network,
     slopes: NDArray[np.float32],
     diagonal: Floats,
     v: Floats,
     out: Floats,
+    low: int,
+    high: int,
 ) -> float:
     """Write the rows of (diagonal - slopes) v, and return their part of v . out."""
     start, other = network.start, network.other
@@ -250,9 +250,14 @@ def multiply_rows(
 
 @inner_kernel
 def advance_rows(
-    low: int, high: int, length: float, along: tuple[Floats, Floats], inverse: Floats, step: Floats,
+    length: float,
+    along: tuple[Floats, Floats],
+    inverse: Floats,
+    step: Floats,
     rest: Floats,
-) -> float:  # fmt: skip
+    low: int,
+    high: int,
+) -> float:
     """Advance step and rest along a direction and its product; return rest . inverse rest."""
     direction, product = along
     total = 0.0
@@ -265,9 +270,15 @@ def advance_rows(
 
 @inner_kernel
 def turn_rows(
-    low: int, high: int, share: float, inverse: Floats, rest: Floats, direction: Floats
+    share: float,
+    inverse: Floats,
+    rest: Floats,
+    direction: Floats,
+    number: int,
+    low: int,
+    high: int,
 ) -> None:
-    """Set direction = inverse rest + share direction."""
+    """Set direction = inverse rest + share direction; number : of the chunk."""
     for i in range(low, high):
         direction[i] = inverse[i] * rest[i] + share * direction[i]
 
@@ -375,9 +386,9 @@ class Solver:
             if not curvature > 0.0:
                 return taken, math.sqrt(size)
             length, along = size / curvature, (direction, product)
-            advance = partial(_advance, length, along, inverse, found, rest)
+            advance = partial(advance_rows, length, along, inverse, found, rest)
             before, size = size, self._summed(len(rest), advance)
-            turn = partial(_turn, size / before, inverse, rest, direction)
+            turn = partial(turn_rows, size / before, inverse, rest, direction)
             self._workers.each_chunk(len(rest), self._chunk, turn)
         return limit, math.sqrt(size)
 
@@ -418,7 +429,9 @@ class Solver:
 
     def _multiply(self, system: System, direction: Floats, product: Floats) -> float:
         """Write matrix times direction, and return direction . product."""
-        return self._summed(len(product), partial(_multiply, system, direction, product))
+        network, slopes, diagonal = system.network, system.slopes, system.diagonal
+        multiply = partial(multiply_rows, network, slopes, diagonal, direction, product)
+        return self._summed(len(product), multiply)
 
     def _summed(self, players: int, work: Callable[[int, int], float]) -> float:
         """Return the sum over chunks, in their order."""
@@ -429,35 +442,6 @@ class Solver:
 
         self._workers.each_chunk(players, self._chunk, one)
         return math.fsum(parts)
-
-
-def _multiply(system: System, direction: Floats, product: Floats, low: int, high: int) -> float:
-    network, slopes, diagonal = system.network, system.slopes, system.diagonal
-    return multiply_rows(low, high, network, slopes, diagonal, direction, product)
-
-
-def _advance(
-    length: float,
-    along: tuple[Floats, Floats],
-    inverse: Floats,
-    found: Floats,
-    rest: Floats,
-    low: int,
-    high: int,
-) -> float:
-    return advance_rows(low, high, length, along, inverse, found, rest)
-
-
-def _turn(
-    share: float,
-    inverse: Floats,
-    rest: Floats,
-    direction: Floats,
-    number: int,
-    low: int,
-    high: int,
-) -> None:
-    turn_rows(low, high, share, inverse, rest, direction)
 
 
 def _size(rest: Floats, system: System) -> float:

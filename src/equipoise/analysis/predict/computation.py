@@ -299,7 +299,7 @@ def _teams(
     sizes = np.bincount(field.team).tolist()
     now = system.at(field.state, np.arange(len(field.team)), field.day)
     ratings, deviations = of_match(
-        system, field.state, now["rating"], now["deviation"], field.context
+        system, field.state, now["rating"], now["deviation"], field.one.context
     )
     for number, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes, strict=True)):
         part = slice(end - size, end)

@@ -36,35 +36,6 @@ if TYPE_CHECKING:
     from equipoise.rating.base_system import System
 
 
-def predict(
-    system: System,
-    given: Teams,
-    time: Any,
-    home: int | None,
-    draw_rate: float | None,
-    draw_probability: Any,
-    share: Any,
-    beta: float | None,
-    gamma: float | None,
-    context: str | None,
-) -> Prediction:
-    """Return the prediction for teams of ratings; see `System.predict`."""
-    facts = facts_of_ratings(system, given.players)
-    numbers = [one._numbers for one in given.players]
-    if draw_probability is not None:
-        system = _with_draws(system, draw_probability, given)
-    more: dict[str, Any] = {"share": () if share is None else _shares(system, share, given)}
-    at = None if time is None else check_time(system, facts, numbers, time)
-    more |= own_deviations(system.name, facts.able, beta, gamma)
-    match = coming_match(system, facts, given.sizes, at, home, context)._replace(**more)
-    if facts.plain_rating and facts.plain_deviation and context is None:
-        # Reading a state of these players would give the same two columns.
-        rating, deviation = np.array([row[:2] for row, _ in numbers]).T
-        now = {"rating": rating, "deviation": deviation}
-        return predicted(system, facts, _NO_POOL, match, draw_rate, now)
-    return predicted(system, facts, state_of(system, numbers), match, draw_rate)
-
-
 def coming_match(
     system: System,
     facts: SystemFacts,
@@ -383,5 +354,18 @@ class OneCall:
         <Prediction: expected 0.640, 0.360, win 0.502, 0.222, draw 0.276 (draw_rate), \
 quality 0.922 (estimate), by elo>
         """
-        told = time, home, draw_rate, draw_probability, share, beta, gamma, context
-        return predict(cast("System", self), flat_teams(teams), *told)
+        system, given = cast("System", self), flat_teams(teams)
+        facts = facts_of_ratings(system, given.players)
+        numbers = [one._numbers for one in given.players]
+        if draw_probability is not None:
+            system = _with_draws(system, draw_probability, given)
+        more: dict[str, Any] = {"share": () if share is None else _shares(system, share, given)}
+        at = None if time is None else check_time(system, facts, numbers, time)
+        more |= own_deviations(system.name, facts.able, beta, gamma)
+        match = coming_match(system, facts, given.sizes, at, home, context)._replace(**more)
+        if facts.plain_rating and facts.plain_deviation and context is None:
+            # Reading a state of these players would give the same two columns.
+            rating, deviation = np.array([row[:2] for row, _ in numbers]).T
+            now = {"rating": rating, "deviation": deviation}
+            return predicted(system, facts, _NO_POOL, match, draw_rate, now)
+        return predicted(system, facts, state_of(system, numbers), match, draw_rate)
