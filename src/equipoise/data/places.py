@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +22,6 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.outlook import Outlook, PlaceDistribution
 from equipoise.errors import require
-
-if TYPE_CHECKING:
-    pass
 
 #: Performances held at once.
 _CHUNK = 2_000_000

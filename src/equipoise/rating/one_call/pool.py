@@ -53,11 +53,10 @@ from equipoise.rating.pool_state import (
     PoolState,
     check_ids,
     other_system,
-    seeded_state,
 )
-from equipoise.rating.replay import Replay, ratings_of
+from equipoise.rating.replay import Replay, known_pool, ratings_of
+from equipoise.rating.state import State, start_counting
 from equipoise.rating.state import draw_rate as draw_rate_of
-from equipoise.rating.state import start_counting
 from equipoise.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -361,11 +360,8 @@ class Pool:
                     f"{last.isoformat()}; got {asked.isoformat()}"
                 )
         match = coming_match(self._system, self._facts, given.sizes, at, home, context)
-        known = [self._rows.get(name, -1) for name in given.players]
-        state = self._system.initial(len(known))
-        there = np.flatnonzero(np.array(known) >= 0)
-        state.put(there, self._state.take(np.array(known, np.int64)[there]))
-        new = tuple(name for name, row in zip(given.players, known, strict=True) if row < 0)
+        state = self._players(given.players)
+        new = tuple(name for name in given.players if name not in self._rows)
         found = predicted(self._system, self._facts, state, match, draw_rate)
         return replace(found, newcomers=new)
 
@@ -480,10 +476,7 @@ class Pool:
     def _add(self, history: History) -> list[Rating]:
         """Rate the match of a history on copies, keep it, and return its players' ratings."""
         names = history.player_ids.tolist()
-        known = np.array([self._rows.get(name, -1) for name in names], np.int64)
-        part = self._system.initial(len(names))
-        there = np.flatnonzero(known >= 0)
-        part.put(there, self._state.take(known[there]))
+        part = self._players(names)
         self._system.run(part, history, 0, 1)
         self._digests.add(history)
         # Nothing can fail from here on.
@@ -494,6 +487,13 @@ class Pool:
         if history.time is not None:
             self._last, self._kind = int(history.time[0]), history.time_kind
         return Rating._each(self._facts, numbers_of(part))
+
+    def _players(self, names: Sequence[Any]) -> State:
+        """Return a copy of the state of players, of whom some may be newcomers."""
+        known = np.array([self._rows.get(name, -1) for name in names], np.int64)
+        part, there = self._system.initial(len(names)), np.flatnonzero(known >= 0)
+        part.put(there, self._state.take(known[there]))
+        return part
 
     def _enter(self, names: list[Any]) -> None:
         """Give new players a row, with room for later ones."""
@@ -521,36 +521,29 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
     _check_not_empty("initial", names)
     if len({isinstance(name, str) for name in names}) > 1:
         raise InvalidParameterError("the names in initial must be all text or all whole numbers")
-    usual = float(getattr(system, "initial_deviation", 1.0))
-    pairs = [_pair(system, one, usual) for one in initial.values()]
-    for name, pair in zip(names, pairs, strict=True):
+    pairs = [_pair(system, one) for one in initial.values()]
+    for (name, given), pair in zip(initial.items(), pairs, strict=True):
         numbers = len(pair) == 2 and all(map(is_number, pair))
-        require(numbers, "initial", "ratings, or pairs of rating and deviation", {name: pair})
-    known = InitialRatings(
+        known = numbers and (pair is not given or not math.isnan(pair[1]))
+        require(known, "initial", "ratings, or pairs of rating and deviation", {name: pair})
+    seeds = InitialRatings(
         player_ids=ids_of(names),
         rating=np.array([float(rating) for rating, _ in pairs]),
         deviation=np.array([float(deviation) for _, deviation in pairs]),
     )
-    return PoolState(
-        system=system,
-        player_ids=known.player_ids,
-        state=seeded_state(system, known.rating, known.deviation),
-        rated=np.zeros(0, np.int64),
-        known_ratings=len(names),
-    )
+    return known_pool(system, seeds)
 
 
-def _pair(system: System, known: Any, usual: float) -> Any:
-    """Return (rating, deviation) of a known rating.
+def _pair(system: System, known: Any) -> Any:
+    """Return (rating, deviation) of a known rating; NaN is the deviation of newcomers.
 
-    usual : the deviation where none is known
     Raises : InvalidParameterError for a `Rating` of another system
     """
     if isinstance(known, Rating):
         if known.system != system:
             raise InvalidParameterError(other_system(known.system, system, "rating"))
-        return known.rating, usual if math.isnan(known.deviation) else known.deviation
-    return known if isinstance(known, tuple | list) else (known, usual)
+        return known.rating, known.deviation
+    return known if isinstance(known, tuple | list) else (known, math.nan)
 
 
 def _check_not_empty(argument: str, names: Sequence[Any]) -> None:
