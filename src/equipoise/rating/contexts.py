@@ -263,45 +263,25 @@ def learn_share(
     share.belief[0], share.belief[1] = max(mean, 0.0), variance
 
 
-def contexts_of(
-    state: State,
-    history: History,
-    start: int,
-    stop: int,
-    trace: TraceColumns | None,
-    *,
-    deviation: float,
-    fixed: float,
-    added: float,
-    volatility_at: int,
-    share: Share,
-) -> Contexts:
-    """Return the contexts of matches start:stop for kernels, with room for their new records.
-
-    deviation : `context_deviation`; the others are as in `Contexts`
-    """
+def memory_of(
+    state: State, history: History, start: int, stop: int, trace: TraceColumns | None
+) -> dict[str, Any]:
+    """Return the arrays of `Contexts` for matches start:stop, with room for their new records."""
     low, high = int(history.offsets[start]), int(history.offsets[stop])
     codes, numbers, names = _coded(history)
     runs = state.runs
     assert runs is not None
     _reserve(runs, history, low, high, numbers, names)
-    columns = list(state.initial)
     largest = int(np.diff(history.offsets[start : stop + 1]).max(initial=0))
-    return Contexts(
-        code=codes[low:high],
-        spans=runs.spans,
-        values=runs.values,
-        fresh=deviation * deviation,
-        fixed=fixed,
-        deviation_at=columns.index("deviation") if "deviation" in columns else -1,
-        volatility_at=volatility_at,
-        added=added,
-        place=np.empty(largest, np.int64),
-        work=np.empty((largest, 4)),
-        offset=_wanted(trace, OFFSET, low, high),
-        variance=_wanted(trace, OFFSET_VARIANCE, low, high),
-        share=share,
-    )
+    return {
+        "code": codes[low:high],
+        "spans": runs.spans,
+        "values": runs.values,
+        "place": np.empty(largest, np.int64),
+        "work": np.empty((largest, 4)),
+        "offset": _wanted(trace, OFFSET, low, high),
+        "variance": _wanted(trace, OFFSET_VARIANCE, low, high),
+    }
 
 
 def _wanted(trace: TraceColumns | None, name: str, low: int, high: int) -> Floats:

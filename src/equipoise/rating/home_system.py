@@ -27,7 +27,7 @@ from equipoise.rating.contexts import (
     SHARE,
     Contexts,
     Share,
-    contexts_of,
+    memory_of,
 )
 from equipoise.rating.contexts import NOTE as _CONTEXT_NOTE
 from equipoise.rating.head_start import ADVANTAGE, MEAN, VARIANCE, Home, Working, no_home_side
@@ -167,32 +167,29 @@ class HomeSystem(System):
         if not self.counts_contexts:
             return None
         columns, one, fixed = list(state.initial), np.ones(1), 0.0
+        deviation = float(self.context_deviation)
         if "deviation" not in columns:
             usual = self.usual_deviation
             fixed = usual * usual * float(self.first_share(usual * one, usual * one, one)[0])
         volatile = self.added == "volatility"
         outlook_fixed, own, slope, normal = self._scales()
-        share = Share(
-            belief=state.shared[SHARE],
-            least=float(self.context_deviation),
-            fixed=outlook_fixed,
-            own=own,
-            slope=slope,
-            normal=normal,
-            adds=self.capabilities.adds_players,
-            members=np.empty(2),
-        )
-        return contexts_of(
-            state,
-            history,
-            start,
-            stop,
-            trace,
-            deviation=float(self.context_deviation),
+        return Contexts(
+            **memory_of(state, history, start, stop, trace),
+            fresh=deviation * deviation,
             fixed=fixed,
-            added=0.0 if volatile or not self.added else float(getattr(self, self.added)) ** 2,
+            deviation_at=columns.index("deviation") if "deviation" in columns else -1,
             volatility_at=columns.index(self.added) if volatile else -1,
-            share=share,
+            added=0.0 if volatile or not self.added else float(getattr(self, self.added)) ** 2,
+            share=Share(
+                belief=state.shared[SHARE],
+                least=deviation,
+                fixed=outlook_fixed,
+                own=own,
+                slope=slope,
+                normal=normal,
+                adds=self.capabilities.adds_players,
+                members=np.empty(2),
+            ),
         )
 
     def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
