@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from equipoise.data.lobby import Id
 from equipoise.data.rebalancing import (
     NAMED_ONCE,
-    NOT_ABOVE,
     Fault,
     MatchedPlayer,
     Rule,
     Ruleset,
+    alliance_faults,
     is_name,
     is_number,
     is_whole,
@@ -86,15 +86,7 @@ class Alliance(NamedTuple):
 
     def faults(self, path: str) -> Iterator[Fault]:
         """Yield the numbers that are out of range."""
-        values = self._asdict()
-        broken = [name for name, one in values.items() if not _is_size(one)]
-        for name in broken:
-            yield Fault(f"{path}{name}", SIZE, shown(values[name]))
-        for low in () if broken else ("min_number", "player_min_number"):
-            high = low.replace("min", "max")
-            if values[low] > values[high]:
-                got = f"{values[low]}, while {high} is {values[high]}"
-                yield Fault(f"{path}{low}", NOT_ABOVE, got)
+        return alliance_faults(path, self, dict.fromkeys(self._fields, (1, _LARGEST_WHOLE, SIZE)))
 
 
 class AllianceFlexing(NamedTuple):
@@ -195,9 +187,8 @@ class MatchRuleset(Ruleset):
         return balancing_rules(self.rules)
 
     def _faults(self) -> Iterator[Fault]:
-        alliance = list(self.alliance.faults("alliance."))
         # The limits of the rebalance hold for the match that is made, not for the ruleset.
-        yield from alliance
+        yield from self.alliance.faults("alliance.")
         yield from self._rule_faults()
         names = {rule.attribute for rule in self.rules}
         for at, flexed in enumerate(self.alliance_flexing_rule):
@@ -271,10 +262,6 @@ MILLISECOND_FIELDS = (
     "region_latency_max_ms",
     "disable_bidirectional_latency_after_ms",
 )
-
-
-def _is_size(value: object) -> bool:
-    return is_whole(value) and 1 <= value <= _LARGEST_WHOLE  # type: ignore[operator]
 
 
 def _is_from_0(value: object) -> bool:

@@ -137,6 +137,26 @@ def attribute_faults(
                     yield Fault(where, ATTRIBUTE, shown(value))
 
 
+def alliance_faults(
+    path: str, alliance: object, limits: Mapping[str, tuple[int, int, str]]
+) -> Iterator[Fault]:
+    """Yield the numbers of teams and players that are out of range, or above their maximum.
+
+    limits : by name, the least and largest number, and the rule in words
+    """
+    broken = False
+    for name, (least, most, rule) in limits.items():
+        value = getattr(alliance, name)
+        if not is_whole(value) or not least <= value <= most:
+            broken = True
+            yield Fault(f"{path}{name}", rule, shown(value))
+    for low in () if broken else ("min_number", "player_min_number"):
+        high = low.replace("min", "max")
+        if getattr(alliance, low) > getattr(alliance, high):
+            got = f"{getattr(alliance, low)}, while {high} is {getattr(alliance, high)}"
+            yield Fault(f"{path}{low}", NOT_ABOVE, got)
+
+
 def shown(value: object) -> str:
     """Return a value as text of at most 60 characters, for a problem."""
     if isinstance(value, list | tuple):
@@ -259,25 +279,13 @@ class Ruleset:
         return self.max_number * self.player_max_number
 
     def _faults(self) -> Iterator[Fault]:
-        broken = False
-        for name, least, most, rule in (
-            ("min_number", 1, MOST_TEAMS, TEAMS),
-            ("max_number", 1, MOST_TEAMS, TEAMS),
-            ("player_min_number", 0, MOST_PLAYERS, NO_PLAYERS),
-            ("player_max_number", 1, MOST_PLAYERS, PLAYERS),
-        ):
-            value = getattr(self, name)
-            if not is_whole(value) or not least <= value <= most:
-                broken = True
-                yield Fault(f"alliance.{name}", rule, shown(value))
-        if not broken:
-            for low, high in (
-                ("min_number", "max_number"),
-                ("player_min_number", "player_max_number"),
-            ):
-                if getattr(self, low) > getattr(self, high):
-                    got = f"{getattr(self, low)}, while {high} is {getattr(self, high)}"
-                    yield Fault(f"alliance.{low}", NOT_ABOVE, got)
+        limits = {
+            "min_number": (1, MOST_TEAMS, TEAMS),
+            "max_number": (1, MOST_TEAMS, TEAMS),
+            "player_min_number": (0, MOST_PLAYERS, NO_PLAYERS),
+            "player_max_number": (1, MOST_PLAYERS, PLAYERS),
+        }
+        yield from alliance_faults("alliance.", self, limits)
         yield from self._rule_faults()
 
     def _rule_faults(self) -> Iterator[Fault]:

@@ -6,15 +6,14 @@ teams is abs(p - 1/2). Divisions have the least difference of member counts.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.lobby import Id
-from equipoise.data.outlook import Outlook, TeamModel, team_mean_outlook
+from equipoise.data.outlook import TeamModel, team_mean_outlook
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.matchmaking.pool import Pool
 from equipoise.matchmaking.search import RANK_BITS, UNIT, Around, Budget, Found, Search
@@ -69,45 +68,30 @@ class Fairness:
         curve: LearnedCurve | None = None,
     ) -> None:
         self.model = TEAM_MEAN if system is None else system_model(system)
-        self.teams = teams
-        self.pool = pool
-        self.rating: list[Floats] = []
-        self.deviation: list[Floats] = []
-        self.curve = curve
-        self.earlier: list[Floats] = []
+        self.teams, self.pool, self.curve = teams, pool, curve
         known = None if ratings is None else {str(name): one for name, one in ratings.items()}
-        missing = []
-        for row, ticket in enumerate(pool.tickets):
-            names = [str(one.player) for one in ticket.players]
-            if known is None:
-                own = [(float(pool.value[row, 0]), 0.0)] * len(names)
-            else:
-                missing += [name for name in names if name not in known]
-                own = [known.get(name, (math.nan, 0.0)) for name in names]
-            self.rating.append(np.array([one[0] for one in own], dtype=np.float64))
-            if curve is not None:
-                self.earlier.append(np.array([curve.earlier.get(name, 0.0) for name in names]))
-            self.deviation.append(np.array([one[1] for one in own], dtype=np.float64))
+        missing = [] if known is None else [one for one in pool.rows_of if one not in known]
         if missing:
             rule = "must have a rating for each player"
             what = f"{len(missing)} players have no rating"
             raise InvalidDataError([Problem("", None, "ratings", rule, missing[0])], what)
-        outlook = self._outlook([row for row in range(len(pool.tickets)) if len(self.rating[row])])
-        at = np.cumsum([0, *(len(one) for one in self.rating)])
-        own_part = np.maximum(outlook.scale**2 - outlook.shared, 0.0)
+        #: Rating, deviation and earlier matches of the players of each row, shape (3, players).
+        self.players: list[Floats] = []
+        for row, ticket in enumerate(pool.tickets):
+            numbers = []
+            for name in (str(one.player) for one in ticket.players):
+                own = (float(pool.value[row, 0]), 0.0) if known is None else known[name]
+                numbers.append((*own, 0.0 if curve is None else curve.earlier.get(name, 0.0)))
+            self.players.append(np.array(numbers, dtype=np.float64).reshape(-1, 3).T)
+        rows = range(len(pool.tickets))
+        outlook = self.model.outlook(*self._of(rows)[:2])
         # Sums over the players of every row, for the exchanges.
-        self.centre = np.add.reduceat(np.append(outlook.centre, 0.0), np.minimum(at[:-1], at[-1]))
-        self.centre[np.diff(at) == 0] = 0.0
-        self.own = np.add.reduceat(np.append(own_part, 0.0), np.minimum(at[:-1], at[-1]))
-        self.own[np.diff(at) == 0] = 0.0
-        self.adds, self.shared = outlook.team == "sum", outlook.shared
+        self.centre = np.bincount(np.repeat(rows, pool.size), outlook.centre, minlength=len(rows))
+        self.adds = outlook.team == "sum"
 
-    def _outlook(self, rows: Sequence[int], sizes: Sequence[int] | None = None) -> Outlook:
-        rating = np.concatenate([np.zeros(0), *(self.rating[row] for row in rows)])
-        deviation = np.concatenate([np.zeros(0), *(self.deviation[row] for row in rows)])
-        if sizes is not None and not self.model.fits(sizes):
-            return team_mean_outlook(rating, np.nan_to_num(deviation))
-        return self.model.outlook(rating, deviation)
+    def _of(self, rows: Iterable[int]) -> Floats:
+        """Return the numbers of the players of rows, shape (3, players)."""
+        return np.concatenate([np.zeros((3, 0)), *(self.players[row] for row in rows)], axis=1)
 
     def best(self, around: Around, rows: Sequence[int]) -> tuple[int, tuple[int, ...]]:
         """Return billionths of the measure of the best division, and the team of each member."""
@@ -144,18 +128,20 @@ class Fairness:
             return 0.0, tuple(divisions[0].tolist())
         count = np.bincount(divisions[0], around.pool.size[list(members)], minlength=teams)
         sizes = [max(int(one), 1) for one in count]
-        outlook = self._outlook(everyone, sizes)
-        margin = 0.0
-        if teams == 2:
-            margin = self.model.margin(np.concatenate([self.rating[row] for row in everyone]))
-        curve = self.curve if self.model.fits(sizes) else None
+        rating, deviation, earlier = self._of(everyone)
+        fits = self.model.fits(sizes)
+        if fits:
+            outlook = self.model.outlook(rating, deviation)
+        else:
+            outlook = team_mean_outlook(rating, np.nan_to_num(deviation))
+        margin = self.model.margin(rating) if teams == 2 else 0.0
+        curve = self.curve if fits else None
         correct = None if curve is None else partial(_corrected, curve.numbers)
         chances = Chances(outlook, teams, margin, correct)
         columns = np.stack([np.ones(len(chances.strength)), chances.strength, chances.own])
         if curve is not None:
-            earlier = np.concatenate([self.earlier[row] for row in everyone])
             columns = np.vstack([columns, 1.0 / np.sqrt(1.0 + earlier), earlier == 0])
-        at = np.cumsum([0, *(len(self.rating[row]) for row in everyone)])
+        at = np.cumsum([0, *around.pool.size[everyone].tolist()])
         parties = np.add.reduceat(columns, at[len(session) : -1], axis=1)
         fixed = np.zeros((len(columns), teams))
         if session:
