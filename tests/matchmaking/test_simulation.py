@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from equipoise.data.matchmaking import MatchOption, MatchRuleset
 from equipoise.errors import InvalidParameterError
+from equipoise.matchmaking import simulation, tick
 from equipoise.matchmaking.arrivals import DayModel
 from equipoise.matchmaking.compiled import MATCHED, packings
 from equipoise.matchmaking.measures import (
@@ -185,6 +187,23 @@ def test_survivors_alone_would_flatter_the_waits() -> None:
     small = replace(found, people=people, outcome=outcome)
     # Survival: 3/4 after 1, the same after 2, 3/8 after 3, 0 after 4.
     assert time_to_match(small, (0.2, 0.25, 0.5, 0.7, 1.0)) == [1.0, 1.0, 3.0, 4.0, 4.0]
+
+
+def test_ticks_that_end_at_the_node_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, model = Plan(label="one", ruleset=ruleset(2, 300.0)), DayModel(tickets=60, hours=0.2)
+    for node_limit, least, most in ((1, 0.02, 1.0), (20_000, 0.0, 0.0)):
+        monkeypatch.setattr(simulation, "tick", partial(tick, node_limit=node_limit))
+        day = simulate_day(plan, model, 1, fast=False)
+        assert least <= measures(plan, model, day)["limited"] <= most
+
+
+def test_favourites_win_as_often_as_known_skills_predict(busy: DayModel) -> None:
+    """Ratings without errors predict well; ratings that err by more than is known do not."""
+    plan, model = Plan(label="one", ruleset=ruleset(1, 400.0)), replace(busy, rating_deviation=0.0)
+    found = simulate_day(plan, model, 4)
+    assert abs(measures(plan, model, found)["favourites"]) < 0.01
+    people = found.people._replace(shown=found.people.shown + 300.0 * np.sin(found.people.created))
+    assert measures(plan, model, replace(found, people=people))["favourites"] > 0.05
 
 
 def test_ratings_in_the_loop_approach_the_true_skills() -> None:

@@ -55,6 +55,7 @@ MEASURES: dict[str, Measure] = {
     "spread": Measure("highest minus lowest rating in a match", "points", True),
     "deviation": Measure("deviation of ratings in a match", "points"),
     "team_distance": Measure("difference of mean ratings of teams", "points"),
+    "favourites": Measure("wins that favourites lack, by p from ratings", "share"),
     "party_advantage": Measure("wins of parties against solos, above p by ratings", "share"),
     "latency_mean": Measure("mean latency", "ms", True),
     "latency_p95": Measure("95 % have less latency", "ms", True),
@@ -66,6 +67,7 @@ MEASURES: dict[str, Measure] = {
     "queue_max": Measure("most who waited at a tick", ""),
     "tick_p50": Measure("median time of a tick", "s"),
     "tick_p99": Measure("99 % of ticks took less", "s"),
+    "limited": Measure("ticks whose search ended at the node limit", "share"),
     "rating_error": Measure("error of ratings, root mean square", "points", True),
     "rating_correlation": Measure("rank correlation of rating and true skill", "", True),
 }
@@ -81,7 +83,7 @@ def measures(plan: Plan, model: DayModel, day: SimulatedDay) -> dict[str, float]
     found |= {"queue_max": day.largest, "queue_mean": mean_waiting(day)}
     if len(day.seconds):
         p50, p99 = np.quantile(day.seconds, (0.5, 0.99)).tolist()
-        found |= {"tick_p50": p50, "tick_p99": p99}
+        found |= {"tick_p50": p50, "tick_p99": p99, "limited": day.limited / len(day.seconds)}
     if len(people.created):
         found |= {
             "gave_up": float(np.mean(outcome.status == GAVE_UP)),
@@ -244,6 +246,9 @@ def _of_matches(found: Matches) -> dict[str, float]:
         result["unfair"] = float(off.mean())
         result["unfair_by_rating"] = float(np.abs(found.p_rating[two] - 0.5).mean())
         result["unfair_p95"] = float(np.quantile(off, 0.95))
+        favourite, won = found.p_rating[two] > 0.5, found.won[two]
+        sure = np.maximum(found.p_rating[two], 1.0 - found.p_rating[two])
+        result["favourites"] = float(np.mean(sure - (favourite == won)))
         result["uneven"] = float(np.mean(off > EVEN[1] - 0.5))
     mixed = two & (found.party != 0)
     if mixed.any():

@@ -87,7 +87,8 @@ class SimulatedDay:
 
     people : one entry for each visit, in order of arrival; outcome : of each
     end : seconds; ticks : their number; largest : most who waited at a tick
-    seconds : shape (ticks,), time of each tick; empty on the compiled path
+    seconds : shape (ticks,), time of each tick; empty on the compiled path, which has no limit
+    limited : ticks with a search that ended at the node limit
     backfilled : shape (visits,), whether it joined a running match
     reasons : why tickets that did not meet waited at the end of their wait: reason -> tickets
     rated : None without a rating system
@@ -99,6 +100,7 @@ class SimulatedDay:
     ticks: int
     largest: int
     seconds: Floats
+    limited: int
     backfilled: Ids
     reasons: Mapping[str, int]
     rated: Rated | None
@@ -208,6 +210,7 @@ def _compiled_day(people: People, rules: Rules, model: DayModel) -> SimulatedDay
         ticks=ticks,
         largest=largest,
         seconds=np.zeros(0),
+        limited=0,
         backfilled=np.zeros(len(people.created), np.bool_),
         reasons={},
         rated=None,
@@ -271,6 +274,7 @@ class _LiveDay:
         self._numbers: list[PlayerNumbers] = []
         self._games = [0] * len(people.skill)
         self._before: list[tuple[int, float, float, int]] = []
+        self._limited = 0
         if plan.system is not None:
             self._numbers = numbers_of(plan.system.initial(len(people.skill)))
             names = list(plan.system.newcomer())
@@ -427,6 +431,9 @@ class _LiveDay:
             ratings=ratings,
             waiting_price=plan.waiting_price,
         )
+        reasons = {str(one["reason"]) for waiting in found.waiting for one in waiting.reasons}
+        ended = "node_limit" in reasons or any("node limit" in note for note in found.notes)
+        self._limited += ended
         for joined in found.backfills:
             self._join(joined, now)
         names = {name: at for at, name in enumerate(self._model.region_names)}
@@ -657,6 +664,7 @@ class _LiveDay:
             ticks=ticks,
             largest=largest,
             seconds=seconds if self._rules is None else np.zeros(0),
+            limited=self._limited,
             backfilled=column("joined", np.bool_),
             reasons=dict(sorted(Counter(one.why for one in self._visits if one.why).items())),
             rated=rated,
