@@ -8,7 +8,7 @@ players are the reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -116,12 +116,13 @@ def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[s
         if not shared.all():
             yield {"reason": "region", "count": int((~shared).sum())}
             left = left[shared]
+    blocks = "Cannot" in ruleset.blocked_player_option
     for name, rows in (
-        ("player", frozenset(pool.sharing(row))),
-        ("blocked_players", _blocking(pool, row)),
+        ("player", pool.sharing(row)),
+        ("blocked_players", pool.blocking(row) if blocks else ()),
     ):
         if rows:
-            excluded = np.array([one in rows for one in left.tolist()], dtype=bool)
+            excluded = _flags(one in rows for one in left.tolist())
             if excluded.any():
                 yield {"reason": name, "count": int(excluded.sum())}
                 left = left[~excluded]
@@ -138,14 +139,9 @@ def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[s
             "players": int(pool.size[row]),
             "most": most,
         }
-    elif players < needed:
-        yield {"reason": "too_few", "count": len(left), "players": players, "needed": needed}
     else:
-        yield {"reason": "sizes", "count": len(left), "players": players, "needed": needed}
-
-
-def _blocking(pool: Pool, row: int) -> frozenset[int]:
-    return pool.blocking(row) if "Cannot" in pool.ruleset.blocked_player_option else frozenset()
+        reason = "too_few" if players < needed else "sizes"
+        yield {"reason": reason, "count": len(left), "players": players, "needed": needed}
 
 
 def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags]]:
@@ -161,29 +157,28 @@ def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags
             mask = np.asarray(~meets | (column == 0) if value else column != 0, dtype=bool)
         else:
             values = set(values_of(own, name))
-            excluded = []
-            for one in left.tolist():
-                others_values = set(values_of(pool.tickets[one].attributes, name))
-                if bool(values) != bool(others_values):
-                    excluded.append(True)
-                elif name == CROSS and pool.own is not None:
-                    excluded.append(not platforms_agree(pool, row, one))
-                else:
-                    excluded.append(values != others_values)
-            mask = np.array(excluded, dtype=bool)
+            theirs = [set(values_of(pool.tickets[one].attributes, name)) for one in left.tolist()]
+            if name == CROSS and pool.has_platforms:
+                mask = _flags(
+                    bool(values) != bool(other) or not platforms_agree(pool, row, one)
+                    for one, other in zip(left.tolist(), theirs, strict=True)
+                )
+            else:
+                mask = _flags(values != other for other in theirs)
         if mask.any():
             yield name, mask
             left, same = left[~mask], same[~mask]
     if not same.all():
         everyone = [own, *(pool.tickets[one].attributes for one in left.tolist())]
         for name in sorted({name for one in everyone for name in pool.compared(one)}):
-            mask = np.array(
-                [differ(own, pool.tickets[one].attributes, name) for one in left.tolist()],
-                dtype=bool,
-            )
+            mask = _flags(differ(own, pool.tickets[one].attributes, name) for one in left.tolist())
             if mask.any():
                 yield name, mask
                 left = left[~mask]
+
+
+def _flags(values: Iterable[bool]) -> Flags:
+    return np.array(list(values), dtype=bool)
 
 
 def _next_change(pool: Pool, row: int) -> float:
