@@ -109,10 +109,15 @@ def test_a_sweep_tries_each_value_and_draws_a_curve(rulesets, tmp_path, capsys) 
     assert run([*command, *sweep, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["rulesets"] == ["reference 20", "reference 60", "reference 400"]
+    for rows in answer["chances"].values():
+        assert sum(row["matches"] for row in rows) == pytest.approx(1.0)
     spread = [answer["measures"][label]["spread"]["mean"] for label in answer["rulesets"]]
     assert spread == sorted(spread)
     text = page.read_text()
-    assert all(f"{title} by" in text for title in ("Arrivals and waits", "Waits and fairness"))
+    assert all(
+        f"{title} by" in text
+        for title in ("Arrivals and waits", "Waits and fairness", "Win probabilities")
+    )
 
 
 def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from equipoise.matchmaking.compiled import GAVE_UP, MATCHED
 from equipoise.matchmaking.measures import (
     MEASURES,
     by_games,
+    chances,
     groups,
     matches_of,
     measures,
@@ -75,7 +76,7 @@ class Comparison:
 
     values : label -> measure -> shape (days,)
     estimates, differences : label -> measure -> mean; differences are to the first ruleset
-    groups, games : label -> rows of the first day, see `measures`
+    groups, games, chances : label -> rows of the first day, see `measures`
     reasons : label -> why tickets waited on the first day
     blocks : hours of a trace, 0 without one
     """
@@ -87,16 +88,18 @@ class Comparison:
     differences: Mapping[str, Mapping[str, Estimated]]
     groups: Mapping[str, list[dict[str, Any]]]
     games: Mapping[str, list[dict[str, float]]]
+    chances: Mapping[str, list[dict[str, Any]]]
     reasons: Mapping[str, Mapping[str, int]]
     blocks: int
 
 
 class _Found(NamedTuple):
-    """What a day was with one plan; groups, games and reasons of the first day only."""
+    """What a day was with one plan; all but the measures of the first day only."""
 
     measures: dict[str, float]
     groups: list[dict[str, Any]]
     games: list[dict[str, float]]
+    chances: list[dict[str, Any]]
     reasons: Mapping[str, int]
 
 
@@ -175,6 +178,7 @@ def _comparison(
         },
         groups={label: one.groups for label, one in one_day.items()},
         games={label: one.games for label, one in one_day.items()},
+        chances={label: one.chances for label, one in one_day.items()},
         reasons={label: one.reasons for label, one in one_day.items()},
         blocks=blocks,
     )
@@ -203,6 +207,7 @@ def _simulate(study: Study, day: int) -> tuple[list[_Found], tuple[int, dict[str
             measures(plan, model, one),
             list(groups(plan, model, one)) if day == 0 else [],
             by_games(one) if day == 0 else [],
+            chances(plan, model, one) if day == 0 else [],
             one.reasons if day == 0 else {},
         )
         for plan, one in zip(study.plans, days, strict=True)

@@ -27,6 +27,10 @@ EVEN = (0.4, 0.6)
 GAMES = (0, 1, 2, 5, 10, 20, 50)
 
 
+#: What `chances` are grouped by.
+CHANCE = "win probability by true skills, %"
+
+
 class Measure(NamedTuple):
     """A measure of a day: what it says, its unit, and whether tables show it."""
 
@@ -285,6 +289,20 @@ def by_games(day: SimulatedDay) -> list[dict[str, float]]:
                 }
             )
     return rows
+
+
+def chances(plan: Plan, model: DayModel, day: SimulatedDay) -> list[dict[str, Any]]:
+    """Return the share of matches by the win probability of the first team, from true skills.
+
+    Each row has `by`, `group`, the middle of four points of 100, and `matches`.
+    """
+    p = matches_of(plan, model, day).p_skill
+    counts = np.histogram(p[~np.isnan(p)], bins=25, range=(0.0, 1.0))[0]
+    return [
+        {"by": CHANCE, "group": str(4 * at + 2), "matches": count / counts.sum()}
+        for at, count in enumerate(counts.tolist())
+        if counts.any()
+    ]
 
 
 def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str, Any]]:

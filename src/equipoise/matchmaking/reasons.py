@@ -140,8 +140,8 @@ def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[s
             "most": most,
         }
     else:
-        reason = "too_few" if players < needed else "sizes"
-        yield {"reason": reason, "count": len(left), "players": players, "needed": needed}
+        kind = "too_few" if players < needed else "sizes"
+        yield {"reason": kind, "count": len(left), "players": players, "needed": needed}
 
 
 def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags]]:

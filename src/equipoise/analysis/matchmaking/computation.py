@@ -345,6 +345,7 @@ def to_json(answer: SimulationAnswer) -> dict[str, Any]:
             "verdict": list(answer.verdict),
             "groups": found.groups,
             "by_games": found.games,
+            "chances": found.chances,
             "reasons": found.reasons,
             "notes": list(answer.notes),
         }

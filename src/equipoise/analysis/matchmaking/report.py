@@ -14,7 +14,7 @@ from equipoise.charts import theme
 from equipoise.data.files import whole_file
 from equipoise.markup import element, joined
 from equipoise.matchmaking.comparing import WAITS, Estimated
-from equipoise.matchmaking.measures import MEASURES
+from equipoise.matchmaking.measures import CHANCE, MEASURES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +30,7 @@ CHARTS: tuple[tuple[str, str, dict[str, str]], ...] = (
         "Waits and fairness",
         {"to_match_p50": _HALF, "unfair": "mean abs(p - 1/2)"},
     ),
+    (CHANCE, "Win probabilities", {"matches": "share of matches"}),
 )
 _LETTERS = 24
 _LEAD = 10.0
@@ -90,7 +91,7 @@ def group_chart(
 ) -> Figure:
     """Return a chart of measures of groups side by side, with a line for each ruleset.
 
-    by : "hour" or "skill decile"; measures : of a group -> label of the vertical axis
+    by : "hour", "skill decile" or `CHANCE`; measures : of a group -> label of the vertical axis
     """
     found = answer.found
     subtitle = f"by {by}, first day; a gap: the share is not reached, or no match"
@@ -105,7 +106,7 @@ def group_chart(
             lines = [
                 {
                     int(row["group"]): float(row[name])
-                    for row in found.groups[label]
+                    for row in (*found.groups[label], *found.chances[label])
                     if row["by"] == by
                 }
                 for label in found.labels
