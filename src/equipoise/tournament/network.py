@@ -316,17 +316,6 @@ def enter_pairs(
         network.points[e] = points[p] if as_first else weight[p] - points[p]
 
 
-@inner_kernel
-def number_entries(first: Ints, second: Ints, start: Ints, pair_of: NDArray[np.int32]) -> None:
-    """Write the pair of every entry, in the order of `enter_pairs`: seconds, then firsts."""
-    for p in range(len(first)):
-        pair_of[start[second[p]]] = p
-        start[second[p]] += 1
-    for p in range(len(first)):
-        pair_of[start[first[p]]] = p
-        start[first[p]] += 1
-
-
 class System:
     """The matrix diagonal - slopes, whose diagonal preconditions it.
 
@@ -513,10 +502,11 @@ class _ByPair:
     pair_of : the pair of every entry of the network; steep : slopes of the pairs
     """
 
-    def __init__(self, pairs: Pairs, curve: Curve, advantage: float, network: Network) -> None:
+    def __init__(self, pairs: Pairs, curve: Curve, advantage: float) -> None:
         self._pairs, self._curve, self._advantage = pairs, curve, advantage
-        self.pair_of = np.empty(len(network.other), dtype=np.int32)
-        number_entries(pairs.first, pairs.second, network.start.copy(), self.pair_of)
+        # Rows have the pairs of their second players first, as `enter_pairs` writes them.
+        order = np.argsort(np.concatenate([pairs.second, pairs.first]), kind="stable")
+        self.pair_of = (order % max(len(pairs.first), 1)).astype(np.int32)
         self.steep = np.empty(len(pairs.first))
 
     def evaluate(self, x: Floats, unit: float) -> Floats:
@@ -549,7 +539,7 @@ class NetworkEngine:
         self._network = network_of(pairs, players)
         self._model = model_of(curve, advantage, self._unit)
         # Needed only if kernels do not know the curve.
-        self._by_pair = None if self._model else _ByPair(pairs, curve, advantage, self._network)
+        self._by_pair = None if self._model else _ByPair(pairs, curve, advantage)
         self.slopes = np.zeros(len(self._network.other), dtype=np.float32)
         self.diagonal = np.zeros(players)
         self._raw = np.zeros(players)
