@@ -9,13 +9,11 @@ from equipoise._jit import inlined_kernel as inlined_kernel
 from equipoise._jit import inlined_update as inlined_update
 from equipoise._jit import inner_kernel as inner_kernel
 from equipoise._jit import kernel as kernel
-from equipoise.arguments import check_fields as check_fields
 from equipoise.arrays import Floats as Floats
 from equipoise.arrays import Ints as Ints
 from equipoise.data.history import History as History
 from equipoise.data.outlook import Outlook as Outlook
 from equipoise.errors import require as require
-from equipoise.numeric.workers import Workers as Workers
 from equipoise.rating.base_system import Matches as Matches
 from equipoise.rating.base_system import System as System
 from equipoise.rating.base_system import rating_system as rating_system
@@ -27,7 +25,6 @@ from equipoise.rating.loop import read_columns as read_columns
 from equipoise.rating.loop import read_rating_only as read_rating_only
 from equipoise.rating.loop import read_rows as read_rows
 from equipoise.rating.state import State as State
-from equipoise.rating.state import count_match as count_match
 from equipoise.rating.system import Capabilities as Capabilities
 from equipoise.rating.system import Span as Span
 from equipoise.rating.system import param as param
