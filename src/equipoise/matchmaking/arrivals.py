@@ -18,6 +18,7 @@ import numpy as np
 from equipoise._jit import inlined_kernel, kernel
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.files import read_toml
+from equipoise.data.rebalancing import is_number
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 
 SECONDS_PER_HOUR = 3600.0
@@ -195,10 +196,10 @@ class DayModel:
                 rule = "a list of numbers from 0"
                 require(isinstance(value, list | tuple), name, rule, value)
                 for one in value:
-                    require(_is_number(one) and 0 <= one < math.inf, name, rule, one)
+                    require(is_number(one, lambda x: x >= 0), name, rule, one)
                 object.__setattr__(self, name, tuple(float(one) for one in value))
             elif value is not None or name != "expires_after":
-                require(_is_number(value) and math.isfinite(value), name, "a finite number", value)
+                require(is_number(value, lambda x: True), name, "a finite number", value)
                 require(value >= 0 or name == "skill_mean", name, "at least 0", value)
         for name in ("hours", "patience_mean", "patience_shape", "match_minutes"):
             require(getattr(self, name) > 0, name, "above 0", getattr(self, name))
@@ -214,10 +215,6 @@ class DayModel:
     def region_names(self) -> tuple[str, ...]:
         """The names of the regions."""
         return REGIONS[self.regions][0]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def read_day(path: str, _: str = "") -> dict[str, Any]:

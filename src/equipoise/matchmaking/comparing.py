@@ -279,20 +279,16 @@ def _by_blocks(study: Study, days: Sequence[SimulatedDay]) -> tuple[int, dict[st
         unfair[matched] = np.abs(
             matches_of(plan, study.model, day).p_skill[day.outcome.match[matched]] - 0.5
         )
-        rows = []
+        table = {}
         for one in range(hours):
             chosen = hour == one
-            if chosen.sum() < 2 or not (chosen & matched).any():
-                continue
-            rows.append(
-                (
-                    one,
+            if chosen.sum() >= 2 and (chosen & matched).any():
+                table[one] = (
                     *time_to_match(day, (0.95, 0.5), chosen),
                     float(np.mean(day.outcome.status[chosen] == GAVE_UP)),
                     float(np.nanmean(unfair[chosen & matched])),
                 )
-            )
-        tables.append({int(row[0]): row[1:] for row in rows})
+        tables.append(table)
     rng = np.random.Generator(np.random.Philox(key=study.seed))
     found: dict[str, Any] = {}
     for plan, table in zip(study.plans[1:], tables[1:], strict=True):
