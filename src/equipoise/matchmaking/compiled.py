@@ -64,10 +64,11 @@ class Rules(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Who waits, oldest first, each column of shape (room,).
+    """Who waits, oldest first, each column but the last of shape (room,).
 
     ticket : rows of the tickets; tolerance, allowed : rating points and ms at the last tick
     fresh : whether it is new or flexed since; there : False once it is matched in this tick
+    order : shape (tickets, regions), the regions of each ticket in the order of its latencies
     """
 
     ticket: Ints
@@ -75,6 +76,7 @@ class Queue(NamedTuple):
     allowed: Floats
     fresh: Ids
     there: Ids
+    order: Ids
 
 
 class Outcome(NamedTuple):
@@ -139,6 +141,11 @@ def packings(least: int, most: int) -> Ints:
     return np.array(sorted(found, key=lambda row: (-row[0], row[:0:-1])), np.int64)
 
 
+def region_order(people: People) -> Ids:
+    """Return the regions of each ticket in the order of its latencies, shape (n, regions)."""
+    return np.argsort(people.latency, axis=1, kind="stable").astype(np.int8)
+
+
 @inner_kernel
 def _refresh(
     queue: Queue, count: int, people: People, rules: Rules, now: float, before: float
@@ -154,11 +161,8 @@ def _refresh(
                 tolerance = rules.tolerances[step]
         allowed = math.inf
         if regions > 0:
-            best = math.inf
-            worst = 0.0
-            for region in range(regions):
-                best = min(best, people.latency[row, region])
-                worst = max(worst, people.latency[row, region])
+            best = people.latency[row, queue.order[row, 0]]
+            worst = people.latency[row, queue.order[row, regions - 1]]
             steps = max(math.ceil(wait / rules.region_step) - 1.0, 0.0)
             allowed = best + rules.region_initial + steps * rules.region_range
             # Beyond the worst region nothing changes any more.
@@ -239,9 +243,7 @@ def _collect(
         most = places // size if size <= rules.most else 0
         cost = rules.weight * abs(people.rating[one] - people.rating[two])
         if region >= 0 and rules.region_weight > 0:
-            best = math.inf
-            for number in range(people.latency.shape[1]):
-                best = min(best, people.latency[two, number])
+            best = people.latency[two, queue.order[two, 0]]
             cost += rules.region_weight * (people.latency[two, region] - best)
         cost *= size
         have = search.have[size] if most > 0 else 0
@@ -364,20 +366,10 @@ def _tick(
         own = queue.ticket[pivot]
         number = 0
         region = -1
-        # Regions in the order of the pivot's latencies.
-        last = -1.0
-        last_region = -1
-        for _ in range(max(regions, 1)):
+        for place in range(max(regions, 1)):
             if regions > 0:
-                region = -1
-                for one in range(regions):
-                    latency = people.latency[own, one]
-                    after = latency > last or (latency == last and one > last_region)
-                    if after and (region < 0 or latency < people.latency[own, region]):
-                        region = one
-                last = people.latency[own, region]
-                last_region = region
-                if last > queue.allowed[pivot]:
+                region = queue.order[own, place]
+                if people.latency[own, region] > queue.allowed[pivot]:
                     break
             _collect(queue, count, people, rules, pivot, now, region, search)
             number = _choose(people.size[own], search)
@@ -436,11 +428,12 @@ def _let_go(
 
 @kernel
 def run_day(
-    people: People, rules: Rules, packings: Ints, first: float, end: float
+    people: People, rules: Rules, packings: Ints, order: Ids, first: float, end: float
 ) -> tuple[Outcome, int, int]:
     """Return the result of a day, the most who waited, and the number of ticks.
 
-    packings : see `packings`; first, end : seconds of the first tick and of the end
+    packings, order : see `packings` and `Queue`
+    first, end : seconds of the first tick and of the end
     """
     total = len(people.created)
     queue = Queue(
@@ -449,6 +442,7 @@ def run_day(
         np.zeros(total),
         np.zeros(total, np.bool_),
         np.zeros(total, np.bool_),
+        order,
     )
     sizes = rules.most
     search = Search(

@@ -42,6 +42,7 @@ from equipoise.matchmaking.compiled import (
     Outcome,
     Rules,
     packings,
+    region_order,
 )
 from equipoise.matchmaking.ticking import tick
 from equipoise.rating.one_match import OneMatch, PlayerNumbers, numbers_of, rate_match
@@ -201,7 +202,7 @@ def _compiled_day(people: People, rules: Rules, model: DayModel) -> SimulatedDay
     end = model.hours * SECONDS_PER_HOUR
     first = rules.interval or min(people.created[:1].tolist(), default=math.inf)
     outcome, largest, ticks = compiled.run_day(
-        people, rules, packings(rules.least, rules.most), first, end
+        people, rules, packings(rules.least, rules.most), region_order(people), first, end
     )
     return SimulatedDay(
         people=people,
@@ -468,7 +469,8 @@ class _LiveDay:
             group=self._people.group[party],
             latency=self._people.latency[party],
         )
-        job = (people, rules, packings(rules.least, rules.most), now, now)
+        sizes = packings(rules.least, rules.most)
+        job = (people, rules, sizes, region_order(people), now, now)
         if self._run_tick is None:
             self._run_tick = compiled_for(compiled.run_day, *job)
         outcome = self._run_tick(*job)[0]
