@@ -112,16 +112,6 @@ def test_a_session_expires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert 'equipoise-session="";' in answer.headers["set-cookie"]
 
 
-def test_the_cookie_of_earlier_versions_is_not_accepted(site: Any) -> None:
-    """It held the key. It is deleted, and its owner signs in again."""
-    with site.visitor() as client:
-        client.cookies.set("equipoise-key", site.keys["admin"])
-        answer = client.get("/keys")
-        assert answer.headers["location"] == "/sign-in?next=%2Fkeys"
-        assert 'equipoise-key="";' in answer.headers["set-cookie"]
-        assert not signed_in(client)
-
-
 def test_wrong_keys_and_sessions_are_limited_by_address(tmp_path: Path) -> None:
     """A right one works all the same."""
     database = f"sqlite:///{tmp_path / 'service.db'}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Awaitable, Iterator
-from typing import Annotated, Any
+from collections.abc import Awaitable
+from typing import Annotated
 
 from msgspec import Meta, Struct
 from starlette.types import Message
@@ -39,7 +39,6 @@ from equipoise.pools.pool import pools
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.records import MOST_PLAYERS, KnownContent
 from equipoise.pools.replay import replaying
-from equipoise.store.connection import Store
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import (
     FIRST_LINES,
@@ -464,22 +463,9 @@ async def export(request: ApiRequest) -> None:
     query: ExportQuery = request.query
     with request.service.exports.admitted(caller(request)) as executor:
         pieces = await executor.run(
-            _begun, request.service.store, request.pool, query.what, query.format, raw=query.raw
+            export_bytes, request.service.store, request.pool, **request.parameters()
         )
         await send_pieces(request, executor, pieces, _start(request, query))
-
-
-def _begun(store: Store, *args: Any, **kwargs: Any) -> Iterator[bytes]:
-    """Return the pieces of an export. The first one is read before this returns."""
-    pieces = iter(export_bytes(store, *args, **kwargs))
-    first = next(pieces, None)
-
-    def all_pieces() -> Iterator[bytes]:
-        if first is not None:
-            yield first
-        yield from pieces
-
-    return all_pieces()
 
 
 def _start(request: ApiRequest, query: ExportQuery) -> Message:

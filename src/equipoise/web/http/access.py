@@ -257,7 +257,7 @@ class Access:
         )
         if key is None:
             scope = request.scope
-            self.rates.check_address(_address(scope), scope["headers"], self._clock())
+            self.rates.check_address(address_of(scope), scope["headers"], self._clock())
         else:
             self.rates.check_key(key.id, self._clock())
         if endpoint.of_pool:
@@ -282,7 +282,7 @@ class Access:
             found = await self._key_of(secret)
             if found is not None:
                 return found
-        self.rates.check_wrong(_address(request.scope), self._clock())
+        self.rates.check_wrong(address_of(request.scope), self._clock())
         if scheme.lower() != "bearer":
             raise UnauthorisedError(WITHOUT_BEARER)
         raise self.invalid_key()
@@ -309,7 +309,7 @@ class Access:
             found = await self._key_of(secret)
             if found is not None:
                 return found
-        self.rates.check_wrong(_address(scope), self._clock())
+        self.rates.check_wrong(address_of(scope), self._clock())
         return None
 
     async def _of_session(self, request: ApiRequest) -> KeyRecord | None:
@@ -325,7 +325,7 @@ class Access:
             found = await self._used(find_session, token)
             if found is not None:
                 return found
-        self.rates.check_wrong(_address(request.scope), self._clock())
+        self.rates.check_wrong(address_of(request.scope), self._clock())
         return None
 
     async def _used(
@@ -422,6 +422,7 @@ def _check_role(request: ApiRequest, key: KeyRecord) -> None:
         raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
 
 
-def _address(scope: Scope) -> str:
+def address_of(scope: Scope) -> str:
+    """Return the address of the client, "" if it is not known."""
     client = scope.get("client")
     return str(client[0]) if client else ""

@@ -484,10 +484,19 @@ async def read_body(request: ApiRequest, most: int) -> bytes:
     Raises : MediaTypeError, TooLargeError, ClientDisconnect
     """
     check_media(request)
+    return await receive_body(request, most, f"the body must have at most {most} bytes")
+
+
+async def receive_body(request: ApiRequest, most: int, limit: str) -> bytes:
+    """Return the complete body, of whatever media type.
+
+    limit : the sentence for a body of more than `most` bytes
+    Raises : TooLargeError, ClientDisconnect
+    """
     request.reading = True
     length = request.header(b"content-length")
     if length is not None and length.isdecimal() and int(length[:20]) > most:
-        raise TooLargeError(f"the body must have at most {most} bytes; got {length[:20]}")
+        raise TooLargeError(f"{limit}; got {length[:20]}")
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -497,7 +506,7 @@ async def read_body(request: ApiRequest, most: int) -> bytes:
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > most:
-            raise TooLargeError(f"the body must have at most {most} bytes; got more")
+            raise TooLargeError(f"{limit}; got more")
         chunks.append(chunk)
         if not message.get("more_body", False):
             request.reading = False
@@ -511,7 +520,7 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
     Raises : ClientDisconnect, and what the work raises
     """
     working = asyncio.create_task(work)
-    watching = asyncio.create_task(_disconnected(receive))
+    watching = asyncio.create_task(disconnected(receive))
     try:
         await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -523,7 +532,8 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(working, watching, return_exceptions=True)
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Return when the client has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -29,8 +29,8 @@ from equipoise.messages.matches import MatchRequest, PostedMessage, StreamLine
 from equipoise.pools.pool import pools
 from equipoise.pools.posting.posting import Post, read_post
 from equipoise.store.connection import Store
-from equipoise.web.http.access import caller_of
-from equipoise.web.http.endpoints import JSON_ERRORS, NDJSON, ApiRequest, refused_json
+from equipoise.web.http.access import address_of, caller_of
+from equipoise.web.http.endpoints import JSON_ERRORS, NDJSON, ApiRequest, disconnected, refused_json
 from equipoise.web.http.errors import (
     InternalError,
     OverloadedError,
@@ -110,10 +110,7 @@ class Exports:
 
 def caller(request: ApiRequest) -> Caller:
     """Return whom an export is counted for: its key, or its address without one."""
-    if request.key is not None:
-        return request.key.id
-    client = request.scope.get("client")
-    return caller_of(str(client[0])) if client else ""
+    return caller_of(address_of(request.scope)) if request.key is None else request.key.id
 
 
 async def send_pieces(
@@ -124,7 +121,7 @@ async def send_pieces(
     start : the message before the first piece. An error before it is answered as an error
     Raises : ClientDisconnect if the reader is gone or too slow; the file is then cut short
     """
-    gone = asyncio.ensure_future(_gone(request))
+    gone = asyncio.create_task(disconnected(request.receive))
     reader = _Reader(request)
     try:
         piece = await executor.run(next, pieces, None)
@@ -143,12 +140,6 @@ async def send_pieces(
         with suppress(asyncio.CancelledError):
             await gone
         await executor.run(_close, pieces)
-
-
-async def _gone(request: ApiRequest) -> None:
-    """Return when the client has closed the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 class _Reader:

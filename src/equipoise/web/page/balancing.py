@@ -21,6 +21,7 @@ from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.markup import element
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.questions import (
+    AlternativeMessage,
     BalanceMessage,
     BalancePlayer,
     BalanceRequest,
@@ -208,24 +209,17 @@ class ConstraintLine:
 
 
 @dataclass(frozen=True, slots=True)
-class NextBest:
-    """A next best split; moves : teams, and the players who join them instead."""
-
-    objective: float
-    rating_difference: float
-    deviation_difference: float
-    moves: list[tuple[int, list[str]]]
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
-    """A split as the page shows it."""
+    """A split as the page shows it.
+
+    others : next best splits, each with teams and the players who join them instead
+    """
 
     message: BalanceMessage
     teams: list[Team]
     bar: Markup | None
     kept: list[ConstraintLine]
-    others: list[NextBest]
+    others: list[tuple[AlternativeMessage, list[tuple[int, list[str]]]]]
 
 
 async def balance_page(context: PageContext) -> Response:
@@ -369,15 +363,7 @@ def answer_of(
         teams=teams,
         bar=probability_bar(found.expected) if len(teams) == 2 else None,
         kept=[_constraint_line(one, found) for one in found.constraints],
-        others=[
-            NextBest(
-                one.objective,
-                one.rating_difference,
-                one.deviation_difference,
-                _moves(found.teams, one.teams),
-            )
-            for one in found.alternatives
-        ],
+        others=[(one, _moves(found.teams, one.teams)) for one in found.alternatives],
     )
 
 

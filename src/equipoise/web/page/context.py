@@ -15,7 +15,7 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, Concatenate, Generic, ParamSpec, TypeVar, get_args
 from urllib.parse import parse_qsl, urlsplit
@@ -39,7 +39,14 @@ from equipoise.pools.reading.summaries import CHANGE_DAYS
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.web.http.access import SESSION_COOKIE, has_role, is_key_of, may_read, rules_all_pools
-from equipoise.web.http.endpoints import ApiRequest, converted, matches_tag, tag_of, whole_number
+from equipoise.web.http.endpoints import (
+    ApiRequest,
+    converted,
+    matches_tag,
+    receive_body,
+    tag_of,
+    whole_number,
+)
 from equipoise.web.http.errors import (
     ForbiddenError,
     MediaTypeError,
@@ -199,30 +206,21 @@ def match_limits(settings: ServiceSettings) -> FormLimits:
     return FormLimits(settings.body_bytes + FORM.content_bytes, MOST_FIELDS)
 
 
-async def read_form(request: Request, limits: FormLimits) -> Form:
+async def read_form(request: ApiRequest, limits: FormLimits) -> Form:
     """Return a posted form.
 
     Raises : MediaTypeError     it is no form
     Raises : TooLargeError      it exceeds a limit
     Raises : InvalidDataError   it cannot be read
     """
-    header = request.headers.get("content-type", "")[:_LONGEST_HEADER]
+    header = (request.header(b"content-type") or "")[:_LONGEST_HEADER]
     kind = header.partition(";")[0].strip().lower() or _ENCODED
     if kind not in (_MULTIPART, _ENCODED):
         raise MediaTypeError(f"the form must be {_ENCODED} or {_MULTIPART}; got {kind[:100]}")
-    most = limits.body_bytes(kind)
-    length = whole_number(request.headers.get("content-length", ""), 18) or 0
-    body = bytearray()
-    if length <= most:
-        async for chunk in request.stream():
-            body += chunk
-            length = max(length, len(body))
-            if length > most:
-                break
-    if length > most:
-        raise TooLargeError(f"the form must have at most {limits.content_bytes:,} bytes")
+    limit = f"the form must have at most {limits.content_bytes:,} bytes"
+    body = await receive_body(request, limits.body_bytes(kind), limit)
     # Reading a large form would block the event loop.
-    return await run_in_threadpool(parsed, header, bytes(body), limits)
+    return await run_in_threadpool(parsed, header, body, limits)
 
 
 def parsed(header: str, body: bytes, limits: FormLimits) -> Form:
@@ -360,8 +358,6 @@ _TITLES = {
     504: "Timed out",
 }
 THEME_COOKIE = "equipoise-theme"
-#: Held the key itself, in earlier versions. It is deleted, and whoever sends it signs in again.
-_KEY_COOKIE = "equipoise-key"
 #: Maximum length of the path to go to after signing in, bytes.
 LONGEST_TARGET = 2_000
 #: Players on the page of a pool.
@@ -383,7 +379,7 @@ class TaskCache(Generic[T]):
         self._tasks: OrderedDict[Hashable, asyncio.Task[T]] = OrderedDict()
 
     async def get(
-        self, key: Hashable, make: Callable[[], Awaitable[T]], seconds: float
+        self, key: Hashable, make: Callable[[], Coroutine[Any, Any, T]], seconds: float
     ) -> T | None:
         """Return the answer, or None if it takes longer than `seconds`.
 
@@ -392,7 +388,7 @@ class TaskCache(Generic[T]):
         """
         task = self._tasks.get(key)
         if task is None:
-            task = asyncio.ensure_future(_made(make))
+            task = asyncio.create_task(make())
             task.add_done_callback(lambda done: self._ended(key, done))
             self._tasks[key] = task
             while len(self._tasks) > self._most:
@@ -405,10 +401,6 @@ class TaskCache(Generic[T]):
         failed = task.cancelled() or task.exception() is not None
         if failed and self._tasks.get(key) is task:
             del self._tasks[key]
-
-
-async def _made(make: Callable[[], Awaitable[T]]) -> T:
-    return await make()
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,7 +551,7 @@ class PageContext:
         answer = await self.unchanged() if endpoint.by_version else None
         if answer is None:
             answer = await endpoint.handler(self)
-        self.delete_old_cookies(answer)
+        self.delete_ended_session(answer)
         return answer
 
     def refuse(self, error: EquipoiseError) -> Response:
@@ -568,7 +560,7 @@ class PageContext:
             url = self.request.url
             query = f"?{url.query}" if url.query and self.request.method == "GET" else ""
             answer = self.redirect(path("sign-in", next=url.path + query))
-            self.delete_old_cookies(answer)
+            self.delete_ended_session(answer)
             return answer
         status = http_status(error)
         title = _TITLES.get(status, "Request failed" if status < 500 else "Server error")
@@ -624,9 +616,7 @@ class PageContext:
         """
         if self._form is None:
             _check_origin(self.request)
-            self.api.reading = True
-            form = await read_form(self.request, limits)
-            self.api.reading = False
+            form = await read_form(self.api, limits)
             if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):
@@ -713,10 +703,8 @@ class PageContext:
         """Return JSON for a script of a page."""
         return JSONResponse(content, headers=dict(HEADERS))
 
-    def delete_old_cookies(self, answer: Response) -> None:
-        """Delete the cookie of a session that has ended, and that of earlier versions."""
-        if _KEY_COOKIE in self.request.cookies:
-            answer.delete_cookie(_KEY_COOKIE, httponly=True, samesite="strict")
+    def delete_ended_session(self, answer: Response) -> None:
+        """Delete the cookie of a session that has ended."""
         if self.key is None and SESSION_COOKIE in self.request.cookies:
             self.delete_session_cookie(answer)
 

@@ -320,26 +320,11 @@ def environment() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
     )
-    found.filters |= {
-        "number": number,
-        "half_width": half_width,
-        "signed": signed,
-        "percent": percent,
-        "ordinal": ordinal,
-        "direction": direction,
-        "minute": minute,
-        "day": day,
-        "date": date,
-        "year": year,
-        "points": points,
-        "hue": hue,
-        "initials": initials,
-        "headline": headline,
-        "digits_of": digits_of,
-    }
-    found.globals |= {"path": path, "plural": plural, "static": static_path}
-    found.globals |= {"units": units, "in_units": in_units}
-    found.globals |= {"named": named, "face_letters": face_letters}
+    filters: list[Callable[..., Any]] = [number, half_width, signed, percent, ordinal, direction]
+    filters += [minute, day, date, year, points, hue, initials, headline, digits_of]
+    functions: tuple[Callable[..., Any], ...] = (path, plural, units, in_units, named, face_letters)
+    found.filters |= {one.__name__: one for one in filters}
+    found.globals |= {one.__name__: one for one in functions} | {"static": static_path}
     return found
 
 
