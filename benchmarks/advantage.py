@@ -24,7 +24,7 @@ from equipoise.analysis.reading import HistoryRequest, read
 from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.rating.home_system import belief_of
+from equipoise.rating.base_system import belief_of
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from report import DATA, Part, needs, report_parts

@@ -36,7 +36,6 @@ from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.evaluate.incentives import activity_of, sample
-from equipoise.rating.base_system import System, rating_system
 from equipoise.rating.elo_mmr.belief import (
     DEVIATION,
     RATING,
@@ -59,6 +58,7 @@ from equipoise.rating.elo_mmr.elo_mmr import (
 )
 from equipoise.rating.elo_mmr.performance import order_by_place
 from equipoise.rating.loop import rate_teams
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.registry import make_system
 from report import Part, report_parts
 
@@ -122,7 +122,7 @@ def rate(job: Any, first: int, last: int) -> tuple[int, float]:
 
 def update(self: Any, job: Any, workers: Any) -> tuple[int, float]:
     """Rate all matches of a job in order."""
-    return System.update(self, job, workers)
+    return RatedSystem.update(self, job, workers)
 
 
 def outlook(

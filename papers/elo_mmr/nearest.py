@@ -13,9 +13,9 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import rating_system
 from equipoise.rating.elo_mmr.direct import solve_directly
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, Field
+from equipoise.rating.rated_system import rating_system
 from papers.elo_mmr.fields import system
 
 #: Distances that differ by less, in rating points, count as equal. Otherwise rounding would decide

@@ -101,11 +101,11 @@ if TYPE_CHECKING:
     from equipoise.formats.players import read_lobby as read_lobby
     from equipoise.formats.rebalance_request import read_rebalance_request as read_rebalance_request
     from equipoise.numeric.workers import Workers as Workers
+    from equipoise.rating.base_system import HomeSystem as HomeSystem
     from equipoise.rating.base_system import System as System
     from equipoise.rating.elo_mmr.elo_mmr import EloMMR as EloMMR
     from equipoise.rating.elo_mmr.elo_mmr import EloMMX as EloMMX
     from equipoise.rating.explaining import explain as explain
-    from equipoise.rating.home_system import HomeSystem as HomeSystem
     from equipoise.rating.one_call.pool import Pool as Pool
     from equipoise.rating.one_call.rating import Rating as Rating
     from equipoise.rating.pool_state import PoolState as PoolState

@@ -1,45 +1,52 @@
-"""What a system gets from its base class, shown by the smallest one that there can be."""
+"""What a system with a loop of its own gets, shown by the smallest one that there can be."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
-from equipoise._jit import inlined_kernel, kernel
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, team_mean_outlook
 from equipoise.errors import ConvergenceError
-from equipoise.rating.base_system import System, matches_of, rating_system
-from equipoise.rating.loop import rate_teams, read_columns
+from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import matches_of
+from equipoise.rating.plugins.own_loop import Job, OwnLoop, TraceArrays
 from equipoise.rating.replay import replay
-from equipoise.rating.system import TRACE_COLUMNS, RatingSystem
+from equipoise.rating.system import Capabilities, RatingSystem
 from rating.histories import Contest, history_of
 
 SEASON = [Contest((0, 1), (0, 1)), Contest((2, 0), (0, 1)), Contest((2, 1), (0, 1))]
 
 
-@inlined_kernel
-def rate_match(job: Any, m: int, teams: int) -> tuple[float, float]:
-    """Whoever is first takes a step from everybody else; a step of 13 is refused."""
-    for i in range(job.matches.offsets[m], job.matches.offsets[m + 1]):
-        change = job.settings.step * (1.0 if job.matches.rank[i] == 0 else -1.0)
-        job.table[job.matches.player[i], 0] += change
-    return math.nan, 0.25 if job.settings.step == 13.0 else -1.0
+class Settings(NamedTuple):
+    """Parameters as kernels take them."""
+
+    step: float
 
 
-@kernel
-def rate(job: Any, first: int, last: int) -> tuple[int, float]:
-    """Rate matches first:last."""
-    return rate_teams(job, first, last, rate_match, None, read_columns, None, None)
+def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+    """Whoever is first takes a step from everybody else; one of 13 is refused."""
+    for m in range(first, last):
+        rows = range(job.matches.offsets[m], job.matches.offsets[m + 1])
+        if job.settings.step == 13.0:
+            return m, 0.25
+        for i in rows:
+            player = job.table[job.matches.player[i]]
+            change = job.settings.step * (1.0 if job.matches.rank[i] == 0 else -1.0)
+            if len(job.trace.rating):
+                job.trace.rating_before[i], job.trace.rating[i] = player[0], player[0] + change
+            player[0] += change
+            player[2] += 1.0
+            player[3] = job.matches.time[m]
+    return -1, -1.0
 
 
-@rating_system
-class Steps(System):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps(OwnLoop):
     """A step up for a win, a step down for a loss."""
 
     step: float = 10.0
@@ -48,8 +55,16 @@ class Steps(System):
 
     name: ClassVar[str] = "steps"
     sought: ClassVar[str] = "the steps of "
-    takes_entry: ClassVar[bool] = False
-    loop = staticmethod(rate)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities()
+
+    def settings(self) -> Settings:
+        return Settings(float(self.step))
+
+    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+        return rate_matches(job, 0, len(job.matches.time))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         return team_mean_outlook(rating, deviation)
@@ -66,7 +81,7 @@ def test_parameters_and_one_update_make_a_system() -> None:
     assert done.trace is not None
     assert done.trace.columns["rating_before"].tolist() == [1500, 1500, 1500, 1510, 1510, 1490]
     assert done.trace.columns["rating"].tolist() == [1510, 1490, 1510, 1500, 1520, 1480]
-    assert list(done.trace.columns) == list(TRACE_COLUMNS)
+    assert list(done.trace.columns) == list(TraceArrays._fields)
     assert list(system.trace_columns) == []
 
 
@@ -76,12 +91,12 @@ def test_an_update_that_fails_names_what_it_sought_and_the_match() -> None:
         replay(Steps(step=13.0), history)
 
 
-def test_a_system_without_an_outlook_is_none() -> None:
-    class Idle(System):
-        loop = staticmethod(rate)
+def test_a_system_without_an_update_is_none() -> None:
+    class Idle(OwnLoop):
+        def settings(self) -> None: ...
 
     idle: Any = Idle
-    with pytest.raises(TypeError, match="outlook"):
+    with pytest.raises(TypeError, match="update"):
         idle()
 
 

@@ -11,9 +11,9 @@ import pytest
 import equipoise as eq
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
+from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.contexts import in_context
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.home_system import HomeSystem
 from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.registry import SYSTEMS, make_system, system_class
 

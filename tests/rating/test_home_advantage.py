@@ -13,8 +13,8 @@ from tests.rating.advantage import neutral, season, shifted, slowly, table_of
 
 import equipoise as eq
 from equipoise.errors import InvalidParameterError
+from equipoise.rating.base_system import belief_of
 from equipoise.rating.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS
-from equipoise.rating.home_system import belief_of
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
 
 NAMES = [name for name in SYSTEMS if issubclass(system_class(name), eq.HomeSystem)]

@@ -12,7 +12,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.arrays import Floats
-from equipoise.rating.home_system import belief_of
+from equipoise.rating.base_system import belief_of
 
 #: scalachess' names for its values, in rating points (rating/src/main/scala/glicko/model.scala).
 ZERO, STANDARD, CRAZYHOUSE = 0.0, 11.782457, 20.30966

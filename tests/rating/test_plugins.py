@@ -18,7 +18,7 @@ from plugged import FOOTBALL, Install
 STEPS = """\
 from dataclasses import dataclass
 from typing import ClassVar
-from equipoise.rating.plugins.own_system import System
+from equipoise.rating.plugins.own_system import Capabilities, System
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps(System):
@@ -26,11 +26,25 @@ class Steps(System):
     initial_rating: float = 1500.0
     initial_deviation: float = 350.0
     name: ClassVar[str] = "steps"
-    takes_entry: ClassVar[bool] = False
-    loop = staticmethod(lambda job, first, last: (-1, -1.0))
+
+    @property
+    def capabilities(self):
+        return Capabilities()
+
+    def settings(self):
+        return ()
+
+    def update(self, job, workers):
+        return -1, -1.0
 
     def outlook(self, rating, deviation, history=None):
         raise NotImplementedError
+"""
+
+NEWCOMER = """\
+    def newcomer(self):
+        return {"level": 1.0}
+
 """
 
 
@@ -76,8 +90,7 @@ def test_two_packages_with_one_name_are_refused(install: Install) -> None:
         ),
         (("frozen=True, ", ""), "cannot be loaded: TypeError"),
         (("@dataclass(frozen=True, slots=True, kw_only=True)", ""), "must be a frozen dataclass"),
-        (("def outlook", "def other"), "must define outlook"),
-        (("    loop = ", "    other = "), "must define loop"),
+        (("def update", "def other"), "must define update"),
         (
             ('= "steps"', '= "stairs"'),
             "must have the name of its entry point, 'steps'; got 'stairs'",
@@ -89,8 +102,8 @@ def test_two_packages_with_one_name_are_refused(install: Install) -> None:
         ),
         (
             (
-                "def outlook",
-                "def newcomer(self):\n        return {'level': 1.0}\n\n    def outlook",
+                "def settings",
+                "def newcomer(self):\n        return {'level': 1.0}\n\n    def settings",
             ),
             "must keep the columns rating, matches, last_time .*; got level",
         ),

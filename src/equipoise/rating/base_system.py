@@ -1,40 +1,57 @@
-"""The base class of systems that `rating.loop` rates: what a system declares, and what follows.
+"""What all systems share, whoever rates their matches: entry, home advantage, runs and traces.
 
-A system is a class with the decorator `rating_system`, on top of `System` or, for a home advantage
-and contexts, `home_system.HomeSystem`. It declares its parameters (`rating.parameters`), its
-columns, what it can rate and which columns of a history it uses, its kernel `loop` and its
-`outlook`. Its file has the mathematics, then this class, then `explain`; `systems/glicko2.py` is a
-complete example. The parameters of `rating.newcomers` are parameters of every system.
+A system is a frozen dataclass of parameters on top of `RatedSystem`, whose matches `rating.loop`
+rates; `rating.plugins.own_loop` is the base class of earlier versions. The parameters of
+`rating.newcomers` are parameters of every system; those of a home advantage are parameters of
+systems whose base class is also `HomeSystem`.
+
+A system with `HomeSystem` adds the columns that it reads to its capabilities (`with_home`), and
+moves the centres of its `outlook` (`at_home`); see docs/guides/home-advantage.md.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import sys
 from abc import ABC, abstractmethod
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache, wraps
-from typing import Any, ClassVar, NamedTuple, TypeAlias, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from equipoise._jit import Option, option
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, InvalidParameterError, require
 from equipoise.numeric.functions import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
-from equipoise.rating.contexts import CONTEXT_DEVIATION, TRACED, Contexts
-from equipoise.rating.head_start import ADVANTAGE_PARAMETERS, HEAD_START, Home
-from equipoise.rating.loop import ABSENT, Inputs, Job, Trace
+from equipoise.rating.contexts import (
+    CONTEXT,
+    CONTEXT_DEVIATION,
+    FIELDS,
+    NEW_SHARE,
+    SHARE,
+    TRACED,
+    Contexts,
+    Share,
+    memory_of,
+)
+from equipoise.rating.contexts import NOTE as _CONTEXT_NOTE
+from equipoise.rating.head_start import (
+    ADVANTAGE,
+    HEAD_START,
+    MEAN,
+    VARIANCE,
+    Home,
+    Working,
+    no_home_side,
+)
 from equipoise.rating.newcomers import (
     ENTRY,
     ENTRY_DEFAULTS,
-    ENTRY_PARAMETERS,
     LARGEST_SHARE,
     LEAST_SHARE,
     LEVEL_ADJUSTMENT,
@@ -44,11 +61,13 @@ from equipoise.rating.newcomers import (
     EntryParameters,
 )
 from equipoise.rating.one_call.methods import OneCall
-from equipoise.rating.state import State, sums_of
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, refuse_removed
+from equipoise.rating.single_match import single_match
+from equipoise.rating.state import Runs, State
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, models_draws, param
 
-#: Values of a parameter that turn off what it is for.
-_OFF = (None, "off", 0, False)
+if TYPE_CHECKING:
+    from equipoise.rating.registry import Explainer
+
 
 #: Columns of the state of a system that adds none.
 RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
@@ -56,6 +75,23 @@ RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
 #: A kernel that rates matches first:last of a job in order. It returns (match, residual) of the
 #: first match that cannot be rated, or (-1, -1).
 Rate: TypeAlias = Callable[[Any, int, int], tuple[int, float]]
+
+_Settings = TypeVar("_Settings")
+_Traces = TypeVar("_Traces")
+_Own = TypeVar("_Own")
+
+#: Deviation of the belief about the advantage at first, in deviations of a newcomer.
+_USUAL_DEVIATION = 0.25
+
+#: What `equipoise systems` says of the parameters that turn the advantage on.
+_FIXED_NOTE = (
+    "the rating points by which a team at home (or white) plays stronger; with "
+    "learn_home_advantage, where learning starts"
+)
+_LEARN_NOTE = (
+    "whether the pool learns its advantage from matches of two teams, with "
+    "home_advantage_deviation and home_advantage_drift"
+)
 
 
 class Matches(NamedTuple):
@@ -113,24 +149,7 @@ def _without_unrated(trace: TraceColumns, low: int, high: int) -> None:
 
 
 class System(OneCall, EntryParameters, ABC):
-    """The base class of all systems, whose matches `rating.loop` rates.
-
-    columns : column of a player -> its value for newcomers, a number or the name of a parameter
-    uses : column of a history -> the parameter that turns it on; "" if it always counts
-    max_team_size, max_teams, adds_players : as of `Capabilities`
-    needs_time : the parameter that makes times necessary; "" for none
-    shown : what tables show of a player, in the order of the kernel `read`; only "rating" where
-        there are no deviations. A deviation that is no column is the initial one for all players
-    removed : parameter that earlier versions had -> why it was removed and what to do
-    tried : what a search for parameters tries by default, in this order
-    more_traced : further columns of a trace, which the update writes to `job.trace.more`
-    takes_entry : whether its kernels support a learned entry and a held level
-    loop : the kernel that rates matches first:last of a job, by `rate_duels` or `rate_teams`
-    read_players : the kernel (table, rows, day, settings) that returns what tables show, by
-        `read_rows`; None where that is columns of the state
-
-    A method `own` may return memory for kernels, or statistics of the pool: `job.own`. It is called
-    once for many single matches, and what a match says is in `job.inputs`.
+    """The base class of all systems, which add parameters and one update.
 
     Examples
     --------
@@ -169,210 +188,29 @@ class System(OneCall, EntryParameters, ABC):
     initial_rating: float
     initial_deviation: float
 
-    columns: ClassVar[Mapping[str, float | str]] = {
-        "rating": "initial_rating",
-        "deviation": "initial_deviation",
-        "matches": 0.0,
-        "last_time": math.nan,
-    }
-    uses: ClassVar[Mapping[str, str]] = {"weight": ""}
-    max_team_size: ClassVar[int | None] = None
-    max_teams: ClassVar[int | None] = None
-    adds_players: ClassVar[bool] = False
-    needs_time: ClassVar[str] = ""
-    shown: ClassVar[Sequence[str]] = ("rating", "deviation")
-    removed: ClassVar[Mapping[str, str]] = {}
-    more_traced: ClassVar[Sequence[str]] = ()
-    takes_entry: ClassVar[bool] = True
-    loop: ClassVar[Any]
-    read_players: ClassVar[Any] = None
-
     def __post_init__(self) -> None:
-        """Check every parameter; refuse a learned entry that the kernels do not support."""
+        """Check the types of all parameters, and refuse those of `rating.newcomers`.
+
+        A system that has kernels for them, as docs/guides/learned-entry.md says, defines this
+        method, and calls `check_fields(self)` and `self.check_entry()` in it.
+        """
         check_fields(self)
-        if not self.takes_entry:
-            rule = f"{{!r}}, because {self.name} does not support a learned entry or a held level"
-            for name, usual in ENTRY_DEFAULTS.items():
-                require(getattr(self, name) == usual, name, rule.format(usual), getattr(self, name))
-        self.check_entry()
-        self.check()
-
-    def check(self) -> None:
-        """Check what bounds of single parameters do not say. Raises : InvalidParameterError."""
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Which matches the system can rate with these parameters, and what it uses of them."""
-        return _prepared(self).able
-
-    def _capabilities(self) -> Capabilities:
-        """Return the capabilities of these parameters."""
-        needed = {name: by for name, by in self.uses.items() if by and self._is_off(by)}
-        able = Capabilities(
-            max_team_size=self.max_team_size,
-            max_teams=self.max_teams,
-            adds_players=self.adds_players,
-            needs_time=bool(self.needs_time) and not self._is_off(self.needs_time),
-            uses=frozenset(self.uses) - frozenset(needed),
-            needed=needed,
-            idle=(self.idle_entry if self.takes_entry else frozenset()) | self.idle(),
-        )
-        return self.with_home(self.able(able))
-
-    def _is_off(self, name: str) -> bool:
-        """Return whether a parameter turns off what it is for."""
-        return getattr(self, name) in _OFF
-
-    def able(self, able: Capabilities) -> Capabilities:
-        """Return capabilities, changed where they depend on parameters in a way of their own."""
-        return able
-
-    def idle(self) -> frozenset[str]:
-        """Return the parameters of the system itself that change nothing."""
-        return frozenset()
+        rule = f"{{!r}}, because {self.name} does not support a learned entry or a held level"
+        for name, usual in ENTRY_DEFAULTS.items():
+            require(getattr(self, name) == usual, name, rule.format(usual), getattr(self, name))
 
     @property
     def trace_columns(self) -> Sequence[str]:
         """The further columns that the system adds to a trace."""
-        more = (name for one in self.shown[2:] for name in (f"{one}_before", one))
-        return (*more, *self.more_traced, *self.context_columns)
+        return ()
 
     def newcomer(self) -> Mapping[str, float]:
         """Return the columns of the state with their values for players who have not played."""
         return {
-            name: float(_as_number(self, value) if isinstance(value, str) else value)
-            for name, value in self.columns.items()
-        }
-
-    def derived(self) -> Mapping[str, Any]:
-        """Return further numbers for kernels, or others in place of those of a parameter."""
-        return {}
-
-    def settings(self) -> Any:
-        """Return the parameters in the form that kernels use: numbers by name.
-
-        A word is its number, and None is infinity. Jobs get what this returns.
-        """
-        numbers = {name: _as_number(self, name) for name in _own_parameters(type(self))}
-        numbers |= self.derived()
-        return _settings_type(type(self), tuple(numbers))(**numbers)
-
-    def job(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-    ) -> Any:
-        """Return matches start:stop in the form that kernels use."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        prepared, home = _prepared(self), self.home_of(state, history, start, stop)
-        return Job(
-            table=state.table,
-            matches=matches_of(history, start, stop),
-            settings=prepared.settings,
-            trace=self._trace(trace, low, high) if trace else prepared.untraced,
-            draws=sums_of(state),
-            normal=prepared.normal,
-            skips_ties=prepared.able.skips_all_tied,
-            inputs=self._inputs(prepared.able, home, history, low, high),
-            matches_at=prepared.matches_at,
-            time_at=prepared.time_at,
-            own=self.own(state, history, start, stop),
-            entry=self.entry_of(state, handed_out(trace, low, high)),
-            home=home,
-            contexts=self.contexts_of(state, history, start, stop, trace),
-        )
-
-    def _normal(self) -> Option:
-        """Return whether the outlook of two teams is a normal curve."""
-        usual = np.full(2, self.usual_deviation)
-        return option(self.outlook(np.zeros(2), usual).curve == "normal")
-
-    def _inputs(
-        self, able: Capabilities, home: Home | None, history: History, low: int, high: int
-    ) -> Inputs:
-        """Return what participations low:high say beside ranks, in memory that can be written."""
-        found: dict[str, Floats] = {}
-        if home is not None and not home.moves:
-            found["head_start"] = home.head_start
-        for name, absent in ABSENT.items():
-            if name in able.uses:
-                column = getattr(history, name, None)
-                given = column if column is None else column[low:high]
-                if name == "score":
-                    given = history.scores(low, high)
-                # A copy, because what a history holds is read-only, and `workspaces` write here.
-                found[name] = np.full(high - low, absent) if given is None else given.astype(float)
-        return Inputs(**found)
-
-    def _trace(self, wanted: TraceColumns, low: int, high: int) -> Trace:
-        """Return rows low:high of a trace's columns as kernels take them."""
-
-        def columns(names: Sequence[str]) -> tuple[Floats, ...]:
-            # One that is not wanted beside others is filled and dropped.
-            rows = 0 if wanted.keys().isdisjoint(names) else high - low
-            return tuple(
-                [wanted[name][low:high] if name in wanted else np.empty(rows) for name in names]
-            )
-
-        # Systems without deviations read 0, which is dropped.
-        shown = self.shown if len(self.shown) > 1 else ("rating", "")
-        expected = wanted["expected"][low:high] if "expected" in wanted else np.empty(0)
-        before = columns([f"{name}_before" for name in shown])
-        return Trace(expected, before, columns(shown), columns(self.more_traced))
-
-    def own(self, state: State, history: History, start: int, stop: int) -> Any:
-        """Return memory or numbers of the pool that kernels use for matches start:stop."""
-        return None
-
-    def kernel(self, job: Any) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        found: Rate = type(self).loop
-        return found
-
-    def update(self, job: Any, workers: Workers) -> tuple[int, float]:
-        """Rate all matches of a job in order."""
-        return self.kernel(job)(job, 0, len(job.matches.time))
-
-    @property
-    def fits_workspaces(self) -> bool:
-        """Whether its kernel is given no more of a match than `workspaces` write."""
-        # What its `own` returns is memory; what a match says is in `Job.inputs`. Whoever overrides
-        # the update of a system also means single matches, and `loop` does not know of it.
-        kind = type(self)
-        by_loop = _place(kind, "loop") <= _place(kind, "update")
-        plain = by_loop and kind.run is System.run and kind.job is System.job
-        # The memory of a workspace has no room for new contexts.
-        return plain and not self.counts_contexts
-
-    @property
-    def shows_columns(self) -> bool:
-        """Whether tables show columns of the state as they are."""
-        return type(self).at is System.at and self.read_players is None
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return players' ratings as of a time in days (None: as of their last match)."""
-        if self.read_players is None or self.shows_columns:
-            found = {name: state.column(name)[rows] for name in self.shown if name in state.initial}
-        elif not len(rows):
-            # The kernel learns the number of columns from the first player.
-            found = {name: np.empty(0) for name in self.shown}
-        else:
-            day = math.nan if time is None else time
-            settings = _prepared(self).settings
-            read = type(self).read_players(state.table, rows, day, settings)
-            found = dict(zip(self.shown, read, strict=False))
-        if "deviation" not in found:
-            same = self.initial_deviation if "deviation" in self.shown else math.nan
-            found["deviation"] = np.full(len(rows), float(same))
-        return {
-            "rating": self.entered(state, rows, found.pop("rating")),
-            "deviation": found.pop("deviation"),
-            "matches": state.column("matches")[rows],
-            "last_time": state.column("last_time")[rows],
-            **found,
+            "rating": self.initial_rating,
+            "deviation": self.initial_deviation,
+            "matches": 0.0,
+            "last_time": math.nan,
         }
 
     def initial(self, players: int) -> State:
@@ -386,9 +224,36 @@ class System(OneCall, EntryParameters, ABC):
         state.shared[ENTRY] = np.array([start, float(self.entry_weight), start, start])
         return state
 
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """Which matches the system can rate with these parameters, and what it uses of them."""
+
+    @abstractmethod
+    def settings(self) -> Any:
+        """Return the parameters in the form that kernels use."""
+
+    @abstractmethod
+    def update(self, job: Any, workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order.
+
+        Returns (match, residual) of the first match that cannot be rated, or (-1, -1).
+        """
+
     @abstractmethod
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return how players with these ratings perform; see `RatingSystem`."""
+
+    @abstractmethod
+    def job(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+    ) -> Any:
+        """Return matches start:stop in the form that kernels use."""
 
     def with_home(self, able: Capabilities) -> Capabilities:
         """Return capabilities with the columns of a home advantage; see `HomeSystem`."""
@@ -499,10 +364,25 @@ class System(OneCall, EntryParameters, ABC):
 
     def keep_trace(self, job: Any, trace: TraceColumns, low: int, high: int) -> None:
         """Complete rows low:high of a trace, which the job's matches have filled."""
-        if job.home is not None and HEAD_START in trace:
-            trace[HEAD_START][low:high] = job.home.head_start
+        home: Home | None = getattr(job, "home", None)
+        if home is not None and HEAD_START in trace:
+            trace[HEAD_START][low:high] = home.head_start
         if LEVEL_ADJUSTMENT in trace and "rating" in trace:
             _without_unrated(trace, low, high)
+
+    @property
+    def shows_columns(self) -> bool:
+        """Whether tables show columns of the state as they are."""
+        return False
+
+    @property
+    def fits_workspaces(self) -> bool:
+        """Whether its kernel is given no more of a match than `workspaces` write."""
+        return False
+
+    @abstractmethod
+    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
+        """Return players' ratings as of a time in days (None: as of their last match)."""
 
     def entered(self, state: State, rows: Ints, rating: Floats) -> Floats:
         """Return these ratings of players, where newcomers have the entry of today."""
@@ -515,92 +395,343 @@ class System(OneCall, EntryParameters, ABC):
         """Close what ends before a day for players of a match, in systems with rating periods."""
 
 
-def _place(kind: type[Any], name: str) -> int:
-    """Return which of a class and its bases, the class first, defines an attribute."""
-    return next(place for place, base in enumerate(kind.__mro__) if name in vars(base))
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HomeSystem(System):
+    """The base class of systems with a home advantage and with contexts.
+
+    home_advantage : rating points by which a team at home plays stronger: its players' `at_home` is
+        true, or their `side` is "home" or "white"
+    learn_home_advantage : learn the advantage from the matches of the pool, from `home_advantage`
+        on
+    home_advantage_deviation : of the advantage before the first match, rating points; None: a
+        quarter of a newcomer's deviation
+    home_advantage_drift : standard deviation that a match with a side at home adds to what is known
+        of the advantage, rating points
+    context_deviation : standard deviation of a player's offset in a context before it is learned
+        (`rating.contexts`), rating points; 0 counts no contexts
+
+    Examples
+    --------
+    >>> system = eq.Glicko2(home_advantage=60)
+    >>> isinstance(system, eq.HomeSystem)
+    True
+    >>> even = [system.rating(1500, 80), system.rating(1500, 80)]
+    >>> [round(one, 3) for one in system.predict(even, home=0).expected]
+    [0.581, 0.419]
+    """
+
+    #: Whether the kernel of the system itself adds the head starts.
+    adds_head_starts: ClassVar[bool] = False
+
+    #: What a match adds to a deviation before it is rated: a parameter, or the column "volatility".
+    added: ClassVar[str] = ""
+
+    #: Whether `rating.loop` rates its matches, and can learn offsets in contexts.
+    in_loop: ClassVar[bool] = False
+
+    home_advantage: float = param(0.0, -1e9, 1e9, note=_FIXED_NOTE)
+    learn_home_advantage: bool = param(False, note=_LEARN_NOTE)
+    home_advantage_deviation: float | None = param(
+        None, 1e-6, 1e9, rule="from 1e-6 to 1e9, or None"
+    )
+    home_advantage_drift: float = param(0.0, 0.0, 1e9)
+    context_deviation: float = param(0.0, 0.0, 1e9, later=True, note=_CONTEXT_NOTE)
+
+    def check_entry(self) -> None:
+        """Check the numbers of all parameters. Raises : InvalidParameterError."""
+        System.check_entry(self)
+        if self.learn_home_advantage and getattr(self, "shares", "off") == "play":
+            # The learning would take each player as whole, and the match only the share.
+            raise InvalidParameterError(
+                "learn_home_advantage cannot be combined with shares=play: set home_advantage to "
+                "a number of points, or shares=off"
+            )
+        if self.counts_contexts:
+            self._check_contexts()
+
+    def _check_contexts(self) -> None:
+        """Refuse contexts where offsets cannot be learned. Raises : InvalidParameterError."""
+        rule = f"0 for {self.name}, whose own loop knows no contexts"
+        require(self.in_loop, CONTEXT_DEVIATION, rule, self.context_deviation)
+        periods = next((one for one in fields(self) if one.name == "period_days"), None)
+        if periods is not None and periods.default is None and self.period_days is not None:  # type: ignore[attr-defined]
+            raise InvalidParameterError(
+                "context_deviation cannot be combined with period_days, because a rating period "
+                "sums matches of several contexts: leave out one of them"
+            )
+
+    @property
+    def learns_advantage(self) -> bool:
+        """Whether the pool learns what playing at home is worth."""
+        return self.learn_home_advantage
+
+    @property
+    def counts_home(self) -> bool:
+        """Whether it matters who plays at home."""
+        return self.learn_home_advantage or self.home_advantage != 0.0
+
+    @property
+    def counts_contexts(self) -> bool:
+        """Whether players have an offset in each context."""
+        return self.context_deviation > 0
+
+    def with_home(self, able: Capabilities) -> Capabilities:
+        """Return capabilities with the columns of the advantage and of contexts."""
+        columns, needed, uses = ("side", "at_home"), dict(able.needed), able.uses
+        if self.counts_home:
+            uses |= frozenset(columns)
+        else:
+            needed |= dict.fromkeys(columns, "home_advantage")
+        if self.counts_contexts:
+            uses |= {CONTEXT}
+        elif self.in_loop:
+            needed[CONTEXT] = CONTEXT_DEVIATION
+        idle = able.idle
+        if not self.learn_home_advantage:
+            idle |= {"home_advantage_deviation", "home_advantage_drift"}
+        return dataclasses.replace(able, uses=uses, needed=needed, idle=idle)
+
+    def initial(self, players: int) -> State:
+        """Return the state of players who have not played."""
+        state = System.initial(self, players)
+        if self.learn_home_advantage:
+            width = self.home_advantage_deviation
+            width = _USUAL_DEVIATION * self.usual_deviation if width is None else float(width)
+            state.shared[ADVANTAGE] = np.array([float(self.home_advantage), width * width])
+        if self.counts_contexts:
+            state.runs = Runs.empty(players, FIELDS)
+            state.shared[SHARE] = np.array(NEW_SHARE)
+        return state
+
+    def contexts_of(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+    ) -> Contexts | None:
+        """Return contexts and offsets in the form that kernels use, None where none count."""
+        if not self.counts_contexts:
+            return None
+        columns, one, fixed = list(state.initial), np.ones(1), 0.0
+        deviation = float(self.context_deviation)
+        if "deviation" not in columns:
+            usual = self.usual_deviation
+            fixed = usual * usual * float(self.first_share(usual * one, usual * one, one)[0])
+        volatile = self.added == "volatility"
+        outlook_fixed, own, slope, normal = self._scales()
+        return Contexts(
+            **memory_of(state, history, start, stop, trace),
+            fresh=deviation * deviation,
+            fixed=fixed,
+            deviation_at=columns.index("deviation") if "deviation" in columns else -1,
+            volatility_at=columns.index(self.added) if volatile else -1,
+            added=0.0 if volatile or not self.added else float(getattr(self, self.added)) ** 2,
+            share=Share(
+                belief=state.shared[SHARE],
+                least=deviation,
+                fixed=outlook_fixed,
+                own=own,
+                slope=slope,
+                normal=normal,
+                adds=self.capabilities.adds_players,
+                members=np.empty(2),
+            ),
+        )
+
+    def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
+        """Return the advantage in the form that kernels use, None where home is worth nothing."""
+        if not self.counts_home:
+            return None
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        at_home = self.flags(history, low, high).astype(np.float64)
+        pool = np.array([float(self.home_advantage), 0.0])
+        fixed = own = slope = 0.0
+        normal = False
+        if self.learn_home_advantage:
+            pool = state.shared[ADVANTAGE]
+            fixed, own, slope, normal = self._scales()
+        return Home(
+            pool=pool,
+            learns=self.learn_home_advantage,
+            drift=float(self.home_advantage_drift),
+            fixed=fixed,
+            own=own,
+            slope=slope,
+            normal=normal,
+            adds=self.capabilities.adds_players,
+            moves=not self.adds_head_starts,
+            matches=list(state.initial).index("matches"),
+            at_home=at_home,
+            head_start=np.zeros(high - low),
+            # Memory that is never written costs nothing, and a match has at most all rows.
+            working=Working(*(np.empty(len(at_home)) for _ in Working._fields)),
+        )
+
+    def _scales(self) -> tuple[float, float, float, bool]:
+        """Return (fixed, own, slope, normal) of `Home` from the system's own outlook.
+
+        Two teams draw within a margin. The expected score of half a draw is that of a curve whose
+        squared scale is larger by about the square of the margin.
+        """
+        width = self.usual_deviation
+        outlook = self.outlook(np.zeros(2), np.array([0.0, width]))
+        certain, usual = (outlook.scale**2).tolist()
+        fixed, own = float(outlook.shared), certain - float(outlook.shared)
+        slope = (usual - certain) / (width * width)
+        if models_draws(self):
+            two, four = self.draw_margin(2) ** 2, self.draw_margin(4) ** 2
+            each = 0.5 * (four - two) if outlook.team == "sum" else 0.0
+            own += each
+            fixed += 0.5 * (two - 2.0 * each)
+        return fixed, own, slope, outlook.curve == "normal"
+
+    def at_home(self, rating: Floats, history: History | None) -> Floats:
+        """Return ratings with the head starts of `home_advantage`.
+
+        rating : of the participations of the history; None: nobody is at home
+        Raises : InvalidDataError if nobody says who is at home
+        """
+        if history is None or self.home_advantage == 0.0:
+            return rating
+        return rating + self.head_starts(history, float(self.home_advantage))
+
+    def head_starts(self, history: History, advantage: float) -> Floats:
+        """Return the points that an advantage is worth to each participation, shape (N,)."""
+        rows = history.participations
+        head_start: Floats = np.where(self.flags(history, 0, rows), advantage, 0.0)
+        if self.capabilities.adds_players:
+            teams = np.concatenate([[0], np.cumsum(history.teams())[:-1]])
+            number = teams[history.match_rows()] + history.team
+            head_start = head_start / np.bincount(number)[number]
+        return head_start
+
+    def settled(self, state: State) -> HomeSystem:
+        """Return the system whose fixed advantage is what the pool has learned so far."""
+        if not self.learn_home_advantage:
+            return self
+        mean = float(state.shared[ADVANTAGE][MEAN]) if ADVANTAGE in state.shared else 0.0
+        changed: Any = {"home_advantage": mean, "learn_home_advantage": False}
+        return dataclasses.replace(self, **changed)
+
+    def learned_advantage(self, state: State) -> tuple[float, float]:
+        """Return (advantage, its deviation) as a pool has learned it, rating points.
+
+        A fixed advantage has deviation 0.
+        """
+        return belief_of(state) or (float(self.home_advantage), 0.0)
+
+    def flags(self, history: History, low: int, high: int) -> Any:
+        """Return who of participations low:high is at home. Raises : InvalidDataError."""
+        found = history.at_home(low, high)
+        if found is None:
+            raise no_home_side()
+        return found
 
 
-class _Prepared(NamedTuple):
-    """What every job of a system has, from the capabilities to the columns the loop writes."""
-
-    able: Capabilities
-    settings: Any
-    normal: Option
-    untraced: Trace
-    matches_at: int
-    time_at: int
+def belief_of(state: State) -> tuple[float, float] | None:
+    """Return (advantage, its deviation) as a pool has learned it, None if it learns none."""
+    return _belief(state.shared)
 
 
-@lru_cache(maxsize=1024)
-def _prepared(system: System) -> _Prepared:
-    """Return what all jobs of a system share; making it takes longer than rating a duel."""
-    columns = list(system.newcomer())
-    return _Prepared(
-        able=system._capabilities(),
-        settings=system.settings(),
-        normal=system._normal(),
-        untraced=system._trace({}, 0, 0),
-        matches_at=columns.index("matches"),
-        time_at=columns.index("last_time"),
+def _belief(shared: Mapping[str, Floats]) -> tuple[float, float] | None:
+    """Return (advantage, its deviation) of the numbers that a pool keeps, None if it has none."""
+    numbers = shared.get(ADVANTAGE)
+    if numbers is None:
+        return None
+    return float(numbers[MEAN]), math.sqrt(float(numbers[VARIANCE]))
+
+
+def advantage_notes(system: Any, shared: Mapping[str, Floats]) -> list[str]:
+    """Return a note on the home advantage that a pool has learned; none where it learns none.
+
+    shared : of the state of the pool
+    """
+    if not isinstance(system, HomeSystem) or not system.learns_advantage:
+        return []
+    belief = _belief(shared)
+    if belief is None:
+        return []
+    return [f"learned home advantage: {belief[0]:.1f} points, deviation {belief[1]:.1f}"]
+
+
+def explain_with_home(
+    explainer: Explainer, system: Any, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating; see `explain_change`.
+
+    The system's own explainer sees the match twice: as it was, with the head starts in the ratings,
+    and as it would have been on neutral ground. The parts of the change are those on neutral
+    ground; what the head starts took from it or added to it is one more part, so all parts add up.
+    """
+    if not isinstance(system, HomeSystem) or not system.counts_home:
+        return explainer(system, before, history, match, row)
+    settled = system.settled(before)
+    low, high = int(history.offsets[match]), int(history.offsets[match + 1])
+    one = history.slice(match, match + 1)
+    starts = settled.head_starts(one, settled.home_advantage)
+    neutral_rules: Any = {"home_advantage": 0.0}
+    neutral: HomeSystem = dataclasses.replace(settled, **neutral_rules)
+    if not starts.any():
+        return _with_quantity(explainer(neutral, before, history, match, row), system, before)
+    on_neutral = explainer(neutral, before, history, match, row)
+    if settled.adds_head_starts:
+        actual = explainer(settled, before, history, match, row)
+    else:
+        moved = before.copy()
+        moved.column("rating")[history.player[low:high]] += starts
+        actual = explainer(neutral, moved, history, match, row)
+    single = single_match(settled, before, history, match)
+    i = row - low
+    rating_before, rating = (float(single.trace[name][i]) for name in ("rating_before", "rating"))
+    without = math.fsum(part.change for part in on_neutral.contributions)
+    change = rating - rating_before
+    ratings = {other.player: other.rating for other in on_neutral.opponents}
+    found = dataclasses.replace(
+        actual,
+        rating_before=rating_before,
+        rating=rating,
+        contributions=(
+            *on_neutral.contributions,
+            Contribution(
+                name="home advantage",
+                change=change - without,
+                reason=_reason(one, i, float(settled.home_advantage), on_neutral, actual),
+            ),
+        ),
+        opponents=tuple(
+            dataclasses.replace(other, rating=ratings.get(other.player, other.rating))
+            for other in actual.opponents
+        ),
+    )
+    return _with_quantity(found, system, before)
+
+
+def _reason(
+    match: History, i: int, advantage: float, neutral: Explanation, actual: Explanation
+) -> str:
+    """Return a sentence on what the head starts changed for participation i."""
+    flags = match.at_home()
+    assert flags is not None
+    own, others = flags[match.team == match.team[i]], flags[match.team != match.team[i]]
+    where = "this match had a side at home"
+    if not np.any(others):
+        where = "played at home"
+    elif not np.any(own):
+        where = "played away"
+    return (
+        f"{where}, worth {advantage:.0f} points: {actual.expected:.2f} was expected, "
+        f"{neutral.expected:.2f} on neutral ground"
     )
 
 
-@cache
-def _own_parameters(kind: type[Any]) -> tuple[str, ...]:
-    """Return the parameters of a system but those of newcomers, the entry and the advantage."""
-    home = {*ADVANTAGE_PARAMETERS, CONTEXT_DEVIATION}
-    shared = home | set(ENTRY_PARAMETERS) | set(kind.columns.values())
-    return tuple(one.name for one in fields(kind) if one.name not in shared)
-
-
-@cache
-def _field(kind: type[Any], name: str) -> tuple[Mapping[str, int], bool]:
-    """Return (word -> number of a parameter, whether its numbers need not be whole)."""
-    one = next(one for one in fields(kind) if one.name == name)
-    return one.metadata.get("words", {}), "float" in str(one.type)
-
-
-def _as_number(system: System, name: str) -> float | bool:
-    """Return a parameter as kernels use it."""
-    value = getattr(system, name)
-    words, real = _field(type(system), name)
-    if words:
-        return words[value]
-    if value is None:
-        return math.inf
-    return float(value) if real else value
-
-
-@cache
-def _settings_type(kind: type[Any], names: tuple[str, ...]) -> type[Any]:
-    """Return the NamedTuple of a system's numbers, by whose place compiled code is kept."""
-    for base in kind.__mro__:
-        known: type[Any] | None = getattr(
-            sys.modules[base.__module__], f"{base.__name__}Settings", None
-        )
-        if known is not None and known._fields == names:
-            return known
-    found = namedtuple(f"{kind.__name__}Settings", names)  # type: ignore[misc]
-    found.__module__ = kind.__module__
-    setattr(sys.modules[kind.__module__], found.__name__, found)
-    return found
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-def rating_system(kind: type[Any]) -> Any:
-    """Return a class as a frozen dataclass of parameters, ready for kernels.
-
-    The type of its numbers is made here, because compiled code on disk names it by its module.
-    """
-    found: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False)(kind)
-    made = found.__init__
-
-    @wraps(made)
-    def init(self: Any, **parameters: Any) -> None:
-        refuse_removed(found, parameters)
-        made(self, **parameters)
-
-    if found.removed:
-        found.__init__ = init
-    found().settings()
-    return found
+def _with_quantity(found: Explanation, system: HomeSystem, before: State) -> Explanation:
+    """Return an explanation with what the advantage was before the match."""
+    belief = belief_of(before) if system.learns_advantage else None
+    value, meaning = float(system.home_advantage), "rating points that a team at home is stronger"
+    if belief is not None:
+        value = belief[0]
+        meaning += f", as the matches before have shown; its deviation is {belief[1]:.1f}"
+    quantity = Quantity(name="home advantage", value=value, unit="points", meaning=meaning)
+    return dataclasses.replace(found, quantities=(*found.quantities, quantity))

@@ -24,9 +24,8 @@ from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import System
+from equipoise.rating.base_system import System, explain_with_home
 from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE, TRACED, offsets_in
-from equipoise.rating.home_system import explain_with_home
 from equipoise.rating.newcomers import MU, TARGET, WEIGHT, Entry, level_adjustment
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, Explainer, system_class

@@ -18,7 +18,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from equipoise.rating.state import PADDING, State
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
+    from equipoise.rating.rated_system import RatedSystem
 
 #: Larger matches are rated by `System.update`, which may share them among threads.
 LARGEST = 1000
@@ -246,7 +247,7 @@ class Workspaces:
             # One operation, so that no other thread takes the same.
             return self._free[sizes].pop()
         except (KeyError, IndexError):
-            return Workspace(self._system, sizes, self._shared)
+            return Workspace(cast("RatedSystem", self._system), sizes, self._shared)
 
     def give_back(self, sizes: tuple[int, ...], workspace: Workspace) -> None:
         """Keep a workspace for later matches. One of a match that failed is not given back."""
@@ -310,7 +311,7 @@ class Workspace:
     )
 
     def __init__(
-        self, system: System, sizes: Sequence[int], shared: dict[str, Floats] | None = None
+        self, system: RatedSystem, sizes: Sequence[int], shared: dict[str, Floats] | None = None
     ) -> None:
         """Make the memory.
 

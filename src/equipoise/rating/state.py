@@ -245,13 +245,24 @@ class State(Displayed):
 
 
 @inner_kernel
-def count_draw(draws: Floats, tied: bool, z: float, normal: Option) -> None:
-    """Add a match of two teams to the sums; only one curve is compiled.
+def count_match(draws: Floats, tied: bool, z: float, normal: bool) -> None:
+    """Add a match of two teams to the sums.
 
     z : the difference of the teams' centres over the scale of that difference, of either sign
     normal : whether the curve is the normal one, else the logistic one
     """
     # The smaller probability is computed from its own tail, so that it keeps its digits.
+    if normal:
+        tail = normal_cdf(-abs(z))
+    else:
+        tail = exp(-abs(z))
+        tail /= 1.0 + tail
+    _add_match(draws, tied, tail)
+
+
+@inner_kernel
+def count_draw(draws: Floats, tied: bool, z: float, normal: Option) -> None:
+    """Add a match of two teams to the sums like `count_match`; only one curve is compiled."""
     if normal is not None:
         _add_match(draws, tied, normal_cdf(-abs(z)))
     if normal is None:

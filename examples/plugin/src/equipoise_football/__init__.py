@@ -21,6 +21,7 @@ from equipoise.rating.plugins.own_system import (
     History,
     HomeSystem,
     Outlook,
+    RatedSystem,
     inlined_kernel,
     inner_kernel,
     positive,
@@ -60,7 +61,7 @@ def rate(job: Any, first: int, last: int) -> tuple[int, float]:
 
 
 @rating_system
-class FootballElo(HomeSystem):
+class FootballElo(RatedSystem, HomeSystem):
     """Elo for two sides, in which a win by more goals counts more.
 
     k : largest change of a match that is won by one goal, rating points

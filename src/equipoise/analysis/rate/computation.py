@@ -49,7 +49,7 @@ from equipoise.formats.times import moment
 from equipoise.markup import element, joined
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import RateSummary
-from equipoise.rating.home_system import advantage_notes
+from equipoise.rating.base_system import advantage_notes
 from equipoise.rating.match_digest import digests_of
 from equipoise.rating.one_call.call import require_context
 from equipoise.rating.pool_state import PoolState, scale_difference

@@ -40,9 +40,8 @@ from equipoise.pools.pool.rules import (
     settings_json,
     written,
 )
-from equipoise.rating.base_system import System
+from equipoise.rating.base_system import System, advantage_notes
 from equipoise.rating.head_start import ADVANTAGE_PARAMETERS, is_saved
-from equipoise.rating.home_system import advantage_notes
 from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import is_later_default, notes_of, requirement_of
 from equipoise.rating.system import Capabilities, RatingSystem

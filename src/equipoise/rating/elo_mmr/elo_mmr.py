@@ -28,7 +28,7 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidParameterError, require
 from equipoise.numeric.sums import CHUNK, normal_scores_against_field, scores_against_field
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Matches, System, rating_system
+from equipoise.rating.base_system import Matches
 from equipoise.rating.elo_mmr.belief import (
     DEVIATION,
     RATING,
@@ -53,6 +53,7 @@ from equipoise.rating.elo_mmr.performance import (
 )
 from equipoise.rating.loop import rate_teams, read_rows
 from equipoise.rating.newcomers import FirstMatch, first_match
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.state import State
 from equipoise.rating.system import OF_ROUNDS, Span, initial_deviation, initial_rating, param
 from equipoise.rating.systems.contest import ContestSystem, close_contest, open_contest
@@ -392,7 +393,7 @@ class EloMMRParameters(ContestSystem):
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a belief of one Gaussian and no performances."""
-        known = System.newcomer(self)
+        known = RatedSystem.newcomer(self)
         weight = 1.0 / (known["deviation"] * known["deviation"])
         return {
             **known,
@@ -405,7 +406,7 @@ class EloMMRParameters(ContestSystem):
     @property
     def shows_columns(self) -> bool:
         """Whether tables show columns of the state as they are: where deviations do not grow."""
-        return self.drift_per_day == 0 and type(self).at is System.at
+        return self.drift_per_day == 0 and type(self).at is RatedSystem.at
 
     @property
     def shares_contests(self) -> bool:

@@ -116,7 +116,6 @@ def _fault(found: Any, name: str) -> str:
     if "__dataclass_fields__" not in vars(found) or not getattr(parameters, "frozen", False):
         return "must be a frozen dataclass: @dataclass(frozen=True, slots=True, kw_only=True)"
     missing = sorted(getattr(found, "__abstractmethods__", ()))
-    missing += [] if hasattr(found, "loop") else ["loop"]
     if missing:
         return f"must define {', '.join(missing)}"
     own = getattr(found, "name", "")

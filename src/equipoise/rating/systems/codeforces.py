@@ -63,9 +63,10 @@ from equipoise.numeric.sums import (
     tail_sum,
 )
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Rate, rating_system
+from equipoise.rating.base_system import Rate
 from equipoise.rating.loop import move_rating, rate_teams
 from equipoise.rating.newcomers import FirstMatch, first_contest
+from equipoise.rating.rated_system import rating_system
 from equipoise.rating.single_match import (
     SingleMatch,
     ceiling_quantity,

@@ -22,9 +22,9 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Contribution
 from equipoise.numeric.sums import CHUNK
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import System
 from equipoise.rating.loop import all_tie, close_match, open_match
 from equipoise.rating.newcomers import enter
+from equipoise.rating.rated_system import RatedSystem
 from equipoise.rating.single_match import DUEL_BY_RESULT, PLAYERS_BY_RESULT, SingleMatch
 from equipoise.rating.system import Capabilities, RatingSystem
 
@@ -82,7 +82,7 @@ def close_contest(job: Any, m: int, evidence: Any, move: Any, read: Any) -> None
     close_match(given, given.entry, m, start, stop, evidence, move, read)
 
 
-class ContestSystem(System):
+class ContestSystem(RatedSystem):
     """The base class of systems for contests, which threads share if they are large.
 
     opens, closes : kernels (job, m) with what `rate_teams` does before and after the update of

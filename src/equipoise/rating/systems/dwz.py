@@ -39,7 +39,6 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.numeric.functions import exp, lower_normal_quantile, normal_cdf
-from equipoise.rating.base_system import rating_system
 from equipoise.rating.federation_columns import (
     KNOWN,
     NEWCOMERS,
@@ -48,6 +47,7 @@ from equipoise.rating.federation_columns import (
     UNRATED,
 )
 from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.rated_system import rating_system
 from equipoise.rating.system import Span, param
 from equipoise.rating.systems.rating_periods import (
     EVENTS_BEFORE,

@@ -28,9 +28,9 @@ from equipoise.data.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
-from equipoise.rating.base_system import rating_system
 from equipoise.rating.federation_columns import facts_of
 from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.rated_system import rating_system
 from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
 from equipoise.rating.state import State
 from equipoise.rating.system import Span, param

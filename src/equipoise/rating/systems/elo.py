@@ -29,10 +29,10 @@ from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
 from equipoise.numeric.sums import scores_against_field
-from equipoise.rating.base_system import rating_system
-from equipoise.rating.home_system import HomeSystem
+from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.loop import move_rating, rate_teams, read_rating_only
 from equipoise.rating.newcomers import MU, FirstMatch
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     DUEL_BY_RESULT,
     TEAMS_BY_RESULT,
@@ -170,7 +170,7 @@ def rate(job: Any, first: int, last: int) -> tuple[int, float]:
 
 
 @rating_system
-class Elo(HomeSystem):
+class Elo(RatedSystem, HomeSystem):
     """Elo [Elo]_ for matches of any kind.
 
     k : largest change of a match, rating points; a match weight multiplies it

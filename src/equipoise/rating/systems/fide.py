@@ -51,7 +51,6 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.fide_tables import DIFFERENCES, STEPS
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
-from equipoise.rating.base_system import rating_system
 from equipoise.rating.federation_columns import (
     KNOWN,
     NEWCOMERS,
@@ -60,6 +59,7 @@ from equipoise.rating.federation_columns import (
     UNRATED,
 )
 from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.rated_system import rating_system
 from equipoise.rating.system import Span, param
 from equipoise.rating.systems.rating_periods import (
     GAMES_BEFORE,

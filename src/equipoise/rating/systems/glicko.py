@@ -26,10 +26,10 @@ from equipoise.data.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
 from equipoise.numeric.sums import scores_against_field, weighted_scores
-from equipoise.rating.base_system import DEVIATION, LAST_TIME, RATING, System, rating_system
-from equipoise.rating.home_system import HomeSystem
+from equipoise.rating.base_system import DEVIATION, LAST_TIME, RATING, HomeSystem
 from equipoise.rating.loop import rate_teams, read_rows
 from equipoise.rating.newcomers import FirstMatch, first_match
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     PLAYERS_BY_RESULT,
     by_opponent,
@@ -225,7 +225,7 @@ def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats
 
 
 @rating_system
-class Glicko(HomeSystem):
+class Glicko(RatedSystem, HomeSystem):
     """Glicko [G1]_ for duels and contests of single players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -280,7 +280,7 @@ class Glicko(HomeSystem):
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player; with rating periods, one who is in none yet."""
-        usual = System.newcomer(self)
+        usual = RatedSystem.newcomer(self)
         if self.period_days is None:
             return usual
         pending = {"pending": 0.0} if self._pends else {}

@@ -34,10 +34,10 @@ from equipoise.data.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import GLICKO2_SCALE, Outlook, team_mean_outlook
 from equipoise.numeric.functions import EXP_HIGHEST, MAX_ITERATIONS, exp, newton_step
-from equipoise.rating.base_system import System, rating_system
-from equipoise.rating.home_system import HomeSystem
+from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.loop import rate_duels, read_rows
 from equipoise.rating.newcomers import FirstMatch, first_match
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     by_opponent,
     changes_of_duel,
@@ -266,7 +266,7 @@ def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats
 
 
 @rating_system
-class Glicko2(HomeSystem):
+class Glicko2(RatedSystem, HomeSystem):
     """Glicko-2 [G2]_ for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -325,7 +325,7 @@ class Glicko2(HomeSystem):
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player, who is in no rating period yet."""
-        return {**System.newcomer(self), **({"pending": 0.0} if self._pends else {})}
+        return {**RatedSystem.newcomer(self), **({"pending": 0.0} if self._pends else {})}
 
     def derived(self) -> Mapping[str, Any]:
         """Return the caps in use on the internal scale, and what the update subtracts.

@@ -27,10 +27,10 @@ from equipoise.data.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import GLICKO2_SCALE, Outlook, team_mean_outlook
 from equipoise.errors import require
-from equipoise.rating.base_system import rating_system
-from equipoise.rating.home_system import HomeSystem
+from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.loop import move_rating, rate_duels, read_rows
 from equipoise.rating.newcomers import FirstMatch, first_match
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     DUEL_BY_RESULT,
     by_opponent,
@@ -148,7 +148,7 @@ def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats
 
 
 @rating_system
-class Lichess(HomeSystem):
+class Lichess(RatedSystem, HomeSystem):
     """Glicko-2 as Lichess uses it [LI]_, for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points

@@ -21,7 +21,6 @@ from equipoise._jit import Option, inlined_kernel, inner_kernel, kernel, option
 from equipoise.arrays import Floats
 from equipoise.data.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
-from equipoise.rating.base_system import System
 from equipoise.rating.federation_columns import (
     EVENT,
     FACTS_OF_PLAYERS,
@@ -33,6 +32,7 @@ from equipoise.rating.federation_columns import (
     players_with_several,
     players_without,
 )
+from equipoise.rating.rated_system import RatedSystem
 from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
 from equipoise.rating.state import State
 from equipoise.wording import counted
@@ -133,7 +133,7 @@ def read_closed(player: Floats, settings: Any, close: Any) -> tuple[float, float
     return float(after[RATING]), 0.0
 
 
-class Federation(System):
+class Federation(RatedSystem):
     """The base class of systems whose matches are rated together."""
 
     __slots__ = ()

@@ -32,9 +32,9 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
-from equipoise.rating.base_system import System, rating_system
-from equipoise.rating.home_system import HomeSystem
+from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     by_opponent,
     changes_of_duel,
@@ -207,7 +207,7 @@ def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats
 
 
 @rating_system
-class Stephenson(HomeSystem):
+class Stephenson(RatedSystem, HomeSystem):
     """Stephenson's system [Steph]_ for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -250,7 +250,7 @@ class Stephenson(HomeSystem):
     uses: ClassVar[Mapping[str, str]] = {"weight": "", "time": "period_days"}
     takes_entry: ClassVar[bool] = False
     columns: ClassVar[Mapping[str, float | str]] = {
-        **System.columns,
+        **RatedSystem.columns,
         "period": math.nan,
         "information": 0.0,
         "surprise": 0.0,

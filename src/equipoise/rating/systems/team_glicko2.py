@@ -26,10 +26,10 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.outlook import GLICKO2_SCALE, Outlook, team_mean_outlook
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.rating.base_system import System, rating_system
-from equipoise.rating.home_system import HomeSystem
+from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.loop import move_rating, rate_teams, read_rows
 from equipoise.rating.newcomers import FirstMatch, first_match
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     SingleMatch,
     explanation,
@@ -340,7 +340,7 @@ def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats
 
 
 @rating_system
-class TeamGlicko2(HomeSystem):
+class TeamGlicko2(RatedSystem, HomeSystem):
     """Team Glicko-2 [TG2]_ for matches of two teams of any size.
 
     initial_rating, initial_deviation : of a new player, rating points [TG2] sec. 2
@@ -435,7 +435,7 @@ class TeamGlicko2(HomeSystem):
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player, without matches."""
         recent = {f"recent_{k}": math.nan for k in range(1, self.activity_matches + 1)}
-        return {**System.newcomer(self), **recent}
+        return {**RatedSystem.newcomer(self), **recent}
 
     def derived(self) -> Mapping[str, Any]:
         """Return bounds on the internal scale, and what the update subtracts.
@@ -477,13 +477,13 @@ class TeamGlicko2(HomeSystem):
 
     def keep_trace(self, job: Any, trace: TraceColumns, low: int, high: int) -> None:
         """Add the rating to what a factor of 1 would have changed, once the level is held."""
-        System.keep_trace(self, job, trace, low, high)
+        RatedSystem.keep_trace(self, job, trace, low, high)
         if "rating_unscaled" in trace:
             trace["rating_unscaled"][low:high] += trace["rating"][low:high]
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings, with volatility, form and the effective rating."""
-        read = System.at(self, state, rows, time)
+        read = RatedSystem.at(self, state, rows, time)
         effective = self.effective().rating(read["rating"], read["deviation"], read["form"])
         return {**read, "effective_rating": effective}
 

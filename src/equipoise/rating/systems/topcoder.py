@@ -55,9 +55,10 @@ from equipoise.numeric.normal_pairs import (
 )
 from equipoise.numeric.sums import CHUNK, lane_sum
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import DEVIATION, MATCHES, RATING, rating_system
+from equipoise.rating.base_system import DEVIATION, MATCHES, RATING
 from equipoise.rating.loop import move_rating, rate_teams, read_columns
 from equipoise.rating.newcomers import MU, FirstMatch, first_contest
+from equipoise.rating.rated_system import rating_system
 from equipoise.rating.single_match import (
     SingleMatch,
     ceiling_quantity,

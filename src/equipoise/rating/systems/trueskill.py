@@ -20,8 +20,8 @@ from equipoise.data.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.base_system import DEVIATION, rating_system
-from equipoise.rating.home_system import HomeSystem
+from equipoise.rating.base_system import DEVIATION, HomeSystem
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
 from equipoise.rating.state import State
 from equipoise.rating.system import (
@@ -74,7 +74,7 @@ _SHARES_NOTE = (
 )
 
 
-class TrueSkillSystem(HomeSystem):
+class TrueSkillSystem(RatedSystem, HomeSystem):
     """The base class of both systems; each adds its parameters and `settings`.
 
     allows_ties : the parameter that allows ties, and its values, in words

@@ -35,10 +35,10 @@ from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import InvalidDataError, require
 from equipoise.numeric.functions import above_zero, exp, logistic, normal_cdf, within
 from equipoise.numeric.sums import scores_against_field
-from equipoise.rating.base_system import DEVIATION, RATING, Matches, rating_system
-from equipoise.rating.home_system import HomeSystem
+from equipoise.rating.base_system import DEVIATION, RATING, HomeSystem, Matches
 from equipoise.rating.loop import move_rating, rate_teams, read_columns
 from equipoise.rating.newcomers import first_match_after_drift
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     TEAMS_BY_RESULT,
     by_opponent,
@@ -396,7 +396,7 @@ def rate(job: Any, first: int, last: int) -> tuple[int, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class WengLinParameters(HomeSystem):
+class WengLinParameters(RatedSystem, HomeSystem):
     """The base class of all three models, with their parameters [WL]_.
 
     initial_rating, initial_deviation : of a new player, rating points
