@@ -21,7 +21,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Generic, NamedTuple, TypeVar, get_args
 
-from starlette.requests import cookie_parser
+from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from equipoise.analysis.clock import now
@@ -317,8 +317,7 @@ class Access:
 
         Raises : TooManyRequestsError after too many wrong tokens
         """
-        header = request.header(b"cookie")
-        token = None if header is None else cookie_parser(header).get(SESSION_COOKIE)
+        token = HTTPConnection(request.scope).cookies.get(SESSION_COOKIE)
         if token is None:
             return None
         if 0 < len(token) <= LONGEST_SECRET:
