@@ -19,7 +19,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
@@ -159,40 +159,42 @@ class Failed(NamedTuple):
         return error
 
 
-def _too_much_memory(settings: ServiceSettings) -> TooLargeError:
-    megabytes = settings.calculation_bytes // 1_000_000
-    return TooLargeError(f"the calculation needs more than {megabytes:,} MB of memory")
+class OutOfMemory(NamedTuple):
+    """The answer of a process that needed more memory than it may have."""
 
 
-def calculate(requests: Connection, lifeline: Connection, settings: ServiceSettings) -> None:
+def calculate(
+    requests: Connection, lifeline: Connection, database: str, memory_bytes: int, level: str
+) -> None:
     """Answer requests until the connection is closed.
 
     lifeline : is closed when the parent ends, however that happens
+    memory_bytes : memory that the process may use beyond what it uses at its start
     """
     # The parent decides when a process ends. A signal to all processes of the service must not end
     # calculations that may be finished.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
-    configure_logs(settings.log_level)
-    _prepare(settings.database)
-    _limit_memory(settings.calculation_bytes)
+    configure_logs(level)
+    _prepare(database)
+    _limit_memory(memory_bytes)
     with suppress(EOFError, OSError):
         requests.send_bytes(READY)
         while True:
             request = requests.recv_bytes()
             requests.send_bytes(BEGUN)
-            requests.send_bytes(_answer_to(request, settings))
+            requests.send_bytes(_answer_to(request, database))
 
 
-def _answer_to(request: bytes, settings: ServiceSettings) -> bytes:
+def _answer_to(request: bytes, database: str) -> bytes:
     """Return the result of a function, or its exception, as bytes."""
     try:
         work: Work = pickle.loads(request)
-        args = (_store(settings.database), *work.args) if work.with_store else work.args
+        args = (_store(database), *work.args) if work.with_store else work.args
         return pickle.dumps(work.function(*args, **work.kwargs), pickle.HIGHEST_PROTOCOL)
     except MemoryError:
-        return pickled_error(_too_much_memory(settings))
+        return pickle.dumps(OutOfMemory())
     except Exception as error:  # noqa: BLE001 - it is raised again in the parent
         if isinstance(error, InvalidDataError):
             error.problems = error.problems[:MOST_PROBLEMS]
@@ -240,10 +242,7 @@ def _prepare(database: str) -> None:
 
 
 def _limit_memory(memory_bytes: int) -> None:
-    """Limit the memory for data beyond what is used now.
-
-    Linux only: other systems do not count it.
-    """
+    """Limit the memory for data. Linux only: other systems do not count it."""
     if sys.platform != "linux":
         return
     import resource
@@ -293,7 +292,13 @@ class _CalculationProcess:
         lifeline, self._lifeline = context.Pipe(duplex=False)
         self._process = context.Process(
             target=calculate,
-            args=(requests, lifeline, settings),
+            args=(
+                requests,
+                lifeline,
+                settings.database,
+                settings.calculation_bytes,
+                settings.log_level,
+            ),
             name="equipoise-calculation",
             daemon=True,
         )
@@ -387,19 +392,28 @@ class CalculationProcesses:
         if self._under_way >= self._most:
             raise OverloadedError("the queue for calculating is full; try again later")
         seconds = self._settings.request_seconds
-        self._under_way += 1
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                result = await self._result_of(work)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise TimedOutError(f"the calculation took longer than {seconds:g} s", 2.0) from None
-        finally:
-            self._under_way -= 1
+        with self._counted():
+            try:
+                async with asyncio.timeout(seconds) as limit:
+                    result = await self._result_of(work)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                sentence = f"the calculation took longer than {seconds:g} s"
+                raise TimedOutError(sentence, 2.0) from None
         if isinstance(result, Failed):
             raise result.exception()
+        if isinstance(result, OutOfMemory):
+            raise self._too_much_memory()
         return result
+
+    @contextlib.contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
 
     async def _result_of(self, work: Work) -> Any:
         """Return the answer of the next idle process."""
@@ -417,7 +431,7 @@ class CalculationProcesses:
             log.warning("a calculation process ended with status %s", status)
             # Libraries abort if they get no memory, and Linux kills what uses too much.
             if status in (-signal.SIGABRT, -signal.SIGKILL):
-                raise _too_much_memory(self._settings) from None
+                raise self._too_much_memory() from None
             raise RuntimeError(f"a calculation process ended with status {status}") from None
         except BaseException:
             self._replace(process)
@@ -425,6 +439,10 @@ class CalculationProcesses:
         self._metrics.calculation_memory.set(max(one.memory() for one in self._all))
         self._idle.put_nowait(process)
         return result
+
+    def _too_much_memory(self) -> TooLargeError:
+        megabytes = self._settings.calculation_bytes // 1_000_000
+        return TooLargeError(f"the calculation needs more than {megabytes:,} MB of memory")
 
     def _start_one(self, instead: _CalculationProcess | None = None) -> None:
         """Start a process in the background, after the end of another."""
