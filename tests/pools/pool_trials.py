@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from equipoise.messages.matches import (
     MatchRequest,
     ReasonRequest,
     ReinstateRequest,
+    RenameRequest,
     TeamRequest,
 )
 from equipoise.messages.pools import PoolRequest
@@ -76,6 +78,12 @@ class Trial:
             store, name, PoolRequest(**{"system": "elo", "placement_matches": 0, **settings}), NOW
         )
 
+    def of(self, name: str) -> Trial:
+        """Return another pool of the store."""
+        found = copy(self)
+        found.name = name
+        return found
+
     def answer(self, *matches: MatchRequest, **more: Any) -> Answer:
         """Post matches together and return the answer."""
         (answer,) = post_matches(self.store, self.name, [Post(matches, **more)], NOW)
@@ -125,6 +133,10 @@ class Trial:
         """Reinstate a player."""
         request = ReinstateRequest(since, match=match)
         return self._amend(amending.reinstate, player, request, more)
+
+    def rename(self, player: str, to: str, **more: Any) -> AmendmentMessage:
+        """Give a player another id."""
+        return self._amend(amending.rename, player, RenameRequest(to), more)
 
     def _amend(
         self, how: Callable[..., AmendmentMessage], name: str, said: Any, more: Mapping[str, Any]

@@ -115,7 +115,7 @@ def compare(trial: Trial) -> int:
         pool = get_pool(connection, trial.name)
         rules = rules_of(pool.settings)
         amendments = amendments_of(connection, pool, replays.rated_through(connection, pool))
-        running = running_from_start(connection, pool, rules)
+        running = running_from_start(connection, pool, rules, {})
         for matches in counted_matches(connection, pool, amendments, START):
             for match in matches:
                 stored = changes.changes_of_match(connection, pool, match.position)

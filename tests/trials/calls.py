@@ -39,6 +39,7 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.restore_match("p", "m"), "POST /v1/pools/p/matches/m/restore"),
     (lambda c: c.disqualify("p", "a", 5), "POST /v1/pools/p/players/a/disqualify"),
     (lambda c: c.reinstate("p", "a"), "POST /v1/pools/p/players/a/reinstate"),
+    (lambda c: c.rename_player("p", "a", "b"), "POST /v1/pools/p/players/a/rename"),
     (
         lambda c: c.erase_player("p", "a", preview=True),
         "POST /v1/pools/p/players/a/erase?preview=true",

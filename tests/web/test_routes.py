@@ -272,6 +272,28 @@ def test_matches_are_corrected_and_players_disqualified(served: Served) -> None:
     assert again["status"] == "done"
 
 
+def test_players_are_renamed_and_merged(served: Served) -> None:
+    pool = served.pool(late="replay")
+    path = f"/v1/pools/{pool}"
+    served.post(f"{path}/matches", [duel("1", time=1), duel("2", "c", "d", time=2)])
+    before = served.get(f"{path}/players/a").json()["rating"]
+    shown = served.post(f"{path}/players/c/rename?preview=true", {"to": "a"}).json()
+    assert (shown["kind"], shown["seq"], shown["to"]) == ("preview", None, "a")
+    assert served.get(f"{path}/players/a").json()["rating"] == before
+    done = served.post(f"{path}/players/c/rename?wait=20", {"to": "a", "reason": "same"}).json()
+    assert (done["kind"], done["player"], done["to"]) == ("rename", "c", "a")
+    assert done["difference"]["players"] == shown["difference"]["players"]
+    assert served.get(f"{path}/players/c").status_code == 404
+    assert served.get(f"{path}/players/a").json()["matches"] == 2
+    again = served.post(f"{path}/players/c/rename", {"to": "a"})
+    assert again.status_code == 409
+    assert "already renamed to 'a'" in again.text
+    met = served.post(f"{path}/players/a/rename", {"to": "b"})
+    assert met.status_code == 409
+    assert "met in match '1'" in met.text
+    assert served.post(f"{path}/players/a/rename", {}).status_code == 422
+
+
 @pytest.mark.parametrize("seq", ["0", "-1", "x", "9" * 30, "1.0", "%D9%A1", "77"])
 def test_an_amendment_that_is_not_there_is_not_found(served: Served, seq: str) -> None:
     pool = served.pool()

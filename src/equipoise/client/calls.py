@@ -51,6 +51,7 @@ from equipoise.messages.matches import (
     PostedMessage,
     ReasonRequest,
     ReinstateRequest,
+    RenameRequest,
     StreamLine,
 )
 from equipoise.messages.matchmaking import TickMessage
@@ -581,6 +582,20 @@ def reinstate(
     """Reinstate a player from a time on; match : only in this match, instead."""
     path = in_pool(pool, "players", player, "reinstate")
     return _amend("POST", path, ReinstateRequest(since, reason, match), preview, wait)
+
+
+def rename_player(
+    pool: str,
+    player: Id,
+    to: Id,
+    reason: str = "",
+    *,
+    preview: bool = False,
+    wait: float | None = None,
+) -> Call[AmendmentMessage]:
+    """Give a player another id; if another player has it, both become one player."""
+    path = in_pool(pool, "players", player, "rename")
+    return _amend("POST", path, RenameRequest(to, reason), preview, wait)
 
 
 def erase_player(

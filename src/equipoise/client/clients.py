@@ -141,6 +141,7 @@ class Endpoints:
     restore_match = Endpoint(calls.restore_match)
     disqualify = Endpoint(calls.disqualify)
     reinstate = Endpoint(calls.reinstate)
+    rename_player = Endpoint(calls.rename_player)
     erase_player = Endpoint(calls.erase_player)
     amendment = Endpoint(calls.amendment)
     amendments = Endpoint(calls.amendments)

@@ -291,6 +291,13 @@ class DisqualifyRequest(ReinstateRequest, frozen=True):
     effect: Effect | None = None
 
 
+class RenameRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The new id of a player; the id of another player makes both one player."""
+
+    to: Id
+    reason: str = ""
+
+
 class PlayerDifference(msgspec.Struct, frozen=True):
     """A player with another rating after a replay; null if there is none before or after it."""
 
@@ -330,16 +337,18 @@ class AmendmentMessage(msgspec.Struct, frozen=True):
     """A log record that amends what was posted.
 
     kind : "void", "restore", "correct", "describe" for a correction of title, link and attributes
-        alone, "disqualify", "reinstate", "settings" for changed settings of the pool, "erase" for
-        the erased name of a player, "profiles" for profiles of players, "initial" for the known
-        ratings with which players begin, or "preview" for nothing recorded
+        alone, "disqualify", "reinstate", "rename" for the new id of a player, "settings" for
+        changed settings of the pool, "erase" for the erased name of a player, "profiles" for
+        profiles of players, "initial" for the known ratings with which players begin, or
+        "preview" for nothing recorded
     match, player : both for a disqualification from a single match
     since : of a disqualification from a time on, as the pool writes times
     status : "pending" until the pool is replayed, then "done"
     difference : what the replay changed, other amendments included; null while pending
     settings, settings_before : values of changed settings after and before the amendment
     effect : of a disqualification: "without", "keep" or "void"
-    others : in the preview of a disqualification or reinstatement, how other players would move
+    others : in the preview of an amendment of a player, how other players would move
+    to : the new id of a renamed player
     """
 
     seq: int | None
@@ -355,6 +364,7 @@ class AmendmentMessage(msgspec.Struct, frozen=True):
     settings_before: dict[str, Any] | None = None
     effect: Effect | None = None
     others: OthersMessage | None = None
+    to: str | None = None
 
 
 class AmendmentPage(msgspec.Struct, frozen=True):

@@ -221,6 +221,7 @@ LogKind: TypeAlias = Literal[
     "describe",
     "disqualify",
     "reinstate",
+    "rename",
     "settings",
     "erase",
     "initial",
@@ -229,7 +230,8 @@ LogKind: TypeAlias = Literal[
 
 #: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
 #: disqualifications from one match, version 3 the hash chain and erasures, version 4 known ratings,
-#: version 5 effects of disqualifications, version 6 descriptions and profiles. A log is
+#: version 5 effects of disqualifications, version 6 descriptions, profiles and
+#: renamed players. A log is
 #: written as the earliest version that has its records, so that earlier programs can read it.
 LOG_VERSION = 6
 WITHOUT_DESCRIPTIONS = 5

@@ -1,4 +1,4 @@
-"""Amendments of a log: void, restore and correct matches, disqualify and reinstate players.
+"""Amendments of a log: void, restore and correct matches, disqualify and rename players.
 
 Each amendment is a log record; nothing is removed. An amendment of the past counts once the pool
 is replayed. A preview replays the pool in memory and records nothing.
@@ -30,7 +30,9 @@ from equipoise.messages.matches import (
     OthersMessage,
     ReasonRequest,
     ReinstateRequest,
+    RenameRequest,
 )
+from equipoise.pools import profiles
 from equipoise.pools import records as known_ratings
 from equipoise.pools.pool.pools import check_limit, check_open, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import (
@@ -45,19 +47,22 @@ from equipoise.pools.pool.rules import (
     written,
 )
 from equipoise.pools.pool.settings import content_of, rules_through
-from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock
-from equipoise.pools.posting.rating import players_of
+from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, repeated_players
+from equipoise.pools.posting.rating import players_of, renamed
 from equipoise.pools.records import (
     Amendments,
     DescribeContent,
     DisqualifyContent,
     Draft,
+    RenameContent,
     amendments_of,
     amendments_of_matches,
     disqualify_content,
     first_changed,
+    ids_of,
     latest_of,
     record_change,
+    rename_content,
 )
 from equipoise.pools.replay.states import (
     difference,
@@ -73,8 +78,13 @@ from equipoise.store.pools import PoolRecord, get_pool
 #: Matches of a player read at once.
 _MATCHES_READ = 50
 
+#: Kinds of records that have the players of a match.
+_PLAYED = ("match", "correct")
+
 #: The body of a request to amend.
-Request: TypeAlias = ReasonRequest | MatchRequest | DescribeContent | ReinstateRequest
+Request: TypeAlias = (
+    ReasonRequest | MatchRequest | DescribeContent | ReinstateRequest | RenameRequest
+)
 
 
 class _Wanted(NamedTuple):
@@ -120,6 +130,10 @@ def amend(
     Raises : NotFoundError; ConflictError if it holds already; InvalidDataError,
         InvalidParameterError
     """
+    if kind in ("disqualify", "reinstate") and logged is None:
+        with store.read() as connection:
+            record = get_pool(connection, pool)
+            subject = ids_of(amendments_of(connection, record).renames, subject)[0]
     wanted = _Wanted(
         kind, store, pool, subject, request, now, future_seconds, imported=logged is not None
     )
@@ -134,7 +148,9 @@ def amend(
     shown: list[AmendmentMessage] = []
 
     def then(connection: Connection, after: PoolRecord, new: LogRecord) -> None:
-        if new.player is not None and new.match is None:
+        if new.kind == "rename" and logged is None:
+            after = profiles.move_profile(connection, after, new, key, now)
+        elif new.player is not None and new.match is None and new.kind != "rename":
             # A running replay may have written the player already.
             generations = [after.generation, after.replay_generation or after.generation]
             disqualified = new.kind == "disqualify"
@@ -158,6 +174,7 @@ void_match, restore_match = partial(amend, "void"), partial(amend, "restore")
 correct_match = partial(amend, "correct")
 describe_match = partial(amend, "describe")
 disqualify, reinstate = partial(amend, "disqualify"), partial(amend, "reinstate")
+rename = partial(amend, "rename")
 
 
 def _void_or_restore(wanted: _Wanted) -> _Make:
@@ -204,6 +221,9 @@ def _correct(wanted: _Wanted) -> _Make:
 
     def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
         logged = log.get_match(connection, pool, match)
+        problems = repeated_players(posted.request, before.renames)
+        if problems:
+            raise InvalidDataError(problems)
         old = before.request(logged)
         time = before.time(logged) if posted.time is None else posted.time
         counted = posted.request.rated or old.rated
@@ -213,7 +233,8 @@ def _correct(wanted: _Wanted) -> _Make:
         if (
             same_time
             and texts != DescribeContent.of(old)
-            and DescribeContent().applied(posted.request) == DescribeContent().applied(old)
+            and DescribeContent().applied(renamed(posted.request, before.renames))
+            == DescribeContent().applied(old)
             and not wanted.imported
         ):
             return _description(wanted, texts, logged.match, before.time(logged))
@@ -325,6 +346,46 @@ def _of_one_match(wanted: _Wanted, match: str, content: str) -> _Make:
     return make
 
 
+def _rename(wanted: _Wanted) -> _Make:
+    """Give a player another id. If another player has it, both are one player from then on."""
+    request, old = wanted.request, wanted.subject
+    assert isinstance(request, RenameRequest)
+    new = id_text(request.to)
+    check_reason(request.reason)
+    rule = id_fault(new) or ("must be another id" if new == old else None)
+    if rule is not None:
+        raise InvalidDataError([Problem("", None, "to", rule, new[:200])])
+    content = msgspec.json.encode(RenameContent(new, request.reason)).decode()
+
+    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
+        if not wanted.imported:
+            _check_rename(connection, pool, before, old, new)
+        return _draft(wanted, content, player=old, time=wanted.now, needs_replay=True)
+
+    return make
+
+
+def _check_rename(
+    connection: Connection, pool: PoolRecord, before: Amendments, old: str, new: str
+) -> None:
+    """Check that a player can have another id. Raises : NotFoundError, ConflictError."""
+    for name in (old, new):
+        present = before.renames.get(name, old)
+        if present != old:
+            raise ConflictError(f"player {name!r} is already renamed to {present!r}")
+    if old not in before.renames.values():
+        ratings.get_rating(connection, pool, old)
+    for name in ids_of(before.renames, old):
+        for piece in records_with(connection, pool.id, name):
+            ids = {str(one.record.match) for one in piece if one.record.kind in _PLAYED}
+            for match, logged in log.matches_by_id(connection, pool.id, ids).items():
+                if {old, new} <= {*players_of(before.request(logged))}:
+                    raise ConflictError(
+                        f"players {old!r} and {new!r} met in match {match!r}, so they cannot be "
+                        "one player"
+                    )
+
+
 #: What makes the draft of each kind of amendment.
 _MAKERS: dict[Kind, Callable[[_Wanted], _Make]] = {
     "void": _void_or_restore,
@@ -333,6 +394,7 @@ _MAKERS: dict[Kind, Callable[[_Wanted], _Make]] = {
     "describe": _describe,
     "disqualify": _disqualify_or_reinstate,
     "reinstate": _disqualify_or_reinstate,
+    "rename": _rename,
 }
 
 
@@ -402,6 +464,8 @@ def _draft(
     effect = _effect(kind, content)
     if effect is not None:
         detail["effect"] = effect
+    if isinstance(request, RenameRequest):
+        detail["to"] = str(request.to)
     return Draft(
         kind=kind,
         content=content,
@@ -437,7 +501,8 @@ def _preview(
         after = Amendments.of(records, record.seq)
         rules = rules_through(connection, pool)
         old, new, matches = numbers_of_replay(connection, pool, rules, after, begin)
-        found, moved = difference(old, new, matches), difference_of_others(old, new, record.player)
+        found = difference(old, new, matches)
+        moved = difference_of_others(old, new, (record.player, _new_id(record)))
     shown = _message(pool, record, "done", found)
     others = None if record.player is None else moved
     return msgspec.structs.replace(shown, seq=None, kind="preview", others=others)
@@ -500,7 +565,13 @@ def _message(
         settings=None if change is None else change.settings,
         settings_before=None if change is None else change.before,
         effect=_effect(record.kind, record.content),
+        to=_new_id(record),
     )
+
+
+def _new_id(record: LogRecord) -> str | None:
+    """Return the new id of a renamed player, None for other kinds of records."""
+    return rename_content(record.content).to if record.kind == "rename" else None
 
 
 def _effect(kind: Kind, content: str) -> Effect | None:

@@ -27,7 +27,7 @@ from equipoise.pools import profiles
 from equipoise.pools.pool.rules import check_reason, id_fault
 from equipoise.pools.posting.rating import object_array
 from equipoise.pools.posting.running import ZLIB_LEVEL
-from equipoise.pools.records import Draft, append
+from equipoise.pools.records import Draft, amendments_of, append, ids_of
 from equipoise.rating.pool_state import PoolState
 from equipoise.store import audit, log, partial_checkpoints
 from equipoise.store.connection import Store
@@ -43,7 +43,7 @@ _CHECKPOINT_BYTES = 64 * 2**20
 #: Fields of content in which texts stay: ids of matches, what systems rate by, names of pools.
 _KEPT = frozenset({"match", "role", "side", "pool", "pools", "url"})
 #: Fields with players. In the text of other fields, a name is replaced as a whole word.
-_PLAYERS = frozenset({"player", "players"})
+_PLAYERS = frozenset({"player", "players", "to"})
 #: Fields with settings of pools or one of a few words, which name nobody.
 _SETTINGS = frozenset({"settings", "before", "request", "rewritten", "effect"})
 
@@ -105,7 +105,7 @@ class Rewriter:
         """Return the subject and detail of a row of the audit log, None if they stay."""
         new = self.json(detail)
         kind = msgspec.json.decode(detail).get("kind")
-        is_player = what == "amendment.recorded" and kind in ("disqualify", "reinstate")
+        is_player = what == "amendment.recorded" and kind in ("disqualify", "reinstate", "rename")
         if subject == self.name and is_player:
             return self.pseudonym, detail if new is None else new
         return None if new is None else (subject, new)
@@ -154,48 +154,55 @@ def erase_player(
 ) -> ErasureMessage:
     """Replace a player's name with a new pseudonym, in a pool and all archives of its seasons.
 
-    Everything happens in one transaction. In a later match, the old name is that of a newcomer.
+    Each of the ids of a renamed player gets its own pseudonym. Everything happens in one
+    transaction. In a later match, the old name is that of a newcomer.
 
     preview : only count what would be rewritten
+    Returns : the pseudonym of the present id, and what was found by all ids
     Raises : NotFoundError if the player is nowhere in these pools; InvalidDataError
     """
     check_reason(request.reason)
     rule = id_fault(player)
     if rule is not None:
         raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
-    if preview:
-        with store.read() as connection:
-            records = _seasons(connection, pool, lock=False)
-            rewriter = _rewriter(connection, records, player)
-            found = _erased(connection, pool, records, rewriter, write=False)
-        return msgspec.structs.replace(found, player=None)
-    with store.write() as connection:
-        log.overwrite_deleted(connection)
-        records = _seasons(connection, pool, lock=True)
-        rewriter = _rewriter(connection, records, player)
-        found = _erased(connection, pool, records, rewriter, write=True)
-        reason = rewriter.text(request.reason)
-        pools = []
-        by_name = {record.name: record for record in records}
-        for one in found.pools:
-            record = by_name[one.pool]
-            content = {"reason": reason, "rewritten": rewriter.records.get(record.id, {})}
-            draft = _draft(record, rewriter.pseudonym, content, now)
-            _, new = append(connection, record, draft, key=key, now=now)
-            pools.append(msgspec.structs.replace(one, seq=new.seq))
-        audit.note(
-            connection,
-            "player.erased",
-            now=now,
-            key=key,
-            pool=pool,
-            subject=rewriter.pseudonym,
-            reason=reason,
-            pools=[one.pool for one in pools],
-            rewritten=rewriter.audit_rows,
-        )
-    log.empty_write_ahead_log(store)
-    return msgspec.structs.replace(found, pools=pools)
+    found: list[ErasureMessage] = []
+    with store.read() if preview else store.write() as connection:
+        if not preview:
+            log.overwrite_deleted(connection)
+        records = _seasons(connection, pool, lock=not preview)
+        renames = [amendments_of(connection, record).renames for record in records]
+        for name in dict.fromkeys(name for one in renames for name in ids_of(one, player)):
+            rewriter = _rewriter(connection, records, name)
+            found.append(_erased(connection, pool, records, rewriter, write=not preview))
+            if preview:
+                continue
+            reason = rewriter.text(request.reason)
+            for at, one in enumerate(found[-1].pools):
+                record = get_pool(connection, one.pool)
+                content = {"reason": reason, "rewritten": rewriter.records.get(record.id, {})}
+                draft = _draft(record, rewriter.pseudonym, content, now)
+                _, new = append(connection, record, draft, key=key, now=now)
+                found[-1].pools[at] = msgspec.structs.replace(one, seq=new.seq)
+            audit.note(
+                connection,
+                "player.erased",
+                now=now,
+                key=key,
+                pool=pool,
+                subject=rewriter.pseudonym,
+                reason=reason,
+                pools=[one.pool for one in found[-1].pools],
+                rewritten=rewriter.audit_rows,
+            )
+            records = _seasons(connection, pool, lock=True)
+    if not preview:
+        log.empty_write_ahead_log(store)
+    return ErasureMessage(
+        player=None if preview else found[0].player,
+        pools=[one for each in found for one in each.pools],
+        audit=sum(each.audit for each in found),
+        remaining=sum(each.remaining for each in found),
+    )
 
 
 def _rewriter(connection: Connection, pools: Iterable[PoolRecord], player: str) -> Rewriter:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from equipoise.errors import InvalidDataError, Problem
@@ -18,7 +19,7 @@ from equipoise.formats.players import PlayerRows
 from equipoise.formats.sources import open_source
 from equipoise.messages.pools import ProfileRequest, ProfilesMessage, ProfilesRequest
 from equipoise.pools.pool.rules import check_reason, id_fault, id_text, text_faults
-from equipoise.pools.records import Draft, append, record_change
+from equipoise.pools.records import Draft, append, record_change, rename_content
 from equipoise.pools.replay.chain_checks import Findings
 from equipoise.store import log, profiles
 from equipoise.store.connection import Store
@@ -169,6 +170,22 @@ def keep_profiles(
             new, held = write(new, held[:MOST_PROFILES]), held[MOST_PROFILES:]
     if held:
         write(new, held)
+
+
+def move_profile(
+    connection: Connection, pool: PoolRecord, record: LogRecord, key: int | None, now: int
+) -> PoolRecord:
+    """Give the profile of a renamed player to the new id, unless that has one.
+
+    Return the pool after that. record : of the rename
+    """
+    old, new = str(record.player), rename_content(record.content).to
+    held = profiles.profiles_of(connection, pool.id, [old, new])
+    if old not in held:
+        return pool
+    moved = [] if new in held else [replace(_request(held[old]), player=new)]
+    content = ProfilesRequest([*moved, ProfileRequest(old)], "player renamed")
+    return append(connection, pool, _draft(pool, content, now), key=key, now=now, then=_then)[0]
 
 
 def project(connection: Connection, pool: PoolRecord) -> None:

@@ -33,10 +33,10 @@ from equipoise.messages.matches import Effect, MatchRequest
 from equipoise.messages.pools import InitialMapping
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, id_fault, logged_match, logged_matches
-from equipoise.pools.posting.rating import LoggedMatch, day_of, players_of, without
+from equipoise.pools.posting.rating import LoggedMatch, day_of, players_of, renamed, without
 from equipoise.rating.pool_state import known_state
 from equipoise.rating.state import State
-from equipoise.store import audit, log
+from equipoise.store import audit, log, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
@@ -281,6 +281,49 @@ def disqualify_content(content: str | bytes | msgspec.Raw) -> DisqualifyContent:
     return _disqualify.decode(content)
 
 
+class RenameContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of the log record of a renamed player."""
+
+    to: str
+    reason: str = ""
+
+
+_rename = msgspec.json.Decoder(RenameContent)
+
+
+def rename_content(content: str | bytes | msgspec.Raw) -> RenameContent:
+    """Return the content of the record of a renamed player. Raises : msgspec.MsgspecError."""
+    return _rename.decode(content)
+
+
+def renames_of(records: Iterable[LogRecord], through: int) -> dict[str, str]:
+    """Return the present id of every player by earlier ids, from records in the order of the log.
+
+    through : the last record that is taken into account; those that need no replay always are
+    """
+    found: dict[str, str] = {}
+    for record in records:
+        if record.kind == "rename" and (record.seq <= through or not record.needs_replay):
+            new = rename_content(record.content).to
+            found = {old: new if to == record.player else to for old, to in found.items()}
+            found[str(record.player)] = new
+            found.pop(new, None)  # who gets an earlier id back
+    return found
+
+
+def renames_rated(connection: Connection, pool: PoolRecord) -> dict[str, str]:
+    """Return the renames that the ratings of a pool take into account, as `renames_of`."""
+    records = log.records_of_kind(connection, pool.id, "rename") if pool.amendments else []
+    through = replays.rated_through(connection, pool) if records else None
+    return renames_of(records, pool.last_seq if through is None else through)
+
+
+def ids_of(renames: Mapping[str, str], player: str) -> list[str]:
+    """Return the present id of a player, given any id, and then the earlier ones."""
+    present = renames.get(player, player)
+    return [present, *(old for old, new in renames.items() if new == present)]
+
+
 class EligibilityRecord(NamedTuple):
     """A log record that disqualifies or reinstates a player, from a time on or in one match.
 
@@ -323,27 +366,42 @@ class Eligibility:
     through: int = 0
 
     @classmethod
-    def of(cls, records: Iterable[LogRecord], through: int) -> Eligibility:
-        """Return what the amendments of a log say of eligibility."""
+    def of(
+        cls, records: Iterable[LogRecord], through: int, renames: Mapping[str, str]
+    ) -> Eligibility:
+        """Return what the amendments of a log say of eligibility, by present ids of players."""
         found = cls(through=through)
         for record in records:
             if record.kind not in ("disqualify", "reinstate") or record.player is None:
                 continue
+            player = renames.get(record.player, record.player)
             if record.match is None:
-                found.players.setdefault(record.player, []).append(EligibilityRecord.of(record))
+                found.players.setdefault(player, []).append(EligibilityRecord.of(record))
             elif record.seq <= through:
                 of_match = found.matches.setdefault(record.match, {})
-                of_match[record.player] = EligibilityRecord.of(record)
+                of_match[player] = EligibilityRecord.of(record)
         return found
 
     @classmethod
     def of_players(
-        cls, connection: Connection, pool: PoolRecord, players: Iterable[str]
+        cls,
+        connection: Connection,
+        pool: PoolRecord,
+        players: Iterable[str],
+        renames: Mapping[str, str] | None = None,
     ) -> Eligibility:
-        """Return which of some players may be rated in matches posted now."""
+        """Return which of some players may be rated in matches posted now.
+
+        renames : as `renames_of`; None for those that the ratings take into account
+        """
         if not pool.amendments:
             return cls()
-        return cls.of(log.amendments_about(connection, pool.id, "player", players), pool.last_seq)
+        if renames is None:
+            renames = renames_rated(connection, pool)
+        names = set(players)
+        names |= {old for old, new in renames.items() if new in names}
+        found = log.amendments_about(connection, pool.id, "player", names)
+        return cls.of(found, pool.last_seq, renames)
 
     def __bool__(self) -> bool:
         """Return whether there is any record about a player."""
@@ -425,6 +483,7 @@ class Amendments:
         correction came later
     touched : match -> the number of its last amendment that changes ratings
     played : match -> the time in the last correction that gives one
+    renames : earlier id of a player -> present id
     """
 
     through: int
@@ -434,15 +493,20 @@ class Amendments:
     touched: dict[str, int] = field(default_factory=dict)
     played: dict[str, int] = field(default_factory=dict)
     eligibility: Eligibility = field(default_factory=Eligibility)
+    renames: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, records: Iterable[LogRecord], through: int) -> Amendments:
+    def of(
+        cls, records: Iterable[LogRecord], through: int, renames: Mapping[str, str] | None = None
+    ) -> Amendments:
         """Return the sum of some amendments, which are in the order of the log.
 
         Disqualifications after `through` hold for the matches that were posted after them.
+        renames : those of the pool; None for those of these records
         """
         every = list(records)
-        found = cls(through, eligibility=Eligibility.of(every, through))
+        renames = renames_of(every, through) if renames is None else renames
+        found = cls(through, eligibility=Eligibility.of(every, through, renames), renames=renames)
         for record in every:
             if record.seq <= through:
                 found.add(record)
@@ -467,9 +531,10 @@ class Amendments:
                 self.played[record.match] = record.posted_time
 
     def request(self, record: LogRecord) -> MatchRequest:
-        """Return the content of a match, as corrected."""
+        """Return the content of a match, as corrected, with the present ids of its players."""
         match = str(record.match)
         request = logged_match(self.corrections.get(match, record).content)
+        request = renamed(request, self.renames)
         found = self.descriptions.get(match)
         return request if found is None else describe_content(found.content).applied(request)
 
@@ -506,10 +571,13 @@ def amendments_of(
 def amendments_of_matches(
     connection: Connection, pool: PoolRecord, matches: Iterable[str], through: int | None = None
 ) -> Amendments:
-    """Return the amendments of some matches of a pool; those of players are left out."""
+    """Return the amendments of some matches of a pool; those of players are left out.
+
+    Players are renamed as in the ratings.
+    """
     last = pool.last_seq if through is None else through
     found = log.amendments_about(connection, pool.id, "match", matches) if pool.amendments else []
-    return Amendments.of(found, last)
+    return Amendments.of(found, last, renames_rated(connection, pool))
 
 
 class Piece(NamedTuple):
@@ -590,7 +658,7 @@ def _counted(records: Sequence[LogRecord], amendments: Amendments) -> list[Logge
         for record in records
         if record.match not in void and not (record.needs_replay and record.seq > through)
     ]
-    if amendments.corrections or amendments.descriptions:
+    if amendments.corrections or amendments.descriptions or amendments.renames:
         matches = [amendments.match(record) for record in kept]
     else:
         requests = logged_matches([record.content for record in kept])
@@ -647,7 +715,7 @@ def first_position(record: LogRecord, match: LogRecord | None, before: Amendment
     match : the match that it amends, None for an amendment of a player or of settings
     before : the amendments before it
     """
-    if record.kind == "settings":
+    if record.kind in ("settings", "rename"):
         return START
     if match is None:
         return record.time, 0

@@ -29,7 +29,14 @@ from equipoise.pools.pool.rules import PoolRules, check_settings, iso, rules_of
 from equipoise.pools.posting.rating import object_array, time_kind
 from equipoise.pools.posting.running import ZLIB_LEVEL, RunningPool, stored_pool
 from equipoise.pools.profiles import keep_profiles
-from equipoise.pools.records import DisqualifyContent, EligibilityRecord, amendments_of
+from equipoise.pools.records import (
+    DisqualifyContent,
+    Draft,
+    EligibilityRecord,
+    RenameContent,
+    amendments_of,
+    append,
+)
 from equipoise.pools.replay.states import Numbers, compared, stored_numbers
 from equipoise.rating.base_system import System
 from equipoise.rating.pool_state import (
@@ -88,6 +95,7 @@ def end_season(
             _keep_disqualified(connection, old, new, key, now)
         begun = pool_by_number(connection, new)
         if begun is not None:
+            begun = _keep_renames(connection, old, begun, key, now)
             keep_profiles(connection, old, begun, key, now)
         _move_webhooks(connection, old, new, now)
         audit.note(
@@ -325,6 +333,18 @@ def _keep_disqualified(
     change_pool(connection, new, amendments=len(records), **columns)
     disqualified = [record.player for record in records if record.player is not None]
     ratings.mark_disqualified(connection, new, [FIRST_GENERATION], disqualified, True)
+
+
+def _keep_renames(
+    connection: Connection, old: PoolRecord, new: PoolRecord, key: int | None, now: int
+) -> PoolRecord:
+    """Rename the same players in the new season; return its pool after that."""
+    for player, to in amendments_of(connection, old).renames.items():
+        content = RenameContent(to, f"renamed in season {old.name}")
+        text = msgspec.json.encode(content).decode()
+        draft = Draft(kind="rename", content=text, time=now, player=player)
+        new, _ = append(connection, new, draft, key=key, now=now)
+    return new
 
 
 def _move_webhooks(connection: Connection, old: PoolRecord, new: int, now: int) -> None:

@@ -55,6 +55,7 @@ Kind: TypeAlias = Literal[
     "describe",
     "disqualify",
     "reinstate",
+    "rename",
     "settings",
     "erase",
     "initial",
@@ -264,6 +265,12 @@ def long_records(connection: Connection, pool: int) -> Iterator[LogRecord]:
     """Give the log records of known ratings and profiles, oldest first; they may be very long."""
     query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH, _LONG).order_by(log.c.seq)
     return _records(connection.execute(query))
+
+
+def records_of_kind(connection: Connection, pool: int, kind: Kind) -> list[LogRecord]:
+    """Return the amendments of one kind, oldest first."""
+    this = (log.c.pool == pool) & ~_MATCH & (log.c.kind == kind)
+    return list(_records(connection.execute(select(*_COLUMNS).where(this).order_by(log.c.seq))))
 
 
 def numbers_of_kind(connection: Connection, pool: int, kind: Kind) -> list[int]:

@@ -140,7 +140,8 @@ log = Table(
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
     # "match", or an amendment: "void", "restore", "correct", "describe", "disqualify", "reinstate",
-    # "settings", "erase", "initial", "profiles". Only the erasure of a name changes records.
+    # "rename", "settings", "erase", "initial", "profiles". Only the erasure of a name changes
+    # records.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),

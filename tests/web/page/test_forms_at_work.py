@@ -227,6 +227,32 @@ def test_places_are_corrected_and_a_player_is_disqualified(site: Any) -> None:
         assert judge.post("/pools/arena/disqualify/odd-fox", data=wrong).status_code == 422
 
 
+def test_a_player_is_renamed_and_merged(site: Any) -> None:
+    """The form previews the change; players who met stay two."""
+    with site.visitor("judge") as judge:
+        page = judge.get("/pools/arena/players/odd-fox").text
+        assert "/pools/arena/rename/odd-fox" in page
+        path = "/pools/arena/rename/odd-fox"
+        fields = {"to": "odd-vixen", "reason": "new name", "token": token(judge, path)}
+        done = do(judge, path, fields, judge.post(path, data=fields))
+        assert "odd-fox renamed to odd-vixen" in " ".join(Page(done.text).text.split())
+        assert judge.get("/pools/arena/players/odd-fox").status_code == 404
+        assert judge.get("/pools/arena/players/odd-vixen").status_code == 200
+        back = "/pools/arena/rename/odd-vixen"
+        opponent = re.search(
+            r"/pools/arena/players/([a-z-]+)", judge.get("/pools/arena/players/odd-vixen").text
+        )
+        assert opponent is not None
+        refused = judge.post(back, data={**fields, "to": opponent[1]})
+        assert refused.status_code in (409, 422)
+        do(
+            judge,
+            back,
+            {**fields, "to": "odd-fox"},
+            judge.post(back, data={**fields, "to": "odd-fox"}),
+        )
+
+
 def do(
     client: httpx.Client, path: str, fields: dict[str, Any], preview: httpx.Response
 ) -> httpx.Response:

@@ -426,7 +426,9 @@ def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
     effects = any(
         one.kind == "disqualify" and disqualify_content(one.content).effect for one in amended
     )
-    descriptions = bool(record.profiled) or any(one.kind == "describe" for one in amended)
+    descriptions = bool(record.profiled) or any(
+        one.kind in ("describe", "rename") for one in amended
+    )
     yield head_line(record, seed, effects=effects, descriptions=descriptions)
     after, last = 0, False
     while not last:

@@ -46,6 +46,7 @@ from equipoise.messages.matches import (
     PostedMessage,
     ReasonRequest,
     ReinstateRequest,
+    RenameRequest,
 )
 from equipoise.messages.pools import InitialMapping, PoolRequest
 from equipoise.messages.upkeep import ImportMessage, LogHead, LogLine
@@ -55,6 +56,7 @@ from equipoise.pools.amending import (
     describe_match,
     disqualify,
     reinstate,
+    rename,
     restore_match,
     void_match,
 )
@@ -96,6 +98,7 @@ from equipoise.pools.records import (
     describe_content,
     disqualify_content,
     read_content,
+    rename_content,
 )
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.states import keep_checkpoints, seed_state
@@ -530,6 +533,9 @@ def _record(store: Store, pool: str, line: LogLine, logged: LoggedAs) -> None:
         amend(store, pool, match, ReasonRequest(reason_of(line)), **own)
     elif line.kind == "describe":
         describe_match(store, pool, match, describe_content(line.content), **own)
+    elif line.kind == "rename":
+        content = rename_content(line.content)
+        rename(store, pool, player, RenameRequest(content.to, content.reason), **own)
     elif line.kind == "disqualify":
         barred = disqualify_content(line.content)
         request = DisqualifyRequest(line.time, barred.reason, line.match, barred.effect)

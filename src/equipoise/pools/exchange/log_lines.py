@@ -27,7 +27,12 @@ from equipoise.messages.upkeep import (
 from equipoise.pools import profiles
 from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.pool.settings import content_of
-from equipoise.pools.records import describe_content, disqualify_content, read_content
+from equipoise.pools.records import (
+    describe_content,
+    disqualify_content,
+    read_content,
+    rename_content,
+)
 from equipoise.pools.replay.chain_checks import Findings, LogWalk
 from equipoise.store import pools
 from equipoise.store.chain import Seal, extended, first_heads
@@ -57,7 +62,7 @@ def head_line(pool: PoolRecord, seed: bytes | None, *, effects: bool, descriptio
     """Return the first line of a pool's log.
 
     seed : of its season, None for none; effects : whether a disqualification names its effect
-    descriptions : whether there are descriptions of matches or profiles of players
+    descriptions : whether there are descriptions of matches, profiles or renamed players
     """
     settings = msgspec.Raw(pool.first_settings.encode())
     version = WITHOUT_EFFECTS if pool.initial else WITHOUT_KNOWN_RATINGS
@@ -208,6 +213,7 @@ _READERS: Mapping[str, Callable[[str], msgspec.Struct]] = {
     "settings": content_of,
     "initial": read_content,
     "disqualify": disqualify_content,
+    "rename": rename_content,
     "describe": describe_content,
     "profiles": profiles.read_content,
     "erase": _erasures.decode,

@@ -22,7 +22,7 @@ A match too far ahead of the clock is rejected, because it would make every late
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -48,7 +48,7 @@ from equipoise.pools.pool.rules import (
     unused_fields,
     written,
 )
-from equipoise.pools.posting.rating import LoggedMatch, players_of
+from equipoise.pools.posting.rating import LoggedMatch, players_of, renamed
 from equipoise.pools.posting.running import (
     RatedBatch,
     StateCache,
@@ -64,7 +64,7 @@ from equipoise.pools.reading.matches import (
     stored_matches,
 )
 from equipoise.pools.reading.results import chances_of
-from equipoise.pools.records import Eligibility, latest_of
+from equipoise.pools.records import Eligibility, latest_of, renames_of, renames_rated
 from equipoise.store import changes, log, ratings, webhooks
 from equipoise.store.chain import Seal
 from equipoise.store.changes import COLUMNS, ChangeRow, change_row
@@ -495,6 +495,7 @@ def _rate(
 
     A post with a match that the system cannot rate is refused, and the others are planned again.
     """
+    read = _with_present_ids(connection, pool, posts, read)
     every = [match for one in read for match in one.matches]
     recorded = recorded_matches(connection, pool, every, clock.now)
     players = (player for match in every for player in players_of(match.request))
@@ -518,6 +519,45 @@ def _rate(
             at = plan.to_rate[error.index].seq - pool.last_seq - 1
             owner = plan.owners[at]
             refused[owner] = unratable(plan, at, posts[owner], error)
+
+
+def _with_present_ids(
+    connection: Connection, pool: PoolRecord, posts: Sequence[Post], read: Sequence[ReadPost]
+) -> Sequence[ReadPost]:
+    """Return posts with renamed players as in the ratings. The log keeps the ids as posted.
+
+    A match with two ids of one player is refused, also while the rename waits for a replay.
+    """
+    records = log.records_of_kind(connection, pool.id, "rename") if pool.amendments else []
+    if not records:
+        return read
+    every, rated = renames_of(records, pool.last_seq), renames_rated(connection, pool)
+    found = []
+    for post, one in zip(posts, read, strict=True):
+        problems = [
+            problem
+            for line, match in enumerate(one.matches, start=post.first_line)
+            for problem in repeated_players(match.request, every, line)
+        ]
+        matches = [match._replace(request=renamed(match.request, rated)) for match in one.matches]
+        refused = InvalidDataError(problems) if problems else one.refused
+        found.append(ReadPost(one.rules, matches, refused))
+    return found
+
+
+def repeated_players(
+    request: MatchRequest, renames: Mapping[str, str], line: int | None = None
+) -> list[Problem]:
+    """Return a problem for each player whom a match has by several ids."""
+    ids: dict[str, list[str]] = {}
+    for player in players_of(request):
+        ids.setdefault(renames.get(player, player), []).append(player)
+    rule = "must not have one player by several ids"
+    return [
+        Problem("", line, "players", rule, " and ".join(names))
+        for names in ids.values()
+        if len(names) > 1
+    ]
 
 
 def _write(

@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from equipoise.arrays import Floats, Ids, Ints, nullable, or_nan
 from equipoise.data.history import HOME_SIDES, MICROSECONDS_PER_DAY, History, TimeKind, read_score
@@ -107,6 +108,19 @@ class Participants(NamedTuple):
             cast("list[str]", listed) if only_text else _ids(listed),
             types <= {str, int},
         )
+
+
+def renamed(request: MatchRequest, renames: Mapping[str, str]) -> MatchRequest:
+    """Return a match with the present ids of renamed players; renames : earlier id -> present."""
+    if renames.keys().isdisjoint(players_of(request) if renames else ()):
+        return request
+
+    def present(one: ParticipationRequest | str | int) -> ParticipationRequest | str:
+        player = renames.get(_id(one), _id(one))
+        return replace(one, player=player) if isinstance(one, ParticipationRequest) else player
+
+    teams = [replace(team, players=[*map(present, team.players)]) for team in request.teams]
+    return replace(request, teams=teams)
 
 
 def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:

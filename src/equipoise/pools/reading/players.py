@@ -45,6 +45,8 @@ from equipoise.pools.records import (
     EligibilityRecord,
     amendments_of_matches,
     cached_known,
+    ids_of,
+    renames_rated,
 )
 from equipoise.rating.contexts import CONTEXT, in_context
 from equipoise.rating.one_call.call import require_context
@@ -484,12 +486,15 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         known = ratings.states_of(connection, record.id, record.generation, [player_id])
         listed = not row.provisional and not row.disqualified
         place = LeaderboardView(connection, record, False, None).place(row) if listed else None
-        eligibility = Eligibility.of_players(connection, record, [player_id])
+        renames = renames_rated(connection, record)
+        eligibility = Eligibility.of_players(connection, record, [player_id], renames)
         known_ratings = cached_known(connection, record)
         profile = profiles.profiles_of(connection, record.id, [player_id]).get(player_id)
         offsets = _offsets(connection, record, rules, player_id, known[player_id].state)
     disqualification = eligibility.disqualification_of(player_id)
-    begun = None if known_ratings is None else known_ratings.of(player_id)
+    begun = None
+    if known_ratings is not None:
+        begun = next(filter(None, map(known_ratings.of, ids_of(renames, player_id))), None)
     when = None if at is None else moment(at, "at")
     if when is not None and not rules.timed:
         raise InvalidParameterError("at must be left out: this pool has no times")

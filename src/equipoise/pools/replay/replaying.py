@@ -12,8 +12,9 @@ of the pool unchanged, and the next process begins again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -209,6 +210,7 @@ class _Replay:
     after : position up to which the log was read
     interval : participations between two checkpoints
     partial_end : where the last partial checkpoint ends; partial_at : participations up to it
+    renames : earlier ids of players -> present ones
     held : checkpoints so far; held_at : participations up to the last of them
     listed : what it has changed, apart from the players in the rows `late`, who were rated since
     """
@@ -225,6 +227,7 @@ class _Replay:
     interval: int
     partial_end: Position
     partial_at: int
+    renames: Mapping[str, str]
     held: list[Checkpoint] = field(default_factory=list)
     held_at: int = 0
     listed: list[PlayerDifference] = field(default_factory=list)
@@ -266,7 +269,7 @@ def _replay_leased(
     everyone = np.arange(len(running.players))
     for low in range(0, len(everyone), size):
         rows = running.ratings(everyone[low : low + size])
-        if not _step(replay, _put_ratings, rows):
+        if not _step(replay, partial(_put_ratings, renames=replay.renames), rows):
             return None
     # Comparing all players takes longer than writers should wait.
     with store.read() as connection, without_collection():
@@ -306,6 +309,7 @@ def _begin(store: Store, pool: PoolRecord, stop: Callable[[], bool]) -> _Replay:
         interval=pool.checkpoint_every(store.sizes),
         partial_end=START if known is None else known.position,
         partial_at=running.participations,
+        renames=amendments.renames,
         held_at=running.participations,
     )
 
@@ -353,7 +357,7 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
             return False
     for low in range(0, len(touched) if with_ratings else 0, size):
         found = replay.running.ratings(touched[low : low + size])
-        if not _step(replay, _put_ratings, found):
+        if not _step(replay, partial(_put_ratings, renames=replay.renames), found):
             return False
     replay.after = piece.end
     _make_checkpoint(replay)
@@ -368,10 +372,14 @@ def _put_changes(
 
 
 def _put_ratings(
-    connection: Connection, pool: PoolRecord, generation: int, rows: dict[str, Sequence[Any]]
+    connection: Connection,
+    pool: PoolRecord,
+    generation: int,
+    rows: dict[str, Sequence[Any]],
+    renames: Mapping[str, str],
 ) -> None:
     """Write ratings, marked by who is disqualified now; `pool` is locked."""
-    eligible = Eligibility.of_players(connection, pool, rows["player"])
+    eligible = Eligibility.of_players(connection, pool, rows["player"], renames)
     marked = {**rows, "disqualified": eligible.flags(rows["player"])}
     ratings.put(connection, pool.id, generation, marked)
 
@@ -457,7 +465,8 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             rows, touched = running.rate(piece.matches)
             touched = np.unique(touched)
             changes.put(connection, record.id, replay.generation, rows)
-            _put_ratings(connection, record, replay.generation, running.ratings(touched))
+            rated = running.ratings(touched)
+            _put_ratings(connection, record, replay.generation, rated, replay.renames)
             replay.late.append(touched)
         found = _difference(connection, record, replay)
         replays.forget_from(connection, record.id, replay.begin)

@@ -15,7 +15,7 @@ import dataclasses
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -62,20 +62,32 @@ from equipoise.store.replays import Checkpoint, ReplayRecord
 logger = logging.getLogger(__name__)
 
 
-def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
+def running_from_start(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, renames: Mapping[str, str]
+) -> RunningPool:
     """Return the pool before its first match: empty, with known ratings or the seed of its season.
 
+    renames : earlier ids of players -> present ones; a player with several begins as the present
     Raises : InvalidDataError if the known ratings cannot be read
     """
     known = read_known(connection, pool)
+    content = None if pool.follows is None else pools.content_of(connection, pool.id)
     if known is not None:
         players = list(known.content.players)
-        return RunningPool.of(rules, players, known.state(rules))
-    content = None if pool.follows is None else pools.content_of(connection, pool.id)
-    if content is None:
+        begun = RunningPool.of(rules, players, known.state(rules))
+    elif content is not None:
+        state = seed_state(rules.system, content, "the seed of the season")
+        begun = RunningPool.of_state(rules, state)
+    else:
         return RunningPool.start(rules)
-    state = seed_state(rules.system, content, "the seed of the season")
-    return RunningPool.of_state(rules, state)
+    if renames.keys().isdisjoint(begun.row_of):
+        return begun
+    rows = {player: row for player, row in begun.row_of.items() if player not in renames}
+    for old, new in renames.items():
+        if old in begun.row_of:
+            rows.setdefault(new, begun.row_of[old])
+    at = np.array(list(rows.values()), np.int64)
+    return RunningPool.of(rules, list(rows), begun.state.take(at))
 
 
 def seed_state(system: RatingSystem, content: bytes, name: str) -> PoolState:
@@ -115,7 +127,7 @@ def running_before(
     amendments : those that the checkpoints before the position have taken into account
     beat : called about every two seconds, to renew a lease
     """
-    running = _resumed(connection, pool, rules, position)
+    running = _resumed(connection, pool, rules, position, amendments.renames)
     after, last_beat = running.position, time.monotonic()
     while True:
         if time.monotonic() - last_beat > sizes_of(connection).beat:
@@ -131,13 +143,17 @@ def running_before(
 
 
 def _resumed(
-    connection: Connection, pool: PoolRecord, rules: PoolRules, position: Position
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    position: Position,
+    renames: Mapping[str, str],
 ) -> RunningPool:
     """Return the pool at its last readable checkpoint before a position, or before its log."""
     while True:
         saved = replays.last_before(connection, pool.id, position)
         if saved is None:
-            return running_from_start(connection, pool, rules)
+            return running_from_start(connection, pool, rules, renames)
         try:
             return RunningPool.resume(rules, saved)
         except InvalidDataError as error:
@@ -233,8 +249,8 @@ def players_before(
         ):
             return None
     known = cached_known(connection, pool)
-    if known is not None and SEEDED in rules.system.initial(0).initial:
-        # The level of the pool depends on everybody's known rating.
+    if known is not None and (amendments.renames or SEEDED in rules.system.initial(0).initial):
+        # Players have their known ratings by earlier ids, or the level depends on everybody's.
         return None
     if known is not None:
         begun = [
@@ -440,10 +456,10 @@ def compared(player: str, before: Numbers | None, after: Numbers | None) -> Play
 
 
 def difference_of_others(
-    before: Mapping[str, Numbers], after: Mapping[str, Numbers], player: str | None
+    before: Mapping[str, Numbers], after: Mapping[str, Numbers], players: Container[str | None]
 ) -> OthersMessage:
-    """Return how the numbers of all players but one changed."""
-    names = {**before, **after}.keys() - {player}
+    """Return how the numbers of all players but these changed."""
+    names = [name for name in {**before, **after} if name not in players]
     changed = [name for name in names if before.get(name) != after.get(name)]
     sizes = [
         abs(after[name].rating - before[name].rating)

@@ -87,7 +87,7 @@ def _first_failure(
         after = max((begin[0], begin[1] - 1) if begin != START else START, running.position)
     except (ConvergenceError, InvalidDataError):
         # A match before that position fails, as may happen after an upgrade of the code.
-        running, after = running_from_start(connection, pool, rules), START
+        running, after = running_from_start(connection, pool, rules, amendments.renames), START
     for matches in counted_matches(connection, pool, amendments, after):
         beat()
         before = _copy(running)

@@ -210,7 +210,8 @@ def check_ratings(
 ) -> None:
     """Compare everything that is stored of every player with the end of a replay."""
     running.board_day = pool.board_day
-    eligible = amendments_of(connection, pool).eligibility
+    through = replays.rated_through(connection, pool)
+    eligible = amendments_of(connection, pool, through).eligibility
     seen = 0
     states = ratings.all_states(connection, pool.id, pool.generation)
     shown = ratings.all_ratings(connection, pool.id, pool.generation)
@@ -522,8 +523,10 @@ class _Replay:
 
     def __init__(self, connection: Connection, pool: PoolRecord) -> None:
         through = replays.rated_through(connection, pool)
-        self.running: RunningPool = running_from_start(connection, pool, rules_of(pool.settings))
         self.amendments = amendments_of(connection, pool, through)
+        self.running: RunningPool = running_from_start(
+            connection, pool, rules_of(pool.settings), self.amendments.renames
+        )
         self.checkpoints = CheckpointChecks(connection, pool)
         self.after = START
         self.written = 0

@@ -1,7 +1,7 @@
 """Endpoints for matches and amendments.
 
 Matches are posted one by one, in arrays or in streams. An amendment voids, restores or corrects a
-match, or disqualifies or reinstates a player.
+match, or disqualifies, reinstates or renames a player.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from equipoise.messages.matches import (
     PostedMessage,
     ReasonRequest,
     ReinstateRequest,
+    RenameRequest,
 )
 from equipoise.messages.upkeep import ErasureMessage
 from equipoise.pools import amending, erasing
@@ -297,6 +298,16 @@ AMENDMENTS = (
         "Reinstate a player from a time on or in one match",
         _amends(amending.reinstate, "player"),
         _REINSTATE,
+    ),
+    _endpoint(
+        "POST",
+        "players/{player}/rename",
+        "renamePlayer",
+        "Give a player another id, or merge two players",
+        _amends(amending.rename, "player"),
+        Body(shape=RenameRequest, example={"to": "ana", "reason": "second account"}),
+        "If another player has the id, both become one player; that is refused if they met in a "
+        "match. Later posts under the earlier id count for the new one. ",
     ),
     Endpoint(
         route="POST /v1/pools/{pool}/players/{player}/erase",

@@ -31,6 +31,7 @@ from equipoise.messages.matches import (
     ParticipationRequest,
     ReasonRequest,
     ReinstateRequest,
+    RenameRequest,
     TeamRequest,
     places_of,
 )
@@ -341,6 +342,7 @@ KINDS = {
     "describe": "described",
     "disqualify": "disqualified",
     "reinstate": "reinstated",
+    "rename": "renamed",
     "settings": "changed",
     "erase": "name erased",
     "initial": "set",
@@ -404,6 +406,15 @@ ACTIONS = {
         "Reinstate",
         "The player is rated again.",
         amending.reinstate,
+        danger=False,
+    ),
+    "rename": Action(
+        "rename",
+        "player",
+        "Rename",
+        "The player gets another id. If another player has it, both become one player. Later "
+        "posts under the earlier id count for the new one.",
+        amending.rename,
         danger=False,
     ),
 }
@@ -497,12 +508,14 @@ def _after(context: PageContext, action: Action, wanted: str, done: AmendmentMes
 
 async def _request_of(
     context: PageContext, action: Action, wanted: str, form: Form
-) -> MatchRequest | ReasonRequest | ReinstateRequest:
+) -> MatchRequest | ReasonRequest | ReinstateRequest | RenameRequest:
     """Return the request in a form. Raises : InvalidDataError."""
     if action.name == "correct":
         return await _corrected(context, form, wanted)
     if action.of == "match":
         return ReasonRequest(form.text("reason"))
+    if action.name == "rename":
+        return RenameRequest(form.text("to"), form.text("reason"))
     match = form.text("match") or None
     since, reason = form.time("since"), form.text("reason")
     if action.name == "reinstate":
@@ -558,6 +571,7 @@ async def _amendment_form(
         wanted=wanted,
         reason=form.text("reason"),
         since=form.text("since"),
+        to=form.text("to"),
         only=form.text("match", context.query("match")),
         how=form.text("how"),
         **({"teams": [], "entries": []} if posted is None else _fields_of(posted, form)),

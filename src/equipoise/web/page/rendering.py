@@ -98,6 +98,17 @@ def in_units(count: int, pool: PoolMessage) -> str:
     return plural(count, pool.unit, units(pool))
 
 
+def an(noun: str) -> str:
+    """Return a noun with its indefinite article."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+def said_in(text: str, pool: PoolMessage) -> str:
+    """Return a sentence with what the matches of a pool are called."""
+    text = re.sub(r"\bmatches\b", lambda _: units(pool), text)
+    return re.sub(r"\bmatch\b", lambda _: pool.unit, text)
+
+
 def headline(text: str) -> str:
     """Return a text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
@@ -322,7 +333,8 @@ def environment() -> Environment:
     )
     filters: list[Callable[..., Any]] = [number, half_width, signed, percent, ordinal, direction]
     filters += [minute, day, date, year, points, hue, initials, headline, digits_of]
-    functions: tuple[Callable[..., Any], ...] = (path, plural, units, in_units, named, face_letters)
+    functions: tuple[Callable[..., Any], ...] = (path, plural, units, in_units, an, said_in)
+    functions += (named, face_letters)
     found.filters |= {one.__name__: one for one in filters}
     found.globals |= {one.__name__: one for one in functions} | {"static": static_path}
     return found
