@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from equipoise.analysis.reading import HistoryRequest
-from equipoise.errors import InvalidDataError
+from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import Effect, MatchRequest, ReasonRequest, TeamRequest
 from equipoise.messages.pools import SeasonRequest
 from equipoise.pools import amending
@@ -148,6 +148,22 @@ def test_the_default_effect_depends_on_teams(store: Store) -> None:
         number = get_pool(connection, "single").id
         (record,) = log.amendments(connection, number)
     assert json.loads(record.content) == {"reason": "", "effect": "without"}
+
+
+def test_all_matches_are_voided_also_in_a_pool_without_times(store: Store) -> None:
+    pool = Trial(store, times="none", late="replay")
+    pool.post(duel("a", "ana", "bo", None), duel("b", "bo", "cy", None))
+    alone = Trial(store, "alone", times="none")
+    alone.post(duel("b", "bo", "cy", None))
+    with pytest.raises(InvalidParameterError, match="0 for all matches"):
+        pool.disqualify("ana", since=1)
+    assert pool.disqualify("ana", since=0, effect="void").since is None
+    pool.settle()
+    assert pool.ratings() | alone.ratings() == pool.ratings()
+    assert pool.is_sound()
+    pool.reinstate("ana", since=0)
+    pool.settle()
+    assert pool.ratings()["ana"] > pool.ratings()["cy"]
 
 
 def test_the_effect_of_one_match_goes_before_that_of_a_time(store: Store) -> None:

@@ -95,6 +95,26 @@ def test_ratings_are_looked_up_together(store: Store) -> None:
     assert ratings_of_players(store, "pool", []) == {}
 
 
+def test_the_history_around_a_match_has_it_in_the_middle(store: Store) -> None:
+    every = [one.match for one in player_history(store, "pool", "bo", limit=100).matches]
+    assert len(every) == 8
+    for at, match in enumerate(every):
+        found = player_history(store, "pool", "bo", limit=4, around=match)
+        begin = max(0, at - 2)
+        assert [one.match for one in found.matches] == every[begin : begin + 4]
+        assert (found.next is None) == (begin + 4 >= len(every))
+    (alone,) = player_history(store, "pool", "bo", limit=1, around=every[3]).matches
+    assert alone.match == every[3]
+    untimed = player_history(store, "other", "bo", around="m3").matches
+    assert [one.match for one in untimed] == ["m3", "m2"]
+    with pytest.raises(NotFoundError, match="changed no rating of player 'bo'"):
+        player_history(store, "pool", "bo", around="m0")
+    with pytest.raises(NotFoundError):
+        player_history(store, "pool", "bo", around="none")
+    with pytest.raises(InvalidParameterError):
+        player_history(store, "pool", "bo", around="m3", cursor="x")
+
+
 def test_a_course_is_the_history_the_other_way_round(store: Store) -> None:
     """Oldest first; the oldest are left out where there are too many."""
     history = player_history(store, "pool", "bo", limit=100).matches[::-1]

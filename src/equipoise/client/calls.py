@@ -752,11 +752,16 @@ def player(pool: str, player: Id, at: Moment | None = None) -> Call[PlayerMessag
 
 
 def player_history(
-    pool: str, player: Id, *, cursor: str | None = None, limit: int | None = None
+    pool: str,
+    player: Id,
+    *,
+    cursor: str | None = None,
+    limit: int | None = None,
+    around: Id | None = None,
 ) -> Call[PlayerHistory]:
-    """Return a page of a player's rated matches, newest first."""
-    path = in_pool(pool, "players", player, "history")
-    return json_call("GET", path, PlayerHistory, query={"cursor": cursor, "limit": limit})
+    """Return a page of a player's rated matches, newest first; around : that with this match."""
+    query = {"cursor": cursor, "limit": limit, "around": around}
+    return json_call("GET", in_pool(pool, "players", player, "history"), PlayerHistory, query=query)
 
 
 def player_summary(pool: str, player: Id) -> Call[PlayerSummary]:

@@ -269,7 +269,7 @@ class ReasonRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ReinstateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The time from which, or the match in which, a player is reinstated.
 
-    since : time; absent: from now on. Pools without times accept none: from this log record on
+    since : time; absent: from now on. Pools without times accept only 0, for all matches
     match : for this match only, instead of a time
     """
 
@@ -281,7 +281,7 @@ class ReinstateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class DisqualifyRequest(ReinstateRequest, frozen=True):
     """The time or match from which a player is disqualified, and how the matches then count.
 
-    since : time; absent: from now on. Pools without times accept none: from this log record on
+    since : time; absent: from now on. Pools without times accept only 0, for all matches
     match : for this match only, instead of a time
     effect : "without" rates the matches without the player, "keep" as they were played, "void" not
         at all. Absent: "keep" if there is a match of teams among them, or among all matches of the

@@ -283,8 +283,9 @@ def _disqualify_or_reinstate(wanted: _Wanted) -> _Make:
     if request.match is not None and request.since is not None:
         raise InvalidParameterError("since cannot be combined with match")
     since = None if request.since is None else moment(request.since, "since")
-    if since is not None and not rules.timed:
-        raise InvalidParameterError("since must be left out: this pool has no times")
+    if since and not rules.timed:
+        rule = "since must be left out, or 0 for all matches: this pool has no times"
+        raise InvalidParameterError(rule)
     match = None if request.match is None else id_text(request.match)
     effect: Effect | None = None
     if isinstance(request, DisqualifyRequest) and wanted.kind == "disqualify":

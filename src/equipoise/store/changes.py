@@ -235,6 +235,29 @@ def changes_of_player(
         start = _last(connection, pool, player)
     if start is None:
         return []
+    chain = _chain(pool, player, start, steps)
+    query = select(*(chain.c[name] for name in COLUMNS)).order_by(chain.c.step).limit(limit)
+    if before is not None:
+        query = query.where(tuple_(chain.c.time, chain.c.seq) < _literal(before))
+    return [change_row(row) for row in connection.execute(query).all()]
+
+
+def change_after(
+    connection: Connection, pool: PoolRecord, player: str, after: Position, steps: int
+) -> Position:
+    """Return the position of a player's change some steps after a position, or of the newest."""
+    start = _last(connection, pool, player)
+    if start is None or steps < 1:
+        return after
+    chain = _chain(pool, player, start, None)
+    later = tuple_(chain.c.time, chain.c.seq) > _literal(after)
+    query = select(chain.c.time, chain.c.seq).where(later)
+    rows = connection.execute(query.order_by(chain.c.step.desc()).limit(steps)).all()
+    return (rows[-1][0], rows[-1][1]) if rows else after
+
+
+def _chain(pool: PoolRecord, player: str, start: Position, steps: int | None) -> CTE:
+    """Return a player's changes back from one at `start`, numbered by `step`; None for all."""
     first = select(*SHOWN, literal(1).label("step")).where(
         counts(pool), *_at(start), changes.c.player == player
     )
@@ -242,11 +265,7 @@ def changes_of_player(
     further = further_changes(chain, pool).add_columns(chain.c.step + 1)
     if steps is not None:
         further = further.where(chain.c.step < steps)
-    chain = chain.union_all(further)
-    query = select(*(chain.c[name] for name in COLUMNS)).order_by(chain.c.step).limit(limit)
-    if before is not None:
-        query = query.where(tuple_(chain.c.time, chain.c.seq) < _literal(before))
-    return [change_row(row) for row in connection.execute(query).all()]
+    return chain.union_all(further)
 
 
 def further_changes(

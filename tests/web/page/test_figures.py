@@ -47,7 +47,7 @@ def timeline(ratings: list[float], times: list[float] | None) -> RatingTimeline:
 )
 def test_a_course_is_drawn_with_or_without_times(times: list[float] | None) -> None:
     """Also where all matches take place at once; the name is escaped."""
-    drawing = timeline_chart(timeline([1500.0, 1600.0, 1400.0], times), "Rating of <x>")
+    drawing = timeline_chart(timeline([1500.0, 1600.0, 1400.0], times), "Rating of <x>", [])
     assert all(0 <= one <= 100 for one in places(drawing))
     assert "Rating of &lt;x&gt;" in drawing
     points = re.search(r'points="([^"]+)"', drawing)

@@ -20,7 +20,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
-from equipoise.errors import InvalidParameterError, require
+from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import (
     ActivityBin,
@@ -53,7 +53,7 @@ from equipoise.rating.one_call.call import require_context
 from equipoise.rating.pool_state import unpack_players
 from equipoise.rating.predicting import of_match
 from equipoise.rating.system import RatingColumns
-from equipoise.store import changes, log, profiles, ratings
+from equipoise.store import changes, log, profiles, ratings, replays
 from equipoise.store.changes import MeanRow, RatingTotals, Reach
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
@@ -577,18 +577,36 @@ def _disqualified_since(record: EligibilityRecord, rules: PoolRules) -> int | st
 
 
 def player_history(
-    store: Store, pool: str, player_id: str, *, cursor: str | None = None, limit: int = 50
+    store: Store,
+    pool: str,
+    player_id: str,
+    *,
+    cursor: str | None = None,
+    limit: int = 50,
+    around: str | None = None,
 ) -> PlayerHistory:
     """Return a player's rated matches, newest first.
 
+    around : put this match in the middle of the page; cannot be combined with cursor
     Raises : NotFoundError, InvalidParameterError
     """
     check_limit(limit)
+    if cursor is not None and around is not None:
+        raise InvalidParameterError("around cannot be combined with cursor")
     before = decode_cursor(cursor, tuple[int, int])
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         ratings.get_rating(connection, record, player_id)
+        if around is not None:
+            logged = log.get_match(connection, record, around)
+            through = replays.rated_through(connection, record)
+            amended = amendments_of_matches(connection, record, [around], through)
+            middle = amended.position(logged)
+            if player_id not in changes.changes_of_match(connection, record, middle, [player_id]):
+                raise NotFoundError(f"match {around!r} changed no rating of player {player_id!r}")
+            time, seq = changes.change_after(connection, record, player_id, middle, limit // 2)
+            before = (time, seq + 1)
         rows = changes.changes_of_player(connection, record, player_id, before, limit + 1)
         shown = rows[:limit]
         lines = player_lines(connection, record, rules, player_id, shown)

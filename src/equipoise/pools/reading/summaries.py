@@ -124,9 +124,7 @@ def _peak(
     contents: MatchContents, rules: PoolRules, rows: Sequence[ChangeRow]
 ) -> PeakMessage | None:
     """Return the highest rating of settled ones, the earliest if there are equal ones."""
-    placement = rules.settings.placement_matches
-    least = placement if isinstance(placement, int) else 0
-    settled = rows[: max(len(rows) - max(least - 1, 0), 0)]
+    settled = rows[: max(len(rows) - max(rules.placement_matches - 1, 0), 0)]
     if not settled:
         return None
     best = max(settled, key=lambda row: (row.rating, -row.time, -row.seq))

@@ -31,6 +31,7 @@ from equipoise.pools.reading.highlights import pool_overview
 from equipoise.pools.reading.meetings import against
 from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
 from equipoise.pools.reading.summaries import player_summary
+from equipoise.web.api.matches import MatchesQuery
 from equipoise.web.http.endpoints import (
     ApiRequest,
     Body,
@@ -169,7 +170,7 @@ PLAYERS = (
         name="showPlayerHistory",
         summary="List a player's rated matches, newest first",
         handler=reads(players.player_history, "player"),
-        query=PageQuery,
+        query=MatchesQuery,
         shape=PlayerHistory,
         tagged=True,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
@@ -18,6 +19,7 @@ from equipoise.messages.pools import (
     PoolMessage,
     SeasonPreview,
     SeasonRequest,
+    Tier,
     TierPreset,
 )
 from equipoise.messages.upkeep import (
@@ -254,7 +256,7 @@ _NUMBERS = (
     "display_decay_per_day",
     "display_decay_after_days",
 )
-#: Tiers in words; own ones can be set over the API alone.
+#: Tiers in words.
 TIERS = {
     "none": "none",
     "codeforces": "those of Codeforces",
@@ -414,11 +416,32 @@ async def delete_pool(context: PageContext) -> Response:
 def change_of(form: Form) -> PoolChange:
     """Return the change of settings in a form. Raises : InvalidDataError."""
     tiers = form.text("tiers", "own")
+    typed = "own_tiers" in form.fields and tiers == "own"
+    own = _tiers_in(form.text("own_tiers")) if typed else UNSET
     return form.body(
         PoolChange,
         unit=form.text("unit") or UNSET,
-        tiers={"own": UNSET, "none": []}.get(tiers, tiers),
+        tiers={"own": own, "none": []}.get(tiers, tiers),
     )
+
+
+def _tiers_in(text: str) -> list[dict[str, float | str]]:
+    """Return the tiers in the lines of a text. Raises : InvalidDataError."""
+    found: list[dict[str, float | str]] = []
+    for line in filter(str.strip, text.splitlines()):
+        try:
+            lower, name, short, level = (part.strip() for part in line.split(","))
+            numbers = {"lower": float(lower), "level": int(level)}
+        except ValueError:
+            rule = "must be a lower bound, a name, a short name and a level, with commas"
+            raise wrong("tiers", rule, line[:100]) from None
+        found.append({**numbers, "name": name, "short": short})
+    return found
+
+
+def _tier_lines(tiers: Sequence[Tier]) -> str:
+    """Return tiers as lines of the form."""
+    return "\n".join(f"{one.lower:g}, {one.name}, {one.short}, {one.level}" for one in tiers)
 
 
 def _chosen_tiers(pool: PoolMessage) -> str:
@@ -436,7 +459,8 @@ def _fields_of(pool: PoolMessage) -> dict[str, str]:
         value = getattr(pool, name)
         fields[name] = "" if value is None else f"{value:.12g}"
     fields |= {"title": pool.title, "description": pool.description, "reason": ""}
-    return {**fields, "unit": pool.unit, "tiers": _chosen_tiers(pool)}
+    fields |= {"unit": pool.unit, "tiers": _chosen_tiers(pool)}
+    return fields | {"own_tiers": _tier_lines(pool.tiers)}
 
 
 def _settings_form(

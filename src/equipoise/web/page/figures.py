@@ -24,6 +24,7 @@ from equipoise.display import half_width
 from equipoise.markup import Content, element
 from equipoise.messages.histories import ExplainMessage, OpponentMessage, RememberedMessage
 from equipoise.messages.matches import MeanPoint, RatingBin, RatingTimeline
+from equipoise.messages.pools import Tier
 from equipoise.web.page.rendering import number, ordinal, percent
 
 #: Heights of the charts and of the picture of an interval, pixels.
@@ -324,31 +325,45 @@ def interval(low: float, middle: float, high: float) -> Markup:
     return picture("interval", _HEIGHT, marks)
 
 
-def timeline_chart(timeline: RatingTimeline, name: str) -> Markup:
-    """Return the chart of a rating with its 95 % range, thinned but with all highs and lows."""
+def timeline_chart(timeline: RatingTimeline, name: str, tiers: Sequence[Tier]) -> Markup:
+    """Return the chart of a rating with its 95 % range, thinned but with all highs and lows.
+
+    tiers : those that begin within the chart have a line
+    """
     kept = thinned(timeline.ratings, _POINTS)
     spreads = [timeline.deviations[at] or 0.0 for at in kept]
     values = [timeline.ratings[at] for at in kept]
     lows = [mid - half_width(spread) for mid, spread in zip(values, spreads, strict=True)]
     highs = [mid + half_width(spread) for mid, spread in zip(values, spreads, strict=True)]
     up = around([*lows, *highs], RATING_HEIGHT - 8.0, 8.0, [])
-    across, names = _across(timeline, kept)
+    times = timeline.times
+    at = [float(at + 1) if times is None else times[at] for at in kept]
+    across, names = _across(at, times is not None)
     frame = Frame(RATING_HEIGHT, up)
-    return frame.svg(name, [], names, frame.curve(across, values, lows, highs))
+    marks = [mark for one in tiers if up.holds(one.lower) for mark in _tier(one, up)]
+    return frame.svg(name, marks, names, frame.curve(across, values, lows, highs))
+
+
+def _tier(tier: Tier, up: Scale) -> list[Markup]:
+    """Return the line where a tier begins, with its name."""
+    y, level = up.at(tier.lower), f"tier t{tier.level}"
+    return [
+        element("line", class_=level, x1="0", x2="100%", y1=y, y2=y),
+        element("text", tier.short, class_=level, x="100%", y=y - 4, text_anchor="end"),
+    ]
 
 
 def _across(
-    timeline: RatingTimeline, kept: list[int]
+    at: Sequence[float], timed: bool, count: int = 6
 ) -> tuple[list[float], list[tuple[float, str]]]:
-    """Return places from 0 to 1000, and names below: times, or numbers of matches."""
-    if timeline.times is not None:
-        low, high = timeline.times[kept[0]], timeline.times[kept[-1]]
-        wide = (high - low) or 1.0
-        return [1000 * (timeline.times[at] - low) / wide for at in kept], time_labels(low, high)
-    count = len(timeline.ratings)
-    scale = Scale(1.0, max(count, 2), 0.0, 1.0)
-    names = [(scale.at(value), text) for value, text in scale.ticks(6) if value >= 1]
-    return [1000 * scale.at(at + 1) for at in kept], names
+    """Return places from 0 to 1000, and at most about so many names below.
+
+    at : times, seconds since 1970, or else numbers of matches or records; they never decrease
+    """
+    low, high = at[0], at[-1]
+    scale = Scale(low, high if high > low else low + 1.0, 0.0, 1000.0)
+    names = [(scale.at(value) / 1000, text) for value, text in scale.ticks(count) if value >= low]
+    return [scale.at(one) for one in at], time_labels(low, high) if timed else names
 
 
 class Comparison(NamedTuple):
@@ -442,14 +457,10 @@ def drift_chart(name: str, points: Sequence[MeanPoint]) -> Markup:
         [],
     )
     at = [float(one.match if one.start is None else one.start) for one in points]
-    wide = Scale(at[0], at[-1], 0.0, 1000.0)
-    if points[0].start is None:
-        below = [(wide.at(value) / 1000, text) for value, text in wide.ticks(5)]
-    else:
-        below = time_labels(at[0], at[-1])
+    across, below = _across(at, points[0].start is not None, 5)
     frame = Frame(DRIFT_HEIGHT, up)
     curve = frame.curve(
-        [wide.at(x) for x in at],
+        across,
         [one.mean for one in points],
         [one.lower for one in points],
         [one.upper for one in points],

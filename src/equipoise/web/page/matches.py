@@ -200,6 +200,8 @@ async def _post_form(
         result=form.text("result") or ("score" if wanted == _TEAMS else "place"),
         results=RESULTS,
         match_id=form.text("match") or new_match_id(),
+        title=form.text("title"),
+        link=form.text("link"),
         time=form.text("time") if "time" in form.fields else f"{utc(now() / 1e6):%Y-%m-%dT%H:%M}",
         zone=form.text("zone"),
         json=form.text("json"),
@@ -265,7 +267,8 @@ def match_of_form(form: Form) -> MatchRequest:
         problems.append(Problem("", None, "teams", rule, str(len(teams))))
     if problems:
         raise InvalidDataError(problems, "the match cannot be read")
-    return MatchRequest(name, teams, time=_time_of(form))
+    title, link = (form.text(field) or None for field in ("title", "link"))
+    return MatchRequest(name, teams, time=_time_of(form), title=title, link=link)
 
 
 def _number_of(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -53,8 +54,7 @@ from equipoise.web.page.figures import (
     why_of,
 )
 from equipoise.web.page.matches import MOST_PLAYERS
-from equipoise.web.page.rendering import number, path, plural, utc
-from equipoise.wording import counted
+from equipoise.web.page.rendering import headline, in_units, number, path, plural, units, utc
 
 #: Matches on the overview.
 LATEST = 8
@@ -93,7 +93,7 @@ async def pool_page(context: PageContext) -> Response:
         most_results=MOST_RESULTS,
         later=path("pools", pool.pool, wait=1) if waiting else None,
         overview=overview,
-        activity=_activity(overview),
+        activity=_activity(overview, pool),
         ratings=_ratings(overview),
         drift=drift_chart("Mean rating of active players over time", overview.drift)
         if len(overview.drift) > 1
@@ -107,7 +107,7 @@ async def pool_page(context: PageContext) -> Response:
         highlights=home.highlights,
         lately="last 12 months"
         if home.highlights.matches < pool.matches and pool.times != "none"
-        else "all matches",
+        else f"all {units(pool)}",
         settings=[
             (name.replace("_", " "), value if isinstance(value, str) else f"{value:g}")
             for name, value in pool.parameters.items()
@@ -137,7 +137,7 @@ async def _records(context: PageContext, pool: PoolMessage) -> tuple[RecordsMess
     return found, found is None and not context.query("wait")
 
 
-def _activity(found: OverviewMessage) -> Markup | None:
+def _activity(found: OverviewMessage, pool: PoolMessage) -> Markup | None:
     if not found.activity:
         return None
     bins = found.activity
@@ -145,12 +145,12 @@ def _activity(found: OverviewMessage) -> Markup | None:
     columns = [
         Column(
             one.matches,
-            f"{utc(one.start):%Y-%m-%d}: {plural(one.matches, 'match', 'matches')}",
+            f"{utc(one.start):%Y-%m-%d}: {in_units(one.matches, pool)}",
         )
         for one in bins
     ]
     below = time_labels(bins[0].start, bins[-1].start + length)
-    return columns_chart(f"Matches per {found.unit}", columns, below)
+    return columns_chart(f"{headline(units(pool))} per {found.unit}", columns, below)
 
 
 def _ratings(found: OverviewMessage) -> Markup | None:
@@ -362,31 +362,40 @@ class PlayerView:
     problems: tuple[str, ...] = ()
 
 
+#: Which matches a player's page lists: a cursor, or the match in their middle.
+_Part: TypeAlias = tuple[str | None, str | None]
+
+
 async def player_page(context: PageContext) -> Response:
     """Return the page of a player; with `match` or `wait` also why the rating changed."""
     await context.pool()
     name, match = context.id_of("player"), context.query("match") or None
-    cursor = context.query("cursor") or None
+    part = context.query("cursor") or None, context.query("around")[:200] or None
     asked = match is not None or bool(context.query("wait"))
     view: PlayerView | None = None
     problems: tuple[str, ...] = ()
     try:
-        view = await _with_explanation(context, name, match, cursor) if asked else None
+        view = await _with_explanation(context, name, match, part) if asked else None
     except OverloadedError as error:
         problems = tuple(problems_of(error))
     pending = asked and view is None and not problems
     if view is None:
-        view = await context.snapshot(lambda store, pool: _view(store, pool, name, cursor=cursor))
+        view = await context.snapshot(lambda store, pool: _view(store, pool, name, part))
     pool = await context.pool()
     timeline, history = view.timeline, view.history
-    label = f"Rating of {name} over {counted(len(timeline.ratings), 'match', 'matches')}"
+    label = f"Rating of {name} over {in_units(len(timeline.ratings), pool)}"
+    # Tiers are of ratings shown, and the chart has ratings.
+    differs = view.player.display != view.player.rating
+    tiers = [] if differs else pool.tiers
     return context.render(
         "player.html",
         player=view.player,
-        differs=view.player.display != view.player.rating,
+        differs=differs,
         facts=_facts(view.player),
         started=_started(pool, timeline),
         history=history,
+        around=part[1],
+        newest=path("pools", pool.pool, "players", name) if any(part) else None,
         most_players=MOST_PLAYERS,
         asked=asked,
         summary=view.summary,
@@ -402,7 +411,8 @@ async def player_page(context: PageContext) -> Response:
         next=_next(pool.pool, name, history.next),
         timeline=timeline,
         with_band=any(timeline.deviations),
-        chart=timeline_chart(timeline, label) if len(timeline.ratings) > 1 else None,
+        chart=timeline_chart(timeline, label, tiers) if len(timeline.ratings) > 1 else None,
+        tiers=[(one.lower, one.short, one.level) for one in tiers],
         data=path("pools", pool.pool, "course", name),
         on_scale=pool.system in _ON_SCALE,
         with_expected=any(one.expected is not None for one in history.matches),
@@ -415,7 +425,7 @@ async def player_page(context: PageContext) -> Response:
 
 
 async def _with_explanation(
-    context: PageContext, player: str, match: str | None, cursor: str | None
+    context: PageContext, player: str, match: str | None, part: _Part
 ) -> PlayerView | None:
     """Return the content of the page with the explanation, None if that takes too long.
 
@@ -427,11 +437,11 @@ async def _with_explanation(
 
     async def make() -> tuple[PoolMessage, PlayerView]:
         # Other requests for the same page wait for this task, so it must not use this context.
-        return await service.explain(explained, pool, player=player, match=match, cursor=cursor)
+        return await service.explain(explained, pool, player=player, match=match, part=part)
 
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
     pages: TaskCache[tuple[PoolMessage, PlayerView]] = context.state.player_pages
-    found = await pages.get((pool, version, player, match, cursor), make, seconds)
+    found = await pages.get((pool, version, player, match, part), make, seconds)
     if found is None:
         return None
     shown, view = found
@@ -439,11 +449,15 @@ async def _with_explanation(
     return view
 
 
-def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -> PlayerView:
+def _view(store: Store, pool: PoolMessage, player: str, part: _Part) -> PlayerView:
     """Return the content of a player's page without the explanation."""
+    cursor, around = part
+    history = players.player_history(
+        store, pool.pool, player, cursor=cursor, limit=MATCHES, around=around
+    )
     return PlayerView(
         players.player(store, pool.pool, player),
-        players.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
+        history,
         rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
         player_summary(store, pool.pool, player),
         *players.ranked_players(store, pool.pool, player),
@@ -476,19 +490,19 @@ def _standing(view: PlayerView) -> Markup | None:
 
 
 def explained(
-    store: Store, pool: str, *, player: str, match: str | None, cursor: str | None
+    store: Store, pool: str, *, player: str, match: str | None, part: _Part
 ) -> tuple[PoolMessage, PlayerView]:
     """Return a pool and the content of a player's page, as of one transaction."""
     with store.moment() as moment:
         current = pool_message(moment, pool)
-        return current, _explained(moment, current, player=player, match=match, cursor=cursor)
+        return current, _explained(moment, current, player=player, match=match, part=part)
 
 
 def _explained(
-    store: Store, pool: PoolMessage, *, player: str, match: str | None, cursor: str | None
+    store: Store, pool: PoolMessage, *, player: str, match: str | None, part: _Part
 ) -> PlayerView:
     """Return the content of a player's page with the explanation, or why there is none."""
-    view = _view(store, pool, player, cursor=cursor)
+    view = _view(store, pool, player, part)
     try:
         why = why_of(explain_player(store, pool.pool, player, match))
     except NotFoundError as error:

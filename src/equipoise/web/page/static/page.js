@@ -48,14 +48,16 @@ function localTimes(part) {
 localTimes(document);
 for (const note of document.querySelectorAll("[data-zone]")) note.textContent = note.dataset.zone;
 
-// Buttons that copy a link, or a link in Markdown, perhaps with a badge.
+// Buttons that copy a link, or a link in Markdown, perhaps with a badge, or a badge in HTML.
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const { copy, name, badge } = button.dataset;
+    const { copy, name, badge, html } = button.dataset;
     const link = location.origin + copy;
     const plain = name?.replace(/[\\`*_[\]<>#|~!]/g, "\\$&");
-    const text = badge ? `[![${plain}](${location.origin}${badge})](${link})` : name ? `[${plain}](${link})` : link;
+    const anchor = Object.assign(document.createElement("a"), { href: link });
+    if (html !== undefined) anchor.append(Object.assign(new Image(), { src: location.origin + badge, alt: name }));
+    const text = html !== undefined ? anchor.outerHTML : badge ? `[![${plain}](${location.origin}${badge})](${link})` : name ? `[${plain}](${link})` : link;
     const said = button.parentElement.querySelector("[data-copied]");
     await navigator.clipboard.writeText(text).then(
       () => (said.textContent = "Copied."),
@@ -104,7 +106,7 @@ for (const field of document.querySelectorAll("input[data-local]")) {
 }
 
 // "why?" in a row opens the explanation below it. A second click closes it.
-for (const link of document.querySelectorAll("a[data-why]")) {
+for (const link of document.querySelectorAll('[data-why] a[href$="#why"]')) {
   link.setAttribute("aria-expanded", "false");
   link.addEventListener("click", async (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -112,7 +114,7 @@ for (const link of document.querySelectorAll("a[data-why]")) {
     const row = link.closest("tr");
     const open = document.querySelector("tr.opened");
     const same = open?.previousElementSibling === row;
-    open?.previousElementSibling.querySelector("a[data-why]").setAttribute("aria-expanded", "false");
+    open?.previousElementSibling.querySelector('a[href$="#why"]').setAttribute("aria-expanded", "false");
     open?.remove();
     if (same) return;
     link.setAttribute("aria-expanded", "true");

@@ -14,6 +14,7 @@ class Timeline {
   constructor(box, data) {
     this.box = box;
     this.data = data;
+    this.tiers = JSON.parse(box.dataset.tiers ?? "[]");
     this.count = data.ratings.length;
     this.across = data.times ?? data.ratings.map((_, at) => at + 1);
     this.range = [0, this.count - 1];
@@ -79,6 +80,13 @@ class Timeline {
       if (own != null && own > low - edge && own < high + edge) dots.push(`M${x} ${plot.y(own).toFixed(1)}h0`);
     }
     plot.marks([
+      ...this.tiers.filter(([at]) => at > low - edge && at < high + edge).flatMap(([at, name, level]) => {
+        const [y, tier] = [plot.y(at), { class: `tier t${level}` }];
+        return [
+          node("line", { ...tier, x1: 0, x2: plot.width, y1: y, y2: y }),
+          node("text", { ...tier, x: plot.width, y: y - 4, "text-anchor": "end" }, name),
+        ];
+      }),
       over.length ? node("path", { class: "band", d: `M${over.join("L")}L${under.reverse().join("L")}Z` }) : null,
       dots.length ? node("path", { class: "dots", d: dots.join("") }) : null,
       node("path", { class: "curve", d: `M${line.join("L")}` }),
@@ -112,7 +120,7 @@ class Timeline {
   updateLabel() {
     const said = this.words(this.at);
     this.plot.root.setAttribute("aria-valuenow", this.at + 1);
-    this.plot.root.setAttribute("aria-valuetext", `${said.rating}, ${said.change} in match ${said.match}, ${said.rest}`);
+    this.plot.root.setAttribute("aria-valuetext", `${said.rating}, ${said.change} in ${this.box.dataset.unit} ${said.match}, ${said.rest}`);
   }
 
   point(at) {
@@ -150,7 +158,7 @@ class Timeline {
   listen() {
     const root = this.plot.root;
     const area = this.plot.area;
-    for (const [name, value] of Object.entries({ tabindex: 0, role: "slider", "aria-label": "Rating over time, match by match" })) {
+    for (const [name, value] of Object.entries({ tabindex: 0, role: "slider", "aria-label": `Rating over time, ${this.box.dataset.unit} by ${this.box.dataset.unit}` })) {
       root.setAttribute(name, value);
     }
     let from = null;
