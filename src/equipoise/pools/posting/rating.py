@@ -62,7 +62,7 @@ class LoggedMatch(NamedTuple):
 
 def players_of(request: MatchRequest) -> list[str]:
     """Return the ids of a match's players, team after team."""
-    return _ids([one for team in request.teams for one in team.players])
+    return player_ids([one for team in request.teams for one in team.players])
 
 
 def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
@@ -105,7 +105,7 @@ class Participants(NamedTuple):
             teams,
             list(map(len, players_of_team)),
             listed,
-            cast("list[str]", listed) if only_text else _ids(listed),
+            cast("list[str]", listed) if only_text else player_ids(listed),
             types <= {str, int},
         )
 
@@ -116,7 +116,7 @@ def renamed(request: MatchRequest, renames: Mapping[str, str]) -> MatchRequest:
         return request
 
     def present(one: ParticipationRequest | str | int) -> ParticipationRequest | str:
-        player = renames.get(_id(one), _id(one))
+        player = renames.get(player_of(one), player_of(one))
         return replace(one, player=player) if isinstance(one, ParticipationRequest) else player
 
     teams = [replace(team, players=[*map(present, team.players)]) for team in request.teams]
@@ -129,7 +129,7 @@ def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
         return request
     teams = [
         TeamRequest(
-            players=[one for one in team.players if _id(one) not in players],
+            players=[one for one in team.players if player_of(one) not in players],
             rank=team.rank,
             team=team.team,
             score=team.score,
@@ -328,12 +328,13 @@ def _at_home(one: ParticipationRequest | None) -> bool:
     return one.side in HOME_SIDES if one.at_home is None else one.at_home
 
 
-def _ids(participants: Sequence[ParticipationRequest | str | int]) -> list[str]:
-    """Return ids as text. Most are text already, for which no function is called."""
-    return [one if type(one) is str else _id(one) for one in participants]
+def player_ids(participants: Sequence[ParticipationRequest | str | int]) -> list[str]:
+    """Return the ids of players as text. Most are text already, for which no function is called."""
+    return [one if type(one) is str else player_of(one) for one in participants]
 
 
-def _id(one: ParticipationRequest | str | int) -> str:
+def player_of(one: ParticipationRequest | str | int) -> str:
+    """Return the id of a player of a match as text."""
     return str(one.player) if isinstance(one, ParticipationRequest) else str(one)
 
 

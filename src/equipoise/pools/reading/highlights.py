@@ -121,7 +121,8 @@ def records(store: Store, pool: str) -> RecordsMessage:
         for seq, group in groupby(rows, key=lambda row: row.seq):
             match = list(group)
             duel = match[0].teams == 2
-            largest = max(largest, (len(match), seq), key=lambda one: one[0])
+            if len(match) > largest[0]:
+                largest = len(match), seq
             settled = True
             for row in match:
                 played[row.player] = matches = played.get(row.player, 0) + 1

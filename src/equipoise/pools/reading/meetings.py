@@ -8,6 +8,7 @@ from equipoise.errors import require
 from equipoise.messages.matches import AgainstMessage, MeetingMessage, Result
 from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import rules_of
+from equipoise.pools.posting.rating import player_ids
 from equipoise.pools.reading.questions import chances_now
 from equipoise.pools.reading.results import MatchContents, player_lines, sides_for
 from equipoise.pools.reading.summaries import MOST_MATCHES
@@ -93,4 +94,4 @@ def _are_mates(contents: MatchContents, row: ChangeRow, player: str, other: str)
     own = None if match is None else sides_for(match.request, player)[0]
     if own is None:
         return False
-    return other in (str(getattr(one, "player", one)) for one in own.players)
+    return other in player_ids(own.players)

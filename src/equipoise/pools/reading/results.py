@@ -31,6 +31,8 @@ from equipoise.pools.posting.rating import (
     context_of,
     history_of,
     object_array,
+    player_ids,
+    player_of,
     players_of,
     unpack_extra,
 )
@@ -108,7 +110,7 @@ def sides_of(request: MatchRequest, chances: Sequence[float | None]) -> list[Sid
         SideMessage(
             rank=place,
             team=None if team.team is None else str(team.team),
-            players=_names(team)[:_NAMED],
+            players=player_ids(team.players)[:_NAMED],
             size=len(team.players),
             score=team.score,
             chance=chance,
@@ -166,7 +168,7 @@ class MatchContents:
         """Return the context of a match for the player; None without, or if it is not known."""
         match = self.match(row)
         listed = [one for team in match.request.teams for one in team.players] if match else []
-        me = next((one for one in listed if _name(one) == player), None)
+        me = next((one for one in listed if player_of(one) == player), None)
         if match is None or me is None:
             return None
         return context_of(match.request, me if isinstance(me, ParticipationRequest) else None)
@@ -235,9 +237,9 @@ def _detailed(
     own, others = sides_for(match.request, player, rated)
     if own is None:
         return line
-    me = next(one for one in own.players if _name(one) == player)
+    me = next(one for one in own.players if player_of(one) == player)
     chances = chances_of(rules, pool, match, rated)
-    names = [name for team in others for name in _names(team)]
+    names = [name for team in others for name in player_ids(team.players)]
     alone = others[0] if len(others) == 1 else None
     return msgspec.structs.replace(
         line,
@@ -262,7 +264,7 @@ def sides_for(
     """
     own, others = None, []
     for team in sorted(request.teams, key=lambda team: team.order):
-        names = _names(team)
+        names = player_ids(team.players)
         if player in names:
             own = team
         elif rated is None or any(name in rated for name in names):
@@ -276,14 +278,6 @@ def result_of(own: TeamRequest, others: Sequence[TeamRequest]) -> Result | None:
         return None
     (other,) = others
     return "draw" if own.order == other.order else "win" if own.order < other.order else "loss"
-
-
-def _names(team: TeamRequest) -> list[str]:
-    return [_name(one) for one in team.players]
-
-
-def _name(one: ParticipationRequest | str | int) -> str:
-    return str(one.player if isinstance(one, ParticipationRequest) else one)
 
 
 def _at_home(one: ParticipationRequest | str | int) -> bool | None:

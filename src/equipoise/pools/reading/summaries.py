@@ -17,7 +17,7 @@ from equipoise.messages.matches import (
     StreakMessage,
 )
 from equipoise.pools.pool.rules import PoolRules, rules_of, written
-from equipoise.pools.posting.rating import players_of
+from equipoise.pools.posting.rating import player_ids, players_of
 from equipoise.pools.reading.results import MatchContents, result_of, sides_for
 from equipoise.store import changes, ratings
 from equipoise.store.changes import ChangeRow
@@ -115,7 +115,7 @@ def _duels(
         if match is None or own is None or result is None:
             continue
         results[row.seq] = result
-        mine = {str(getattr(one, "player", one)) for one in own.players}
+        mine = set(player_ids(own.players))
         opponents[row.seq] = [one for one in players_of(match.request) if one not in mine]
     return results, opponents
 

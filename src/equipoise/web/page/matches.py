@@ -39,8 +39,8 @@ from equipoise.messages.pools import PoolMessage
 from equipoise.pools import amending
 from equipoise.pools.pool.pools import capabilities_of
 from equipoise.pools.posting.posting import preview_match
+from equipoise.pools.posting.rating import player_ids, players_of
 from equipoise.pools.reading import matches, players
-from equipoise.pools.reading import matches as pool_matches
 from equipoise.pools.reading.matches import posted_match
 from equipoise.pools.reading.newcomers import Newcomer, newcomers
 from equipoise.store.connection import Store
@@ -54,7 +54,7 @@ from equipoise.web.page.context import (
     match_limits,
     wrong,
 )
-from equipoise.web.page.rendering import path, seconds_of, utc
+from equipoise.web.page.rendering import page_at, path, seconds_of, utc
 
 #: Matches on a page of the list, and players on a page of a match.
 PAGE_SIZE, MOST_PLAYERS = 50, 100
@@ -90,7 +90,7 @@ async def matches_page(context: PageContext) -> Response:
         return context.redirect(path("pools", pool.pool, "matches", wanted))
     cursor, around = context.query("cursor") or None, context.query("around")[:200] or None
     found = await context.snapshot(
-        lambda store, pool: pool_matches.matches(
+        lambda store, pool: matches.matches(
             store, pool.pool, cursor=cursor, limit=PAGE_SIZE, around=around
         )
     )
@@ -100,8 +100,8 @@ async def matches_page(context: PageContext) -> Response:
         "matches.html",
         matches=found.matches,
         around=around,
-        previous=None if found.previous is None else path(*here, cursor=found.previous),
-        next=None if found.next is None else path(*here, cursor=found.next),
+        previous=page_at(found.previous, *here),
+        next=page_at(found.next, *here),
         first=path(*here),
         posted=whole_number(context.query("posted"), 9),
     )
@@ -113,7 +113,7 @@ async def match_page(context: PageContext) -> Response:
     wanted = context.id_of("match")
     cursor, around = context.query("cursor") or None, context.query("around")[:200] or None
     found = await context.snapshot(
-        lambda store, pool: pool_matches.match(
+        lambda store, pool: matches.match(
             store, pool.pool, wanted, cursor=cursor, limit=MOST_PLAYERS, around=around
         )
     )
@@ -136,8 +136,8 @@ async def match_page(context: PageContext) -> Response:
         people=people,
         teams=teams,
         around=around,
-        previous=None if found.previous is None else path(*here, cursor=found.previous),
-        next=None if found.next is None else path(*here, cursor=found.next),
+        previous=page_at(found.previous, *here),
+        next=page_at(found.next, *here),
         first=path(*here),
     )
 
@@ -164,7 +164,7 @@ async def post_match(context: PageContext) -> Response:
             return context.redirect(path("pools", pool.pool, "matches", done.match))
         future = context.service.settings.future_seconds
         preview = await context.calculate(preview_match, match, now(), future_seconds=future)
-        names = [str(getattr(one, "player", one)) for team in match.teams for one in team.players]
+        names = players_of(match)
         unknown = await context.read(newcomers, names)
     except EquipoiseError as error:
         return await _post_form(context, form, error)
@@ -434,7 +434,7 @@ async def amendments_page(context: PageContext) -> Response:
         "amendments.html",
         amendments=found.amendments,
         kinds=KINDS,
-        next=None if found.next is None else path(*here, cursor=found.next),
+        next=page_at(found.next, *here),
         first=path(*here) if context.query("cursor") else None,
     )
 
@@ -622,7 +622,7 @@ def team_lines(match: MatchRequest, ranks: Sequence[str]) -> list[TeamLine]:
     """Return the teams with the places that were typed, or else with those that were posted."""
     given = ranks if len(ranks) == len(match.teams) else _posted_places(match)
     return [
-        TeamLine(rank, [str(getattr(one, "player", one)) for one in team.players])
+        TeamLine(rank, player_ids(team.players))
         for rank, team in zip(given, match.teams, strict=True)
     ]
 

@@ -54,7 +54,16 @@ from equipoise.web.page.figures import (
     why_of,
 )
 from equipoise.web.page.matches import MOST_PLAYERS
-from equipoise.web.page.rendering import headline, in_units, number, path, plural, units, utc
+from equipoise.web.page.rendering import (
+    headline,
+    in_units,
+    number,
+    page_at,
+    path,
+    plural,
+    units,
+    utc,
+)
 
 #: Matches on the overview.
 LATEST = 8
@@ -273,17 +282,11 @@ async def leaderboard_page(context: PageContext) -> Response:
         provisional=provisional,
         inactive=inactive,
         filters=filters,
-        previous=_page_at(here, None if board is None else board.previous, filters),
-        next=_page_at(here, None if board is None else board.next, filters),
+        previous=page_at(None if board is None else board.previous, *here, **filters),
+        next=page_at(None if board is None else board.next, *here, **filters),
         first=path(*here, **filters),
         players_in_pool=pool.players if board is None else board.players_in_pool,
     )
-
-
-def _page_at(
-    here: Sequence[str], cursor: str | None, filters: Mapping[str, int | str | None]
-) -> str | None:
-    return None if cursor is None else path(*here, cursor=cursor, **filters)
 
 
 def with_pictures(
@@ -383,6 +386,7 @@ async def player_page(context: PageContext) -> Response:
         view = await context.snapshot(lambda store, pool: _view(store, pool, name, part))
     pool = await context.pool()
     timeline, history = view.timeline, view.history
+    older = page_at(history.next, "pools", pool.pool, "players", name)
     label = f"Rating of {name} over {in_units(len(timeline.ratings), pool)}"
     # Tiers are of ratings shown, and the chart has ratings.
     differs = view.player.display != view.player.rating
@@ -408,7 +412,7 @@ async def player_page(context: PageContext) -> Response:
         with_duels=any(one.result for one in history.matches),
         with_fields=any(one.teams > 2 for one in history.matches),
         with_scores=any(one.score is not None for one in history.matches if one.result),
-        next=_next(pool.pool, name, history.next),
+        next=older and older + "#matches",
         timeline=timeline,
         with_band=any(timeline.deviations),
         chart=timeline_chart(timeline, label, tiers) if len(timeline.ratings) > 1 else None,
@@ -511,12 +515,6 @@ def _explained(
         return replace(view, problems=tuple(problems_of(error)))
     known = ratings_of_players(store, pool.pool, why.opponent_names)
     return replace(view, why=why, known=known)
-
-
-def _next(pool: str, player: str, cursor: str | None) -> str | None:
-    if cursor is None:
-        return None
-    return path("pools", pool, "players", player, cursor=cursor) + "#matches"
 
 
 def _started(pool: PoolMessage, timeline: RatingTimeline) -> float | None:

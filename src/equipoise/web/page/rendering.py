@@ -240,6 +240,11 @@ def path(*segments: object, **query: object) -> str:
     return f"{text}?{urlencode(given)}" if given else text
 
 
+def page_at(cursor: str | None, *segments: object, **query: object) -> str | None:
+    """Return the path of another page of a list, None without its cursor."""
+    return None if cursor is None else path(*segments, cursor=cursor, **query)
+
+
 def utc(seconds: float) -> datetime:
     """Return seconds since 1970 as a datetime."""
     return datetime.fromtimestamp(seconds, UTC)
