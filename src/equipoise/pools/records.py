@@ -313,7 +313,7 @@ def renames_of(records: Iterable[LogRecord], through: int) -> dict[str, str]:
 
 def renames_rated(connection: Connection, pool: PoolRecord) -> dict[str, str]:
     """Return the renames that the ratings of a pool take into account, as `renames_of`."""
-    records = log.records_of_kind(connection, pool.id, "rename") if pool.amendments else []
+    records = log.renames(connection, pool.id) if pool.amendments else []
     through = replays.rated_through(connection, pool) if records else None
     return renames_of(records, pool.last_seq if through is None else through)
 

@@ -267,10 +267,10 @@ def long_records(connection: Connection, pool: int) -> Iterator[LogRecord]:
     return _records(connection.execute(query))
 
 
-def records_of_kind(connection: Connection, pool: int, kind: Kind) -> list[LogRecord]:
-    """Return the amendments of one kind, oldest first."""
-    this = (log.c.pool == pool) & ~_MATCH & (log.c.kind == kind)
-    return list(_records(connection.execute(select(*_COLUMNS).where(this).order_by(log.c.seq))))
+def renames(connection: Connection, pool: int) -> list[LogRecord]:
+    """Return the amendments that rename players, oldest first."""
+    rows = _RENAMES.rows(connection, {"of_pool": pool})
+    return sorted(map(LogRecord._make, rows), key=lambda record: record.seq)
 
 
 def numbers_of_kind(connection: Connection, pool: int, kind: Kind) -> list[int]:
@@ -467,6 +467,15 @@ _ONE_MATCH = select(*_COLUMNS).where(
 )
 _EACH_MATCH = PreparedEach(
     select(*_COLUMNS).where(log.c.pool == bindparam("of_pool"), _MATCH), log.c.match
+)
+# The condition on the player leaves out amendments of matches, of which there may be many.
+_RENAMES = Prepared(
+    select(*_COLUMNS).where(
+        log.c.pool == bindparam("of_pool"),
+        ~_MATCH,
+        log.c.player.is_not(None),
+        log.c.kind == literal_column("'rename'"),
+    )
 )
 _MATCHES_AFTER = Prepared(
     select(*_COLUMNS)

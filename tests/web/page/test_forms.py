@@ -176,7 +176,7 @@ def test_places_of_scores_can_be_changed() -> None:
     """The form shows the places that the scores make; those that are typed stand instead."""
     teams = [TeamRequest(["a"], score=3.0), TeamRequest(["b"], score=8.0)]
     match = MatchRequest("m", teams, time=7)
-    assert [line.rank for line in team_lines(match, [])] == ["2", "1"]
+    assert [line.number for line in team_lines(match, [])] == ["2", "1"]
     found = with_places(match, ["1", "2"])
     assert [(team.rank, team.score) for team in found.teams] == [(1, None), (2, None)]
 

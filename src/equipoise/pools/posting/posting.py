@@ -495,11 +495,12 @@ def _rate(
 
     A post with a match that the system cannot rate is refused, and the others are planned again.
     """
-    read = _with_present_ids(connection, pool, posts, read)
+    read, renames = _with_present_ids(connection, pool, posts, read)
     every = [match for one in read for match in one.matches]
     recorded = recorded_matches(connection, pool, every, clock.now)
     players = (player for match in every for player in players_of(match.request))
-    eligible = Eligibility.of_players(connection, pool, set(players) if pool.amendments else ())
+    names = set(players) if pool.amendments else ()
+    eligible = Eligibility.of_players(connection, pool, names, renames)
     refused = {i: one.refused for i, one in enumerate(read) if one.refused is not None}
     while True:
         plan = PostingPlan(pool.last_time, dict(refused))
@@ -523,14 +524,15 @@ def _rate(
 
 def _with_present_ids(
     connection: Connection, pool: PoolRecord, posts: Sequence[Post], read: Sequence[ReadPost]
-) -> Sequence[ReadPost]:
-    """Return posts with renamed players as in the ratings. The log keeps the ids as posted.
+) -> tuple[Sequence[ReadPost], dict[str, str]]:
+    """Return posts with renamed players as in the ratings, and these renames.
 
-    A match with two ids of one player is refused, also while the rename waits for a replay.
+    The log keeps the ids as posted. A match with two ids of one player is refused, also while the
+    rename waits for a replay.
     """
-    records = log.records_of_kind(connection, pool.id, "rename") if pool.amendments else []
+    records = log.renames(connection, pool.id) if pool.amendments else []
     if not records:
-        return read
+        return read, {}
     every, rated = renames_of(records, pool.last_seq), renames_rated(connection, pool)
     found = []
     for post, one in zip(posts, read, strict=True):
@@ -542,7 +544,7 @@ def _with_present_ids(
         matches = [match._replace(request=renamed(match.request, rated)) for match in one.matches]
         refused = InvalidDataError(problems) if problems else one.refused
         found.append(ReadPost(one.rules, matches, refused))
-    return found
+    return found, rated
 
 
 def repeated_players(

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -594,7 +594,7 @@ def _fields_of(posted: MatchRequest, form: Form) -> dict[str, Any]:
     scored = all(team.score is not None for team in posted.teams)
     if scored and len(form.texts("rank")) != len(lines):
         lines = [
-            TeamLine(f"{team.score:g}", line.players)
+            TeamEntry(f"{team.score:g}", line.players)
             for team, line in zip(posted.teams, lines, strict=False)
         ]
     typed = entries_of(form)
@@ -603,7 +603,7 @@ def _fields_of(posted: MatchRequest, form: Form) -> dict[str, Any]:
     small = people <= MOST_PLAYERS and len(lines) <= _MOST_TEAMS
     return {
         "teams": [] if small else lines,
-        "entries": (typed or [TeamEntry(*line) for line in lines]) if small else [],
+        "entries": (typed or lines) if small else [],
         "scored": scored,
         "was": was,
         "time": form.text("time", was),
@@ -611,18 +611,11 @@ def _fields_of(posted: MatchRequest, form: Form) -> dict[str, Any]:
     }
 
 
-class TeamLine(NamedTuple):
-    """A team of a recorded match, with a field for its place."""
-
-    rank: str
-    players: list[str]
-
-
-def team_lines(match: MatchRequest, ranks: Sequence[str]) -> list[TeamLine]:
+def team_lines(match: MatchRequest, ranks: Sequence[str]) -> list[TeamEntry]:
     """Return the teams with the places that were typed, or else with those that were posted."""
     given = ranks if len(ranks) == len(match.teams) else _posted_places(match)
     return [
-        TeamLine(rank, player_ids(team.players))
+        TeamEntry(rank, player_ids(team.players))
         for rank, team in zip(given, match.teams, strict=True)
     ]
 
