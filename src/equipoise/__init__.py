@@ -186,9 +186,9 @@ def _places() -> dict[str, str]:
     from pathlib import Path
 
     return {
-        name.name: str(found.module)
-        for found in ast.walk(ast.parse(Path(__file__).read_bytes()))
-        if isinstance(found, ast.ImportFrom)
-        for name in found.names
+        name.name: str(statement.module)
+        for statement in ast.walk(ast.parse(Path(__file__).read_bytes()))
+        if isinstance(statement, ast.ImportFrom)
+        for name in statement.names
         if name.asname == name.name
     }

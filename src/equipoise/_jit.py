@@ -124,7 +124,7 @@ def compiled_for(function: _Function, *arguments: object) -> _Function:
     """
     if not isinstance(function, _Kernel):
         return function
-    kinds = tuple(function.typeof_pyval(one) for one in arguments)
+    kinds = tuple(function.typeof_pyval(argument) for argument in arguments)
     return cast("_Function", function.compile(kinds))
 
 
@@ -290,8 +290,8 @@ def _without_counters(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         return array._getvalue()
     if isinstance(kind, types.BaseTuple):
         for k, each in enumerate(cast("Any", kind).types):
-            one = _without_counters(context, builder, each, builder.extract_value(value, k))
-            value = builder.insert_value(value, one, k)
+            member = _without_counters(context, builder, each, builder.extract_value(value, k))
+            value = builder.insert_value(value, member, k)
     return value
 
 
@@ -329,8 +329,8 @@ def _digest(kernel: _Kernel) -> str:
     versions = numba.__version__, llvmlite.__version__, sys.version_info[:2], _config.BOUNDSCHECK
     parts: list[object] = [_policy(), versions]
     reached: list[_Kernel | FunctionType] = [kernel]
-    for one in reached:  # which grows
-        description, read = _description(one)
+    for item in reached:  # which grows
+        description, read = _description(item)
         parts.append(description)
         reached += [other for other in read if not any(other is known for known in reached)]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
@@ -357,10 +357,10 @@ def _description(kernel: _Kernel | FunctionType) -> tuple[object, list[_Kernel |
         value = function.__globals__[name]
         values += [name, value]
         if isinstance(value, ModuleType) and value.__name__ not in _KNOWN_MODULES:
-            values += [vars(value)[one] for one in sorted(names & vars(value).keys())]
-    called = [one for one in values if isinstance(one, _Kernel | FunctionType)]
+            values += [vars(value)[name] for name in sorted(names & vars(value).keys())]
+    called = [value for value in values if isinstance(value, _Kernel | FunctionType)]
     code = _code_parts(function.__code__, function.__doc__)
-    return (options, code, [_constant(one) for one in values]), called
+    return (options, code, [_constant(value) for value in values]), called
 
 
 def _constant(value: Any) -> object:
@@ -371,9 +371,9 @@ def _constant(value: Any) -> object:
     if value is None or isinstance(value, int | float | complex | str | bytes):
         return type(value).__qualname__, repr(value)
     if isinstance(value, frozenset):
-        return "frozenset", sorted(repr(one) for one in value)
+        return "frozenset", sorted(repr(item) for item in value)
     if isinstance(value, tuple):
-        return type(value).__qualname__, [_constant(one) for one in value]
+        return type(value).__qualname__, [_constant(item) for item in value]
     if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
         return str(value.dtype), value.shape, value.tobytes()
     if isinstance(value, type):
@@ -397,13 +397,20 @@ def _code_parts(code: CodeType, docstring: str | None = None) -> object:
         code.co_code,
         (code.co_names, code.co_varnames, code.co_freevars),
         (code.co_argcount, code.co_kwonlyargcount, code.co_flags),
-        [_code_parts(one) if isinstance(one, CodeType) else _constant(one) for one in constants],
+        [
+            _code_parts(constant) if isinstance(constant, CodeType) else _constant(constant)
+            for constant in constants
+        ],
     )
 
 
 def _names(code: CodeType) -> tuple[set[str], set[str]]:
     """Return the global names that code and functions within it read, and all names in it."""
-    read = {one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL"}
+    read = {
+        instruction.argval
+        for instruction in dis.get_instructions(code)
+        if instruction.opname == "LOAD_GLOBAL"
+    }
     names = set(code.co_names)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
@@ -418,16 +425,16 @@ _KNOWN_MODULES = frozenset({"math", "numpy"})
 
 def _fields(kinds: Iterable[Any]) -> list[object]:
     """Return the fields of the named tuples among types, in which kernels find them by position."""
-    found: list[object] = []
+    parts: list[object] = []
     for kind in kinds:
         if isinstance(kind, types.BaseNamedTuple):
             cls = cast("Any", kind).instance_class
-            found.append((cls.__module__, cls.__qualname__, cls._fields))
+            parts.append((cls.__module__, cls.__qualname__, cls._fields))
         if isinstance(kind, types.BaseTuple):
-            found += _fields(cast("Any", kind).types)
+            parts += _fields(cast("Any", kind).types)
         elif isinstance(kind, types.Optional):
-            found += _fields([kind.type])
-    return found
+            parts += _fields([kind.type])
+    return parts
 
 
 @lru_cache(maxsize=1)
@@ -535,7 +542,7 @@ class _KernelImpl(CompileResultCacheImpl):
         of its function. Compiled code reads nothing but constants of an environment.
         """
         *parts, environments = super().reduce(data)
-        return (*parts, tuple(one for one in environments if one.consts))
+        return (*parts, tuple(environment for environment in environments if environment.consts))
 
 
 class _KernelFiles(IndexDataCacheFile):
@@ -620,23 +627,23 @@ class _KernelCache(FunctionCache):
         return sig, codegen.magic_tuple(), tuple(_fields(sig))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = None
+        overload = None
         try:
             with event.trigger_event(_LOADING):
                 _name_runtime_functions()
                 # Without the refresh of Numba's own method: it imports everything that kernels may
                 # need while they are compiled, and Numba makes up for it before it compiles.
                 with self._guard_against_spurious_io_errors():
-                    found = self._load_overload(sig, target_context)
+                    overload = self._load_overload(sig, target_context)
         except _UNUSABLE:
             with suppress(OSError):
                 self.flush()  # an index that was cut off would stand in the way for good
-        if found is None and getattr(_here, "cached_only", False):
+        if overload is None and getattr(_here, "cached_only", False):
             raise NotCachedError(self._name)
-        if found is not None:
+        if overload is not None:
             with suppress(OSError):  # where this is refused, the code can be read all the same
                 os.utime(self._folder)
-        return found
+        return overload
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(*_UNUSABLE):
@@ -713,15 +720,15 @@ class _CompileListener(event.Listener):
 
     def _left(self) -> int:
         """Return how many kernels the outermost one may still need."""
-        found, waiting = {self.outermost}, [self.outermost]
+        reached, waiting = {self.outermost}, [self.outermost]
         while waiting:
-            one = waiting.pop()
+            kernel = waiting.pop()
             # One that is done has compiled all that it needs.
-            if not self.done.get(one):
-                new = set(_called_by(one)) - found
-                found |= new
+            if not self.done.get(kernel):
+                new = set(_called_by(kernel)) - reached
+                reached |= new
                 waiting += new
-        return sum(one not in self.done for one in found)
+        return sum(kernel not in self.done for kernel in reached)
 
 
 def _called_by(dispatcher: Any) -> list[Any]:
@@ -729,7 +736,7 @@ def _called_by(dispatcher: Any) -> list[Any]:
     function = dispatcher.py_func
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     mentioned = [function.__globals__.get(name) for name in function.__code__.co_names]
-    return [one for one in (*mentioned, *cells) if isinstance(one, _Kernel)]
+    return [kernel for kernel in (*mentioned, *cells) if isinstance(kernel, _Kernel)]
 
 
 @contextmanager

@@ -68,9 +68,15 @@ def checks_arguments(*own: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         parameters = list(inspect.signature(function).parameters.values())
-        names = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
+        names = [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind is not parameter.KEYWORD_ONLY
+        ]
         written = {
-            one.name: one.annotation for one in parameters if one.annotation is not one.empty
+            parameter.name: parameter.annotation
+            for parameter in parameters
+            if parameter.annotation is not parameter.empty
         }
 
         @functools.lru_cache(maxsize=1)
@@ -169,22 +175,22 @@ def _swapped(name: str, hints: Mapping[str, Any], values: Mapping[str, object]) 
 @functools.cache
 def _hints_of_fields(kind: Any) -> dict[str, Any]:
     """Return the annotation of every field of a dataclass."""
-    found: dict[str, Any] = {}
+    hints: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
-        found.update(_evaluated(inspect.get_annotations(base), base.__module__))
-    return {one.name: found[one.name] for one in fields(kind)}
+        hints.update(_evaluated(inspect.get_annotations(base), base.__module__))
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def _evaluated(written: Mapping[str, Any], module: str) -> dict[str, Any]:
     """Return annotations as objects, without those whose names only type checkers know."""
-    place, found = vars(sys.modules[module]), {}
-    for name, one in written.items():
+    place, evaluated = vars(sys.modules[module]), {}
+    for name, hint in written.items():
         try:
             # An annotation of our own source, never input from outside.
-            found[name] = eval(one, place) if isinstance(one, str) else one
+            evaluated[name] = eval(hint, place) if isinstance(hint, str) else hint
         except NameError:
             continue
-    return found
+    return evaluated
 
 
 def _fits(hint: Any, value: object) -> bool:
@@ -202,7 +208,7 @@ def _faults(name: str, hint: Any, value: object, deep: bool) -> Iterator[str]:
     if origin in (typing.Union, types.UnionType):
         yield from _faults_of_union(name, hint, inside, value, deep)
     elif origin is Literal:
-        if not any(type(value) is type(one) and value == one for one in inside):
+        if not any(type(value) is type(choice) and value == choice for choice in inside):
             yield _fault(name, hint, value)
     elif hint in (int, float, bool, str) or hint is None or hint is type(None):
         if not _is_plain(hint, value, deep):
@@ -265,11 +271,11 @@ def _faults_of_union(
     """Yield what is wrong with a value that may be of several kinds."""
     if value is None and type(None) in inside:
         return
-    if any(next(_faults("", one, value, deep), None) is None for one in inside):
+    if any(next(_faults("", choice, value, deep), None) is None for choice in inside):
         return
     # For a list with a bad element, name that element.
-    for one in inside:
-        first = next(_faults(name, one, value, deep), None)
+    for choice in inside:
+        first = next(_faults(name, choice, value, deep), None)
         if first is not None and not first.startswith(f"{name} "):
             yield first
             return
@@ -282,9 +288,9 @@ def _faults_of_mapping(
     if not isinstance(value, Mapping):
         yield _fault(name, hint, value)
         return
-    for key, one in value.items() if deep else ():
+    for key, item in value.items() if deep else ():
         yield from _faults(f"a key of {name}", inside[0], key, deep)
-        yield from _faults(f"{name}[{_shortened(repr(key))}]", inside[1], one, deep)
+        yield from _faults(f"{name}[{_shortened(repr(key))}]", inside[1], item, deep)
 
 
 def _faults_of_list(
@@ -304,11 +310,11 @@ def _faults_of_list(
     element = inside[0]
     if element is Any or element is object:
         return
-    for at, one in enumerate(cast(Collection[object], value)):
+    for at, item in enumerate(cast(Collection[object], value)):
         # Inside a list NaN stands for an unknown number.
-        if element is float and isinstance(one, float) and math.isnan(one):
+        if element is float and isinstance(item, float) and math.isnan(item):
             continue
-        yield from _faults(f"{name}[{at}]", element, one, deep)
+        yield from _faults(f"{name}[{at}]", element, item, deep)
 
 
 def _fault(name: str, hint: Any, value: object) -> str:
@@ -319,9 +325,9 @@ def _expected(hint: Any) -> str:
     """Return what is expected, as a phrase."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_expected(one) for one in inside))
+        return " or ".join(dict.fromkeys(_expected(part) for part in inside))
     if origin is Literal:
-        shown = ", ".join(str(one) for one in inside)
+        shown = ", ".join(str(literal) for literal in inside)
         return shown if len(inside) == 1 else f"one of {shown}"
     plain = {int: "a whole number", float: "a number", bool: "True or False", str: "a string"}
     if hint in plain:
@@ -346,7 +352,7 @@ def _of(element: Any) -> str:
         return f" of {_PLURALS[element]}"
     origin = typing.get_origin(element)
     if origin is Literal:
-        return f" of {', '.join(str(one) for one in typing.get_args(element))}"
+        return f" of {', '.join(str(argument) for argument in typing.get_args(element))}"
     if origin is tuple and ... not in typing.get_args(element):
         return " of pairs"
     if isinstance(origin, type) and issubclass(origin, Collection):
@@ -360,8 +366,8 @@ def _got(hint: Any, value: object) -> str:
         return f"the class {value.__name__}; write {value.__name__}(...)"
     if value is None or isinstance(value, str | bytes | int | float | np.generic):
         shown = _shortened(repr(value.item() if isinstance(value, np.generic) else value))
-        one = isinstance(value, str) and _wants_list(hint)
-        return f"the string {shown}; write [{shown}] for a list of one" if one else shown
+        single = isinstance(value, str) and _wants_list(hint)
+        return f"the string {shown}; write [{shown}] for a list of one" if single else shown
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"
     return _with_article(type(value).__name__)
@@ -371,7 +377,7 @@ def _wants_list(hint: Any) -> bool:
     """Return whether a list is among the expected kinds."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
-        return any(_wants_list(one) for one in typing.get_args(hint))
+        return any(_wants_list(argument) for argument in typing.get_args(hint))
     return isinstance(origin, type) and issubclass(origin, Collection)
 
 

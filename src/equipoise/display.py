@@ -253,7 +253,7 @@ def table_html(
     )
     # A keyboard scrolls a wide table only if it can reach it.
     frame = {"tabindex": "0", "role": "region", "aria_label": words, "style": _STYLES["frame"]}
-    below = [element("p", printable(one), style=_STYLES["note"]) for one in (*more, *notes)]
+    below = [element("p", printable(note), style=_STYLES["note"]) for note in (*more, *notes)]
     return element("div", element("div", table, **frame), joined(below))
 
 
@@ -270,19 +270,19 @@ def _column_in_words(column: pl.Series) -> tuple[str, list[Any]]:
 def _are_numbers(values: Sequence[object]) -> bool:
     """Return whether a column has nothing but numbers, or nothing at all."""
     return all(
-        one is None or (isinstance(one, int | float) and not isinstance(one, bool))
-        for one in values
+        value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+        for value in values
     )
 
 
 def _texts(values: Sequence[object]) -> list[str]:
     """Return the cells of a column; floats of a column have the same number of decimals."""
-    floats = [one for one in values if isinstance(one, float) and math.isfinite(one)]
-    largest = max((abs(one) for one in floats), default=0.0)
+    floats = [value for value in values if isinstance(value, float) and math.isfinite(value)]
+    largest = max((abs(number) for number in floats), default=0.0)
     digits = 1 if largest >= 100 else 2 if largest >= 10 else 3
-    if all(one == round(one) for one in floats):
+    if all(number == round(number) for number in floats):
         digits = 0
-    return [_text(one, digits) for one in values]
+    return [_text(value, digits) for value in values]
 
 
 def _text(value: object, digits: int) -> str:

@@ -38,7 +38,7 @@ class EquipoiseError(Exception):
     code = "error"
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(addressed(one) if isinstance(one, str) else one for one in args))
+        super().__init__(*(addressed(part) if isinstance(part, str) else part for part in args))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let an error cross from one process to another, whatever its constructor takes."""
@@ -258,15 +258,17 @@ def lines_of(problems: Sequence[Problem], most: int = SHOWN_PROBLEMS) -> list[st
     Many equal problems are one line with their number.
     """
     groups: dict[object, list[Problem]] = {}
-    for one in problems:
-        groups.setdefault((one.file, one.field, one.rule, one.got), []).append(one)
+    for problem in problems:
+        groups.setdefault((problem.file, problem.field, problem.rule, problem.got), []).append(
+            problem
+        )
     lines: list[tuple[int, str]] = []
     for group in groups.values():
         if len(group) > _EQUAL:
             last = "" if group[-1].line is None else f" to line {group[-1].line}"
             lines.append((len(group), f"{group[0]} ({len(group):,} times{last})"))
         else:
-            lines += ((1, str(one)) for one in group)
+            lines += ((1, str(problem)) for problem in group)
     shown = [line for _, line in lines[:most]]
     more = sum(count for count, _ in lines[most:])
     return [*shown, f"... and {more:,} more"] if more else shown
@@ -348,12 +350,12 @@ class NoStrengthsError(EquipoiseError):
     code = "no-strengths"
 
     def __init__(self, groups: Sequence[Sequence[tuple[int | str, ...]]]) -> None:
-        self.groups = tuple(tuple(one) for one in groups)
+        self.groups = tuple(tuple(group) for group in groups)
         lines = [
             f"{_listed(upper)} {'was' if len(upper) == 1 else 'were'} never beaten by "
             f"{_listed(lower)}"
-            for one in self.groups
-            for upper, lower in pairwise(one)
+            for group in self.groups
+            for upper, lower in pairwise(group)
         ]
         shown = lines[:SHOWN_PROBLEMS]
         if len(lines) > SHOWN_PROBLEMS:
@@ -370,7 +372,7 @@ def _sweep_line(sweep: Sweep) -> str:
 
 def _listed(ids: Sequence[int | str]) -> str:
     """Return the first ids as text, and the number of others."""
-    shown = ", ".join(printable(str(one)) for one in ids[:SHOWN_IDS])
+    shown = ", ".join(printable(str(player)) for player in ids[:SHOWN_IDS])
     return shown if len(ids) <= SHOWN_IDS else f"{shown} and {len(ids) - SHOWN_IDS} more"
 
 

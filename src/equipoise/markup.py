@@ -30,23 +30,23 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> Ma
     attributes : underscores in names become hyphens, and one at the end is dropped (`class_`);
       numbers have at most two decimals; None omits the attribute
     """
-    given = "".join(
+    written = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escaped(_value(value))}"'
         for name, value in attributes.items()
         if value is not None
     )
     if tag in _EMPTY:
-        return _marked(f"<{tag}{given} />")
-    return _marked(f"<{tag}{given}>{joined(*content)}</{tag}>")
+        return _marked(f"<{tag}{written} />")
+    return _marked(f"<{tag}{written}>{joined(*content)}</{tag}>")
 
 
 def joined(*content: Content, by: str = "") -> Markup:
     """Return all content joined as markup."""
     parts: list[str] = []
-    for one in content:
-        if one is None:
+    for part in content:
+        if part is None:
             continue
-        parts += [one] if isinstance(one, str) else one
+        parts += [part] if isinstance(part, str) else part
     # Markup.join would escape each part again, which changes nothing and takes time.
     return _marked(str.join(escaped(by), map(escaped, parts)))
 

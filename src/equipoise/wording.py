@@ -59,10 +59,10 @@ def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
     """
     import difflib
 
-    by_lower = {str(one).casefold(): str(one) for one in known}
+    by_lower = {str(name).casefold(): str(name) for name in known}
     for wanted in unknown:
         if near := difflib.get_close_matches(str(wanted).casefold(), by_lower, n=3):
-            *others, last = (by_lower[one] for one in near)
+            *others, last = (by_lower[name] for name in near)
             return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
     return ""
 
@@ -87,8 +87,8 @@ def how_to_install(extra: str) -> str:
     )
 
 
-def _escape(found: re.Match[str]) -> str:
-    letter = found.group()
+def _escape(match: re.Match[str]) -> str:
+    letter = match.group()
     escaped = repr(letter)[1:-1]
     if escaped != letter:
         return escaped
@@ -96,8 +96,8 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    units = found.group().encode("utf-16-be", "surrogatepass")
+def _json_escape(match: re.Match[str]) -> str:
+    units = match.group().encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
@@ -162,13 +162,13 @@ def addressed(message: str) -> str:
 
 
 def _in_python(text: str) -> str:
-    text = _IN_PYTHON.sub(lambda found: found[2], text)
+    text = _IN_PYTHON.sub(lambda match: match[2], text)
     return _TYPED.sub(_parameter, _BESIDE.sub("", text))
 
 
-def _parameter(found: re.Match[str]) -> str:
+def _parameter(match: re.Match[str]) -> str:
     """Return an option, and its value if there is one, as an argument of a function."""
-    option, value = found[1], found[2]
+    option, value = match[1], match[2]
     name = _PARAMETERS.get(option, option.replace("-", "_"))
     if value is None:
         return f"{name}={_FLAGS[option]}" if option in _FLAGS else name

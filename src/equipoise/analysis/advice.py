@@ -110,15 +110,15 @@ def advice_on(problems: Sequence[Problem], *, skipping: bool) -> str:
     """
     if not problems:
         return ""
-    told = "\n".join(f"{one.rule}; got {one.got}" for one in problems)
-    rows = all(one.line is not None for one in problems)
-    found = _first(_OF_LINES if rows else _OF_FILES, told)
-    if found is None and rows and not skipping:
+    told = "\n".join(f"{problem.rule}; got {problem.got}" for problem in problems)
+    rows = all(problem.line is not None for problem in problems)
+    advice = _first(_OF_LINES if rows else _OF_FILES, told)
+    if advice is None and rows and not skipping:
         return (
             "Correct these rows, leave their matches out with --skip-bad, or leave out only these "
             "rows with --skip-bad=rows. `equipoise inspect FILE` says what is left then."
         )
-    return found or ""
+    return advice or ""
 
 
 def _first(advice: Sequence[tuple[str, str]], told: str) -> str | None:

@@ -123,13 +123,13 @@ def notes_on_unused(
     searched: Collection[str] = (),
 ) -> list[str]:
     """Return notes on what systems do not use of a history and the options; see `read`."""
-    found = {
+    unused = {
         label if label == system.name else f"{label} ({system.name})": unused_of(
             system, history, request, searched
         )
         for label, system in systems.items()
     }
-    return unused_notes(found, strict=request.strict)
+    return unused_notes(unused, strict=request.strict)
 
 
 def unused_of(
@@ -143,17 +143,17 @@ def unused_of(
     searched : parameters for which other values will be tried
     """
     able = system.capabilities
-    found = []
+    unused = []
     for name in able.unused(history):
         parameter = able.needed.get(name)
         if parameter in searched:
             continue
-        given = "--stat" if name == "performance" and request.statistics else name
-        found.append(given if parameter is None else f"{given} (needs {parameter})")
+        option = "--stat" if name == "performance" and request.statistics else name
+        unused.append(option if parameter is None else f"{option} (needs {parameter})")
     for name in idle_parameters(system, searched):
         needs = _TURNED_ON_BY.get(name)
-        found.append(f"parameter {name}" + (f" (needs {needs})" if needs else ""))
-    return found
+        unused.append(f"parameter {name}" + (f" (needs {needs})" if needs else ""))
+    return unused
 
 
 def idle_parameters(system: RatingSystem, searched: Collection[str] = ()) -> list[str]:
@@ -191,32 +191,32 @@ def missing_notes(system: RatingSystem, history: History, *, resumed: bool) -> l
     There may also be one on matches that are too large for the system.
     resumed : whether ratings continue from a saved state
     """
-    found: list[str] = []
+    notes: list[str] = []
     if hasattr(system, "missing"):
-        found = system.missing(history, resumed=resumed)
+        notes = system.missing(history, resumed=resumed)
     if hasattr(system, "field_notes"):
-        found = [*found, *system.field_notes(history)]
+        notes = [*notes, *system.field_notes(history)]
     if getattr(system, "shares", "off") != "off" and history.share is None:
-        found = [*found, f"{system.name} has no column share: every player counts whole"]
+        notes = [*notes, f"{system.name} has no column share: every player counts whole"]
     if "score" in system.capabilities.uses and history.scores() is None:
-        found = [
-            *found,
+        notes = [
+            *notes,
             f"{system.name} has no column score: no margin counts (--column score=goals reads "
             "goals as score)",
         ]
-    return found
+    return notes
 
 
-def unused_notes(found: Mapping[str, Sequence[str]], *, strict: bool) -> list[str]:
+def unused_notes(unused_by_system: Mapping[str, Sequence[str]], *, strict: bool) -> list[str]:
     """Return a note for every system that does not use something that was given.
 
-    found : system -> what it does not use
+    unused_by_system : system -> what it does not use
     strict : raise an error instead. Raises : InvalidParameterError
     """
     notes = [
         f"{name} does not use {', '.join(unused)}: no rating depends on "
         f"{'it' if len(unused) == 1 else 'them'}"
-        for name, unused in found.items()
+        for name, unused in unused_by_system.items()
         if unused
     ]
     if notes and strict:
@@ -244,8 +244,8 @@ def check_outputs(
     Raises : InvalidParameterError
     """
     written = {**(others or {}), **(tables or {}), "--chart": chart}
-    given = {"--synonyms": request.synonyms, **written}
-    check_distinct({**paths_of(request.source, "HISTORY"), **given})
+    outputs = {"--synonyms": request.synonyms, **written}
+    check_distinct({**paths_of(request.source, "HISTORY"), **outputs})
     for path in (tables or {}).values():
         if path is not None:
             check_target(path)
@@ -268,7 +268,7 @@ def candidate_contexts(history: History) -> dict[str, list[str]]:
     """
     some = history.slice(0, min(history.matches, _LOOKED_AT))
     starts = some.offsets[:-1]
-    found: dict[str, list[str]] = {}
+    candidates: dict[str, list[str]] = {}
     for name, column in some.attributes.items():
         if name in KEPT or not len(starts):
             continue
@@ -284,9 +284,9 @@ def candidate_contexts(history: History) -> dict[str, list[str]]:
             continue
         if counts.max() <= _NEARLY_ALL * rows:
             often = np.argsort(-counts[present], kind="stable")
-            found[name] = [str(of_match[row]) for row in first[present][often].tolist()]
-    usual = [name for name in found if spelling(name) in _CONTEXTS]
-    return {name: found[name] for name in dict.fromkeys([*usual, *found])}
+            candidates[name] = [str(of_match[row]) for row in first[present][often].tolist()]
+    usual = [name for name in candidates if spelling(name) in _CONTEXTS]
+    return {name: candidates[name] for name in dict.fromkeys([*usual, *candidates])}
 
 
 def history_message(history: History, reading: HistoryReading) -> HistoryMessage:

@@ -92,23 +92,25 @@ def typed(default: object, help_text: str, metavar: str | None = None, **more: A
 def typed_fields(request: type[Any]) -> Iterator[tuple[Field[Any], Any, Typed]]:
     """Yield the fields of a request that are typed, with their types, and how."""
     hints, plain = get_type_hints(request, include_extras=True), get_type_hints(request)
-    for one in fields(request):
-        how = typed_of(hints[one.name]) or one.metadata.get("typed")
+    for declared in fields(request):
+        how = typed_of(hints[declared.name]) or declared.metadata.get("typed")
         if how is not None:
-            yield one, plain[one.name], how
+            yield declared, plain[declared.name], how
 
 
 def typed_of(hint: object) -> Typed | None:
     """Return how a value of this type is typed; None if the type does not say it."""
     more = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    return next((one for one in more if isinstance(one, Typed)), None)
+    return next((hint for hint in more if isinstance(hint, Typed)), None)
 
 
 def shared(request: Any, function: Callable[..., object]) -> dict[str, Any]:
     """Return the fields of a request that are also parameters of a function, given by name."""
     known = inspect.signature(function).parameters.values()
-    names = {one.name for one in known if one.kind is one.KEYWORD_ONLY}
-    return {one.name: getattr(request, one.name) for one in fields(request) if one.name in names}
+    names = {parameter.name for parameter in known if parameter.kind is parameter.KEYWORD_ONLY}
+    return {
+        field.name: getattr(request, field.name) for field in fields(request) if field.name in names
+    }
 
 
 def source(paths: str | list[str], _: str) -> object:
@@ -118,22 +120,22 @@ def source(paths: str | list[str], _: str) -> object:
     return sys.stdin.buffer if paths == "-" else paths
 
 
-def path(given: str, _: str) -> str:
+def path(text: str, _: str) -> str:
     """Return a path as it is."""
-    return given
+    return text
 
 
 def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
     """Return {NAME: VALUE} of NAME=VALUE texts. Raises : InvalidParameterError."""
-    found: dict[str, str] = {}
+    assigned: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise InvalidParameterError(f"{option} takes NAME=VALUE; got {text!r}")
-        if name.strip() in found:
+        if name.strip() in assigned:
             raise InvalidParameterError(f"{option} names {name.strip()!r} twice")
-        found[name.strip()] = value.strip()
-    return found
+        assigned[name.strip()] = value.strip()
+    return assigned
 
 
 def numbers(values: Mapping[str, object], what: str) -> dict[str, float]:
@@ -190,15 +192,15 @@ ALL_OF_THEM = ("rate", "convert", "inspect")
 _SCORING = ("backtest", "tune")
 
 
-def _weights(given: list[str], option: str) -> dict[str, float]:
-    return numbers(assignments(given, option), option)
+def _weights(texts: list[str], option: str) -> dict[str, float]:
+    return numbers(assignments(texts, option), option)
 
 
-def _skip_bad(given: str, option: str) -> str | None:
+def _skip_bad(text: str, option: str) -> str | None:
     # Only a setting of the project makes `no` useful.
-    if given not in ("matches", "rows", "no"):
-        raise InvalidParameterError(f"{option} takes no value or =rows; got {given!r}")
-    return None if given == "no" else given
+    if text not in ("matches", "rows", "no"):
+        raise InvalidParameterError(f"{option} takes no value or =rows; got {text!r}")
+    return None if text == "no" else text
 
 
 def _one_of(*choices: str) -> Callable[[str, str], str]:
@@ -420,11 +422,11 @@ class ImportedRequest(HistoryRequest):
     )
 
 
-def _skip_bad_games(given: str, option: str) -> bool:
+def _skip_bad_games(text: str, option: str) -> bool:
     # A project may set rows for its histories; a game is one row.
-    if given not in ("matches", "no") and option.startswith("--"):
-        raise InvalidParameterError(f"{option} takes no value for games; got {given!r}")
-    return given != "no"
+    if text not in ("matches", "no") and option.startswith("--"):
+        raise InvalidParameterError(f"{option} takes no value for games; got {text!r}")
+    return text != "no"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -468,10 +470,10 @@ class GamesRequest:
 
 def reading_options() -> dict[str, tuple[Typed, bool]]:
     """Return the options of reading by name, and whether they are flags."""
-    found = typed_fields(HistoryRequest)
+    typed = typed_fields(HistoryRequest)
     return {
         how.option(field.name): (how, kind is bool)
-        for field, kind, how in found
+        for field, kind, how in typed
         if not how.argument
     }
 
@@ -479,11 +481,11 @@ def reading_options() -> dict[str, tuple[Typed, bool]]:
 def settings_alone(command: str) -> list[str]:
     """Return the settings of a command that are options of few commands."""
     known = reading_options().items()
-    found = [option.removeprefix("--") for option, (typed, _) in known if typed.commands]
+    names = [option.removeprefix("--") for option, (typed, _) in known if typed.commands]
     if command != "performance":
-        return found
-    games = {one.name for one in fields(GamesRequest)}
-    return [name for name in found if name.replace("-", "_") in games]
+        return names
+    games = {field.name for field in fields(GamesRequest)}
+    return [name for name in names if name.replace("-", "_") in games]
 
 
 def reading_words(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
@@ -519,7 +521,7 @@ def suited(
         try:
             return request, scan(request, again())
         except NoEffectError as error:
-            known = {one.name: (one, how) for one, _, how in typed_fields(type(request))}
+            known = {field.name: (field, how) for field, _, how in typed_fields(type(request))}
             unused = {
                 how.option(name): field
                 for name, (field, how) in known.items()
@@ -536,7 +538,7 @@ def suited(
                 else field.default_factory()
                 for field in unused.values()
             }
-            others = tuple(one for one in request.set_by_project if one not in unused)
+            others = tuple(name for name in request.set_by_project if name not in unused)
             request = replace(request, **usual, set_by_project=others, notes=(*request.notes, note))
 
 
@@ -549,8 +551,8 @@ class _Named(io.BytesIO):
 def repeatable(source: object) -> Callable[[], object]:
     """Return a function that returns the source from its beginning, also if it is a stream."""
     if isinstance(source, list | tuple):
-        each = [repeatable(one) for one in source]
-        return lambda: [one() for one in each]
+        each = [repeatable(part) for part in source]
+        return lambda: [opener() for opener in each]
     stream: Any = sys.stdin.buffer if isinstance(source, str) and source == "-" else source
     if not hasattr(stream, "read"):
         return lambda: source

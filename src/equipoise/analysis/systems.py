@@ -150,11 +150,11 @@ def chosen_systems(
     """
     of_file = settings.system or DEFAULT_SYSTEM
     names = labelled(named or [of_file])
-    given = _by_label(assignments(assigned, "--set"), list(names))
+    parameters = _by_label(assignments(assigned, "--set"), list(names))
     systems: dict[str, RatingSystem] = {}
     for label, name in names.items():
         from_file = settings.parameters if name == of_file else {}
-        systems[label] = make_system(name, {**from_file, **given[label]})
+        systems[label] = make_system(name, {**from_file, **parameters[label]})
     return systems
 
 
@@ -171,7 +171,9 @@ def without_runaways(
         if label in labels and hasattr(system, "field_notes")
     }
     kept = {label: system for label, system in systems.items() if not notes.get(label)}
-    return kept, [f"left out: {note}" for found in notes.values() for note in found]
+    return kept, [
+        f"left out: {note}" for notes_of_system in notes.values() for note in notes_of_system
+    ]
 
 
 def labelled(named: Sequence[str]) -> dict[str, str]:
@@ -190,10 +192,10 @@ def labelled(named: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _by_label(given: Mapping[str, str], labels: Sequence[str]) -> dict[str, dict[str, str]]:
+def _by_label(assigned: Mapping[str, str], labels: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return {label: {parameter: value}}; names of parameters have no dot, labels may."""
-    found: dict[str, dict[str, str]] = {label: {} for label in labels}
-    for key, value in given.items():
+    by_label: dict[str, dict[str, str]] = {label: {} for label in labels}
+    for key, value in assigned.items():
         label, dot, name = key.rpartition(".")
         if not dot and len(labels) == 1:
             label = labels[0]
@@ -201,14 +203,14 @@ def _by_label(given: Mapping[str, str], labels: Sequence[str]) -> dict[str, dict
             raise InvalidParameterError(
                 f"--set takes LABEL.NAME=VALUE if there are several systems; got {key}={value}"
             )
-        if label not in found:
+        if label not in by_label:
             raise InvalidParameterError(
                 f"--set names the unknown label {label!r}; the labels are {', '.join(labels)}"
             )
-        if name in found[label]:
+        if name in by_label[label]:
             raise InvalidParameterError(f"--set names {name!r} of {label} twice")
-        found[label][name] = value
-    return found
+        by_label[label][name] = value
+    return by_label
 
 
 def audit_each(
@@ -221,7 +223,7 @@ def audit_each(
     audit : called with a system and progress=, a function of (steps done, total)
     progress : called with the steps of all systems
     """
-    found: dict[str, _Found] = {}
+    results: dict[str, _Found] = {}
     seconds: dict[str, float] = {}
     for number, (label, system) in enumerate(systems.items()):
 
@@ -230,9 +232,9 @@ def audit_each(
                 progress(before * total + done, len(systems) * total)
 
         start = working_time()
-        found[label] = audit(system, progress=note)
+        results[label] = audit(system, progress=note)
         seconds[label] = working_time() - start
-    return found, seconds
+    return results, seconds
 
 
 def plain_parameters(system: RatingSystem) -> dict[str, object]:
@@ -251,9 +253,11 @@ def list_systems() -> list[SystemMessage]:
     Of a system of another package it has the name and the package, which is not imported.
     """
     others = [
-        SystemMessage(one.name, one.summary, "", one.requirement, [], [], {}, one.requirement)
-        for one in offered()
-        if one.name not in SYSTEMS
+        SystemMessage(
+            plugin.name, plugin.summary, "", plugin.requirement, [], [], {}, plugin.requirement
+        )
+        for plugin in offered()
+        if plugin.name not in SYSTEMS
     ]
     return [*(described(name) for name in SYSTEMS), *others]
 
@@ -296,7 +300,7 @@ def described(name: str) -> SystemMessage:
         rates=str(able),
         source=requirement or SYSTEMS[name].source,
         parameters=parameters,
-        uses=[one for one in USABLE if one in able.uses],
+        uses=[name for name in USABLE if name in able.uses],
         needs=dict(able.needed),
         package=requirement,
     )

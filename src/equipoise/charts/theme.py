@@ -127,7 +127,7 @@ def file_kind(path: str) -> str:
     Raises : InvalidParameterError.
     """
     kind = Path(path).suffix.lower().removeprefix(".")
-    endings = ", ".join(f".{one}" for one in FILE_KINDS)
+    endings = ", ".join(f".{kind}" for kind in FILE_KINDS)
     require(kind in FILE_KINDS, "the name of a chart", f"a file that ends in {endings}", path)
     return kind
 
@@ -190,9 +190,9 @@ def fit_axes(figure: Figure, axes: Axes | Sequence[Axes], right: float = 0.0) ->
     row = [axes] if not isinstance(axes, Sequence) else list(axes)
     width, height = (72 * inches for inches in figure.get_size_inches())
     figure.draw_without_rendering()
-    low = MARGIN + max(_outside(one, "bottom") for one in row)
+    low = MARGIN + max(_outside(axes, "bottom") for axes in row)
     top = row[0].get_position().y1
-    lefts = [MARGIN + _outside(one, "left") for one in row]
+    lefts = [MARGIN + _outside(axes, "left") for axes in row]
     free = (width - sum(lefts) - right - MARGIN * (2 * len(row) - 1)) / len(row)
     start = 0.0
     for one, left in zip(row, lefts, strict=True):
@@ -478,10 +478,12 @@ def _round_steps(least: float) -> Iterator[tuple[int, int]]:
 def round_numbers(low: float, high: float, most: int) -> Floats:
     """Return about `most` multiples of 1, 2 or 5 times a power of ten in [low, high]."""
     least = max((high - low) / max(most, 1), 1.0)
-    step = next(size for one, power in _round_steps(least) if (size := one * 10.0**power) >= least)
+    step = next(
+        size for factor, power in _round_steps(least) if (size := factor * 10.0**power) >= least
+    )
     first, last = np.ceil(low / step), np.floor(high / step)
-    found = np.asarray(step * np.arange(first, last + 1), dtype=np.float64)
-    return found[(found >= low) & (found <= high)]  # where low/step underflows
+    numbers = np.asarray(step * np.arange(first, last + 1), dtype=np.float64)
+    return numbers[(numbers >= low) & (numbers <= high)]  # where low/step underflows
 
 
 def round_moments(low: int, high: int, columns: int) -> tuple[Ids, list[str]]:
@@ -498,12 +500,14 @@ def round_moments(low: int, high: int, columns: int) -> tuple[Ids, list[str]]:
         moments = counts.astype(f"datetime64[{step.unit}]")
         within = (moments.astype("datetime64[us]") >= ends[0]) & (moments <= ends[1])
         if within.sum() >= 2:
-            found = moments[within]
-            return found.astype("datetime64[us]").astype(np.int64), _names(found, step.unit)
+            ends_found = moments[within]
+            return ends_found.astype("datetime64[us]").astype(np.int64), _names(
+                ends_found, step.unit
+            )
     # There are no two round times: use both ends to the minute, or the only minute.
-    ends_by_name = {str(one)[:16].replace("T", " "): one for one in ends[::-1]}
-    found = np.array(list(ends_by_name.values())[::-1])
-    return found.astype(np.int64), list(ends_by_name)[::-1]
+    ends_by_name = {str(end)[:16].replace("T", " "): end for end in ends[::-1]}
+    ends_found = np.array(list(ends_by_name.values())[::-1])
+    return ends_found.astype(np.int64), list(ends_by_name)[::-1]
 
 
 def _names(moments: Ids, unit: str) -> list[str]:

@@ -145,8 +145,8 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with status 0 (done), 1 (failed) or 2 (wrong usage)."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    status = run(given)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    status = run(words)
     try:
         sys.stdout.flush()
     except BrokenPipeError:

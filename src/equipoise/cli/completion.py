@@ -16,13 +16,13 @@ def systems(incomplete: str) -> list[tuple[str, str]]:
     from equipoise.analysis.systems import list_systems
 
     label, equals, _ = incomplete.rpartition("=")
-    return [(f"{label}{equals}{one.name}", one.summary) for one in list_systems()]
+    return [(f"{label}{equals}{system.name}", system.summary) for system in list_systems()]
 
 
 def parameters(context: typer.Context) -> list[tuple[str, str]]:
     """Return NAME= for the parameters of the system that the words before name."""
-    given = context.params.get("system")
-    return _parameters_of(given or _default_system())
+    system = context.params.get("system")
+    return _parameters_of(system or _default_system())
 
 
 def labelled_parameters(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -43,10 +43,13 @@ def _parameters_of(system: str) -> list[tuple[str, str]]:
     from equipoise.errors import EquipoiseError
 
     try:
-        found = described(system).parameters
+        parameters = described(system).parameters
     except EquipoiseError:
         return []
-    return [(f"{one.name}=", f"{one.type}, default {one.default}") for one in found]
+    return [
+        (f"{parameter.name}=", f"{parameter.type}, default {parameter.default}")
+        for parameter in parameters
+    ]
 
 
 def _default_system() -> str:

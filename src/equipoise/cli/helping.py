@@ -80,18 +80,26 @@ class Command(TyperCommand):
     def print_short_help(self, ctx: Any) -> None:
         """Print what the command does, and the options that most people need."""
         parameters: list[Any] = self.params
-        options = [one for one in parameters if one.param_type_name == "option" and not one.hidden]
+        options = [
+            parameter
+            for parameter in parameters
+            if parameter.param_type_name == "option" and not parameter.hidden
+        ]
         if len(options) <= _FEW:
             print_lines(*self.get_help(ctx).split("\n"))
             return
         often = {f"--{name}" for name in OFTEN.split()}
-        few = [one for one in options if one.required or often & {*one.opts}]
+        few = [
+            parameter for parameter in options if parameter.required or often & {*parameter.opts}
+        ]
         formatter = ctx.make_formatter()
         self.format_usage(ctx, formatter)
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text((self.help or "").partition("\n\n")[0])
-        arguments = [one for one in parameters if one.param_type_name == "argument"]
+        arguments = [
+            parameter for parameter in parameters if parameter.param_type_name == "argument"
+        ]
         self._write(formatter, ctx, [*arguments, *few], short=True)
         self.format_epilog(ctx, formatter)
         print_lines(
@@ -102,23 +110,27 @@ class Command(TyperCommand):
 
     def _write(self, formatter: Any, ctx: Any, parameters: Iterable[Any], *, short: bool) -> None:
         """Write parameters with their help under headings; only its beginning if short."""
-        found: dict[str, list[tuple[str, str]]] = {"Arguments": [], _OWN: []}
-        for one in parameters:
-            record = one.get_help_record(ctx)
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], _OWN: []}
+        for parameter in parameters:
+            record = parameter.get_help_record(ctx)
             if record is None:
                 continue
             name, text = record
             # Typer adds the type of an argument to its name.
-            if one.param_type_name == "argument":
+            if parameter.param_type_name == "argument":
                 name, title = name.partition(" <")[0], "Arguments"
             else:
-                title = _OWN if short else _heading(ctx, one)
-            found.setdefault(title, []).append((name, _first_sentence(text) if short else text))
-        if not short and "Reading" in found and any("--where" in one.opts for one in self.params):
+                title = _OWN if short else _heading(ctx, parameter)
+            sections.setdefault(title, []).append((name, _first_sentence(text) if short else text))
+        if (
+            not short
+            and "Reading" in sections
+            and any("--where" in parameter.opts for parameter in self.params)
+        ):
             keys = ", ".join(settings_alone(ctx.info_name))
-            found["Reading"].append((PROJECT_FILE, f"{_IN_FILE}{keys}."))
-        found[_OWN].append(("-h, --help", "Show the most used options, or all of them."))
-        for title, rows in found.items():
+            sections["Reading"].append((PROJECT_FILE, f"{_IN_FILE}{keys}."))
+        sections[_OWN].append(("-h, --help", "Show the most used options, or all of them."))
+        for title, rows in sections.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
@@ -296,24 +308,24 @@ def with_new_options(words: Sequence[str], known: Collection[str]) -> list[str]:
     known : options of the command
     """
     renamed = {old: new for old, new in _OPTIONS.items() if new in known and old not in known}
-    found: list[str] = []
+    words_now: list[str] = []
     for number, word in enumerate(words):
         if word == "--":
-            return [*found, *words[number:]]
+            return [*words_now, *words[number:]]
         old, equals, value = word.partition("=")
         if old in renamed:
             say(f"{old} is now called {renamed[old]}.")
-            found.append(f"{renamed[old]}{equals}{value}")
+            words_now.append(f"{renamed[old]}{equals}{value}")
         else:
-            found.append(word)
-    return found
+            words_now.append(word)
+    return words_now
 
 
 def why_gone(command: str, option: str) -> str | None:
     """Return where to look instead of an option that is gone; None if there was none."""
     name = command.partition(" ")[2]
-    found = _GONE.get(name, {}).get(option) or _GONE_EVERYWHERE.get(option)
-    return found or (_setting(name, option) if name in _READING else None)
+    reason = _GONE.get(name, {}).get(option) or _GONE_EVERYWHERE.get(option)
+    return reason or (_setting(name, option) if name in _READING else None)
 
 
 #: Commands that read, and have some of the options of reading.
@@ -328,7 +340,10 @@ def _setting(command: str, option: str) -> str | None:
     if option.removeprefix("--") not in settings_alone(command):
         return None
     known = reading_options()[option]
-    words = (f"`equipoise {'db ' if one == 'import' else ''}{one}`" for one in known[0].commands)
+    words = (
+        f"`equipoise {'db ' if command == 'import' else ''}{command}`"
+        for command in known[0].commands
+    )
     return (
         f"It is an option of {', '.join(words)}; for other commands set "
         f"`{option[2:].replace('-', '_')}` below [reading] in the file equipoise.toml."
@@ -374,7 +389,9 @@ def _of_option(error: typer.TyperException, option: str, context: Any) -> str:
         gone = why_gone(context.command_path, option)
         if gone is not None:
             return f"No such option: {option}. {gone}"
-        known = [name for one in context.command.get_params(context) for name in one.opts]
+        known = [
+            name for parameter in context.command.get_params(context) for name in parameter.opts
+        ]
         close = get_close_matches(option, known, n=1, cutoff=_LIKE)
     if close:
         return f"No such option: {option}. Did you mean {close[0]}?"
@@ -402,11 +419,11 @@ def _of_value(error: typer.TyperException) -> str | None:
 
     Typer's own words name the library's types, and not the value.
     """
-    found = getattr(error.__cause__, "errors", None)
+    errors_of = getattr(error.__cause__, "errors", None)
     parameter: Any = getattr(error, "param", None)
-    if found is None or parameter is None:
+    if errors_of is None or parameter is None:
         return None
-    problem = found()[0]
+    problem = errors_of()[0]
     kind, value = problem["type"], problem["input"]
     choices = _TEXTS.findall(problem["msg"].partition(" is not one of ")[2])
     if kind == "value_error" and choices:

@@ -107,32 +107,36 @@ def _plain(function: Callable[..., int | None], command: str) -> Callable[..., i
     own: list[str] = []
     reading: list[inspect.Parameter] = []
     parameters: list[inspect.Parameter] = []
-    for one in inspect.signature(function).parameters.values():
-        kind = hints[one.name]
+    for parameter in inspect.signature(function).parameters.values():
+        kind = hints[parameter.name]
         if is_dataclass(kind):
-            groups[one.name] = group = _Group(kind, command)
+            groups[parameter.name] = group = _Group(kind, command)
             parameters += group.parameters()
             reading += group.parameters(reading=True)
         else:
-            own.append(one.name)
-            parameters.append(_parameter(one.name, kind, one.default))
+            own.append(parameter.name)
+            parameters.append(_parameter(parameter.name, kind, parameter.default))
 
     # The help has options of reading after the others.
-    last = [at for at, one in enumerate(parameters) if one.name in _LAST] or [len(parameters)]
+    last = [at for at, parameter in enumerate(parameters) if parameter.name in _LAST] or [
+        len(parameters)
+    ]
     parameters[last[0] : last[0]] = reading
 
     @functools.wraps(function)
     def called(short_help: bool, **given: Any) -> int | None:
         quiet = bool(given.get("as_json"))
-        made = {name: group.made(given, quiet) for name, group in groups.items()}
-        return function(**made, **{name: given[name] for name in own})
+        requests = {name: group.made(given, quiet) for name, group in groups.items()}
+        return function(**requests, **{name: given[name] for name in own})
 
     # Typer's own -h would be the same as --help.
     short_help = typer.Option(False, "-h", hidden=True, is_eager=True, callback=print_short_help)
     shown: Any = called
     parameters_and_help = [*parameters, _parameter("short_help", bool, short_help)]
     shown.__signature__ = inspect.Signature(parameters_and_help)
-    shown.__annotations__ = {one.name: one.annotation for one in parameters_and_help}
+    shown.__annotations__ = {
+        parameter.name: parameter.annotation for parameter in parameters_and_help
+    }
     return called
 
 
@@ -145,21 +149,21 @@ class _Group:
         self._fields: dict[str, tuple[Typed, str, inspect.Parameter | None]] = {}
         # Settings of the file are for fields of the request that names a section of it.
         self._set = {
-            one.name for base in kind.__mro__ if "SECTION" in vars(base) for one in fields(base)
+            field.name for base in kind.__mro__ if "SECTION" in vars(base) for field in fields(base)
         }
         for field, hint, how in typed_fields(kind):
             required = field.default is field.default_factory is MISSING
             default = ... if required else None if field.default is MISSING else field.default
             option = how.metavar if how.argument else how.option(field.name)
-            one = None
+            parameter = None
             if how.is_of(command):
                 if field.name in self._set and hint is bool and how.read is None:
                     # A flag that the file of the project may set can be switched off.
                     both = replace(how, name=f"{option}/--no-{str(option)[2:]}")
-                    one = _parameter(field.name, bool | None, None, both)
+                    parameter = _parameter(field.name, bool | None, None, both)
                 else:
-                    one = _parameter(field.name, hint, default, how)
-            self._fields[field.name] = (how, str(option), one)
+                    parameter = _parameter(field.name, hint, default, how)
+            self._fields[field.name] = (how, str(option), parameter)
         for name, hint in get_type_hints(kind).items():
             if is_dataclass(hint) and name not in self._fields:
                 self._groups[name] = _Group(hint, command)
@@ -246,9 +250,9 @@ def _parameter(name: str, kind: Any, declared: Any, how: Typed | None = None) ->
         declared = copy(declared)
         # With the full name, Typer does not add a second option that switches a flag off.
         names = declared.param_decls or (Typed("").option(name),)
-        declared.param_decls = (*names, *(LETTERS[one] for one in names if one in LETTERS))
+        declared.param_decls = (*names, *(LETTERS[letter] for letter in names if letter in LETTERS))
         if declared.metavar is None:
-            choices = (one for one in (kind, *get_args(kind)) if get_origin(one) is Literal)
+            choices = (part for part in (kind, *get_args(kind)) if get_origin(part) is Literal)
             declared.metavar = "|".join(get_args(next(choices, None))) or None
     assert isinstance(declared, ParameterInfo) or kind is typer.Context, name
     default = declared if isinstance(declared, ParameterInfo) else inspect.Parameter.empty
@@ -266,12 +270,14 @@ def command_line(
     """
     words = context.command_path.split()
     parameters: list[Any] = list(context.command.params)
-    for parameter in sorted(parameters, key=lambda one: one.param_type_name != "argument"):
+    for parameter in sorted(
+        parameters, key=lambda parameter: parameter.param_type_name != "argument"
+    ):
         source = context.get_parameter_source(parameter.name)
         if source is None or source.name != "COMMANDLINE" or parameter.name in leave_out:
             continue
-        given = context.params[parameter.name]
-        for value in given if isinstance(given, list | tuple) else [given]:
+        typed = context.params[parameter.name]
+        for value in typed if isinstance(typed, list | tuple) else [typed]:
             shown = Path(value).name if parameter.name in files and value != "-" else value
             words += _words(parameter, shown)
     return shlex.join(words)
@@ -407,15 +413,15 @@ def with_weights(history: _Request, settings: Settings) -> _Request:
     weights = [settings.statistics, history.statistics]
     if "--stat" in history.set_by_project:
         weights.reverse()
-    found: _Request = replace(history, statistics={**weights[0], **weights[1]})
-    return found
+    weighted: _Request = replace(history, statistics={**weights[0], **weights[1]})
+    return weighted
 
 
 def weighed(request: _Request, settings: Settings) -> _Request:
     """Return a request whose history has these weights."""
     history = with_weights(request.history, settings)
-    found: _Request = replace(request, history=history)
-    return found
+    weighed_request: _Request = replace(request, history=history)
+    return weighed_request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -470,30 +476,30 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
         content = read_toml(path)
     except ValueError as error:
         raise InvalidParameterError(f"{path} must be TOML: {error}") from None
-    given = content.pop("reading", {})
+    section = content.pop("reading", {})
     for other in content:
         raise InvalidParameterError(
             f"{path} may have the section [reading] alone; got {other}. A system is kept in a "
             "parameter file (--parameters FILE.toml), or in a saved state (--save, --state)"
         )
-    if not isinstance(given, dict):
-        raise InvalidParameterError(f"{path}: reading must be a table; got {given!r}")
+    if not isinstance(section, dict):
+        raise InvalidParameterError(f"{path}: reading must be a table; got {section!r}")
     known = reading_options()
-    found = {}
-    for key, value in given.items():
+    settings = {}
+    for key, value in section.items():
         where, option = f"{path}: [reading] {key}", f"--{key.replace('_', '-')}"
         if option not in known:
-            keys = ", ".join(one.removeprefix("--") for one in known)
+            keys = ", ".join(option.removeprefix("--") for option in known)
             raise InvalidParameterError(f"{where} must be one of {keys}; got {value!r}")
-        if option in found:
+        if option in settings:
             raise InvalidParameterError(
                 f"{where} must be given once; {key} is also spelled otherwise"
             )
         typed = _as_typed(value, *known[option], where)
         if option == "--synonyms" and "://" not in typed:
             typed = str(path.parent / typed)
-        found[option] = (typed, where)
-    return found
+        settings[option] = (typed, where)
+    return settings
 
 
 @contextmanager
@@ -519,12 +525,12 @@ def settings_as_typed(request: HistoryRequest, command: str) -> tuple[list[str],
     texts = []
     for name, values in others.items():
         if known[f"--{name}"][0].many:
-            pairs = (one.split("=", 1) for one in values)
+            pairs = (pair.split("=", 1) for pair in values)
             inside = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in pairs)
             texts.append(f"{name} = {{ {inside} }}")
         else:
             # The folders of one machine mean nothing on another.
-            value = [Path(one).name if name == "synonyms" else one for one in values]
+            value = [Path(text).name if name == "synonyms" else text for text in values]
             texts.append(f"{name} = {json.dumps(value[0]) if value else 'true'}")
     return words, ", ".join(texts)
 
@@ -532,7 +538,7 @@ def settings_as_typed(request: HistoryRequest, command: str) -> tuple[list[str],
 def used_in_words(settings: Sequence[str]) -> str:
     """Return which settings of the file are used."""
     section = settings[0].rpartition(" ")[0]
-    return f"{section} sets {', '.join(one.rpartition(' ')[2] for one in settings)}"
+    return f"{section} sets {', '.join(option.rpartition(' ')[2] for option in settings)}"
 
 
 def _file() -> Path | None:
@@ -556,9 +562,9 @@ def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
     elif typed.many:
         rule = f'a table, as {where.rpartition(" ")[2]} = {{NEW = "OLD"}}'
         fits = isinstance(value, dict) and not any(
-            "=" in name or isinstance(one, dict | list) for name, one in value.items()
+            "=" in name or isinstance(item, dict | list) for name, item in value.items()
         )
-        value = [f"{name}={_text(one)}" for name, one in value.items()] if fits else value
+        value = [f"{name}={_text(item)}" for name, item in value.items()] if fits else value
     else:
         # A sheet may be a number, and a time one of TOML's own.
         rule, fits = "text", isinstance(value, str | int | date) and not isinstance(value, bool)

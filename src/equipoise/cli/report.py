@@ -106,8 +106,8 @@ def minutes(time: int | str | date | datetime | None) -> str | None:
 def dates(times: Sequence[int | date | datetime | None]) -> list[str | None]:
     """Return the cells of a column of times: days, or minutes if a time is not a midnight."""
     cells = [minutes(time) for time in times]
-    if all(one is None or one.endswith(_MIDNIGHT) or ":" not in one for one in cells):
-        return [None if one is None else one.removesuffix(_MIDNIGHT) for one in cells]
+    if all(cell is None or cell.endswith(_MIDNIGHT) or ":" not in cell for cell in cells):
+        return [None if cell is None else cell.removesuffix(_MIDNIGHT) for cell in cells]
     return cells
 
 
@@ -210,9 +210,9 @@ def _encodable(value: object) -> object:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, list | tuple):
-        return [_encodable(one) for one in value]
+        return [_encodable(item) for item in value]
     if isinstance(value, dict):
-        return {_encodable(name): _encodable(one) for name, one in value.items()}
+        return {_encodable(name): _encodable(item) for name, item in value.items()}
     return value
 
 
@@ -276,8 +276,11 @@ def problem_lines(
     problems: Sequence[Problem | ProblemMessage], most: int = SHOWN_PROBLEMS
 ) -> list[str]:
     """Return a line for each of the first problems, and one that counts the others."""
-    found = [Problem(one.file, one.line, one.field, one.rule, one.got) for one in problems]
-    return [f"  {line}" for line in lines_of(found, most)]
+    copies = [
+        Problem(problem.file, problem.line, problem.field, problem.rule, problem.got)
+        for problem in problems
+    ]
+    return [f"  {line}" for line in lines_of(copies, most)]
 
 
 class Work(NamedTuple):
@@ -414,8 +417,8 @@ def stopped_by_signals() -> Iterator[None]:
     numbers = [number for number in wanted if signal.getsignal(number) is signal.SIG_DFL]
 
     def stop(number: int, frame: FrameType | None) -> None:
-        for one in numbers:
-            signal.signal(one, signal.SIG_IGN)  # a second one must not stop the removal
+        for signal_number in numbers:
+            signal.signal(signal_number, signal.SIG_IGN)  # a second one must not stop the removal
         with suppress(OSError):  # the terminal may be gone
             say("stopped")
         raise SystemExit(128 + number)

@@ -140,13 +140,13 @@ class Call(Generic[T]):
     @property
     def target(self) -> str:
         """Path and query as they are sent; None values are left out."""
-        given = [
-            f"{_quoted(name)}={_quoted(_word(one))}"
+        parameters = [
+            f"{_quoted(name)}={_quoted(_word(item))}"
             for name, value in self.query.items()
-            for one in (value if isinstance(value, (list, tuple)) else [value])
-            if one is not None
+            for item in (value if isinstance(value, (list, tuple)) else [value])
+            if item is not None
         ]
-        return f"{self.path}?{'&'.join(given)}" if given else self.path
+        return f"{self.path}?{'&'.join(parameters)}" if parameters else self.path
 
     def page(self, cursor: str) -> Call[T]:
         """Return the call for the page at a cursor, which replaces `around`."""
@@ -355,24 +355,24 @@ class _Line(msgspec.Struct):
 def _invalid_data(body: ErrorBody, lines_before: int) -> EquipoiseError:
     problems = [
         Problem(
-            found.file,
-            None if found.line is None else found.line + lines_before,
-            found.field,
-            found.rule,
-            found.got,
+            problem.file,
+            None if problem.line is None else problem.line + lines_before,
+            problem.field,
+            problem.rule,
+            problem.got,
         )
-        for found in body.problems
+        for problem in body.problems
     ]
     return InvalidDataError(problems, body.message)
 
 
 def _no_convergence(body: ErrorBody) -> EquipoiseError:
-    found = re.fullmatch(
+    text = re.fullmatch(
         r"(.*) did not converge in (\d+) iterations \(residual (\S+)\)", body.message
     )
-    if found is None:
+    if text is None:
         return EquipoiseError(body.message)
-    return ConvergenceError(found[1], int(found[2]), float(found[3]))
+    return ConvergenceError(text[1], int(text[2]), float(text[3]))
 
 
 #: Classes of the errors that consist of a code and a message.

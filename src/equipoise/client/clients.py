@@ -134,7 +134,7 @@ class Endpoints:
     post_matches = Endpoint(calls.post_matches)
     match = Endpoint(calls.match)
     matches = Endpoint(calls.matches)
-    each_team = Listing(calls.match, lambda found: found.teams)
+    each_team = Listing(calls.match, lambda match: match.teams)
     each_match = Listing(calls.matches, lambda page: page.matches)
     correct_match = Endpoint(calls.correct_match)
     void_match = Endpoint(calls.void_match)

@@ -33,8 +33,8 @@ class ActivityWindow(NamedTuple):
 
     def __str__(self) -> str:
         """Return the window with its unit: "1 match", "90 days"."""
-        one = "match" if self.unit == "matches" else "day"
-        return f"{self.length:,.10g} {one if self.length == 1 else self.unit}"
+        singular = "match" if self.unit == "matches" else "day"
+        return f"{self.length:,.10g} {singular if self.length == 1 else self.unit}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)

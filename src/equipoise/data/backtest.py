@@ -343,9 +343,9 @@ class Backtest(Tabular):
 
     def group(self, first: int, last: int | None) -> Group:
         """Return the metrics of a group. Raises : NotFoundError."""
-        for one in self.groups:
-            if (one.first, one.last) == (first, last):
-                return one
+        for group in self.groups:
+            if (group.first, group.last) == (first, last):
+                return group
         raise NotFoundError(f"the backtest has no scores for {players_with(first, last)}")
 
     def to_polars(self) -> pl.DataFrame:
@@ -517,8 +517,8 @@ class Tuning(Tabular):
     @property
     def chosen(self) -> Trial:
         """The best trial if it is better than the given parameters; else these."""
-        best, given = self.best.value(self.metric), self.given.value(self.metric)
-        better = best > given if self.higher_is_better else best < given
+        best, current = self.best.value(self.metric), self.given.value(self.metric)
+        better = best > current if self.higher_is_better else best < current
         return self.best if better else self.given
 
     @property
@@ -604,5 +604,5 @@ def _is_at_edge(choice: Choice, best: Value) -> bool:
             return best in (choice.low, choice.high)
         place = choice.place(best)
         return place < _EDGE or place > 1 - _EDGE
-    numbers = [one for one in choice if one is not None and not isinstance(one, bool | str)]
+    numbers = [value for value in choice if value is not None and not isinstance(value, bool | str)]
     return len(numbers) > 2 and best in (min(numbers), max(numbers))

@@ -345,9 +345,9 @@ class Explanation(Tabular):
 
         return pl.DataFrame(
             {
-                "part": [one.name for one in self.contributions],
-                "change": [one.change for one in self.contributions],
-                "reason": [one.reason for one in self.contributions],
+                "part": [part.name for part in self.contributions],
+                "change": [part.change for part in self.contributions],
+                "reason": [part.reason for part in self.contributions],
             },
             schema={"part": pl.String, "change": pl.Float64, "reason": pl.String},
         )

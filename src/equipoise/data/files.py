@@ -61,15 +61,15 @@ def replaced_files(paths: Mapping[str, Path]) -> Iterator[dict[str, str]]:
     All are beside the files, with their endings. Pipes and devices are written to directly.
     """
     drafts: dict[Path, Path] = {}
-    given: dict[str, str] = {}
+    paths_given: dict[str, str] = {}
     try:
         for name, path in paths.items():
             check_place(path)
             place = path.resolve()
             if not place.exists() or place.is_file():
                 drafts[place] = place.with_name(f".{secrets.token_hex(4)}.{place.name}")
-            given[name] = str(drafts.get(place, place))
-        yield given
+            paths_given[name] = str(drafts.get(place, place))
+        yield paths_given
         for place, draft in drafts.items():
             if place.exists():
                 draft.chmod(place.stat().st_mode & 0o777)
@@ -110,8 +110,8 @@ def _full_disk(error: BaseException) -> int | None:
         return error.errno if error.filename is None and error.errno in _FULL else None
     if not isinstance(error, OSError) and not type(error).__module__.startswith("polars"):
         return None
-    found = re.search(r"\(os error (\d+)\)", str(error))
-    number = None if found is None else int(found[1])
+    error_match = re.search(r"\(os error (\d+)\)", str(error))
+    number = None if error_match is None else int(error_match[1])
     return number if number in _FULL else None
 
 

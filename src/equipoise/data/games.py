@@ -141,15 +141,15 @@ class Rounds(Displayed):
         if len(np.unique(rows)) < len(rows):
             return None
         opponent = np.where(self.opponent >= 0, rows[self.opponent], -1)
-        found = _empty(players, self.rounds)
+        columns = _empty(players, self.rounds)
         for name, values in (
             ("opponent", opponent),
             ("points", self.points),
             ("kind", self.kind),
             ("colour", self.colour),
         ):
-            found[name][rows] = values
-        return Rounds(**found)
+            columns[name][rows] = values
+        return Rounds(**columns)
 
     def _in_words(self) -> str:
         return f"{counted(self.players, 'player')}, {counted(self.rounds, 'round')}"
@@ -184,29 +184,29 @@ def rounds_of_games(games: Games, round: Ints) -> Rounds | None:
     cells = np.concatenate([games.white, games.black]) * last + np.tile(round - 1, 2)
     if len(np.unique(cells)) < len(cells):
         return None
-    found = _empty(games.players, last)
+    columns = _empty(games.players, last)
     colour = 1 if games.coloured else 0
     for rows, others, points, side in (
         (games.white, games.black, games.points, colour),
         (games.black, games.white, 1.0 - games.points, -colour),
     ):
         at = (rows, round - 1)
-        found["opponent"][at] = others
-        found["points"][at] = points
-        found["kind"][at] = KIND["played"]
-        found["colour"][at] = side
-    return Rounds(**found)
+        columns["opponent"][at] = others
+        columns["points"][at] = points
+        columns["kind"][at] = KIND["played"]
+        columns["colour"][at] = side
+    return Rounds(**columns)
 
 
 def round_numbers(labels: Ids | Sequence[Any]) -> Ints | None:
     """Return rounds as numbers, None if one is not: "3" and "3.2" (board 2) are 3."""
     number_of: dict[str, int] = {}
-    for label in {str(one) for one in labels}:
-        found = _NUMBER.match(label)
-        if found is None:
+    for label in {str(label) for label in labels}:
+        match = _NUMBER.match(label)
+        if match is None:
             return None
-        number_of[label] = int(found[1])
-    return np.array([number_of[str(one)] for one in labels], dtype=np.int64)
+        number_of[label] = int(match[1])
+    return np.array([number_of[str(label)] for label in labels], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -260,15 +260,15 @@ class Games(Tabular):
                 field.name, np.float64
             )
             whole = isinstance(value, np.ndarray) and value.dtype == kind
-            given = value if whole or kind is None else as_array(field.name, value, kind)
-            array = np.ascontiguousarray(given, dtype=kind)
+            typed = value if whole or kind is None else as_array(field.name, value, kind)
+            array = np.ascontiguousarray(typed, dtype=kind)
             if array is value and array.flags.writeable:
                 array = array.view()
             array.setflags(write=False)
             object.__setattr__(self, field.name, array)
-        found = list(self._faults())
-        if found:
-            raise InvalidDataError(found, f"{counted(len(found), 'problem')} in the games")
+        problems = list(self._faults())
+        if problems:
+            raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the games")
 
     @classmethod
     @checks_arguments()
@@ -295,7 +295,7 @@ class Games(Tabular):
         rule = f"as long as white, of {counted(len(whites), 'id')}"
         require(len(blacks) == len(whites), "black", rule, len(blacks))
         pairs = list(zip(whites, blacks, strict=True))
-        rows = [[row_of.setdefault(one, len(row_of)) for one in pair] for pair in pairs]
+        rows = [[row_of.setdefault(player, len(row_of)) for player in pair] for pair in pairs]
         both = np.array(rows, dtype=np.int64).reshape(-1, 2)
         known = rating or {}
         games = cls(
@@ -304,7 +304,7 @@ class Games(Tabular):
             black=both[:, 1],
             points=as_array("points", points, np.float64),
             weight=None if weight is None else as_array("weight", weight, np.float64),
-            rating=np.array([known.get(one, np.nan) for one in row_of]) if known else None,
+            rating=np.array([known.get(player, np.nan) for player in row_of]) if known else None,
             coloured=coloured,
         )
         if round is None:
@@ -342,9 +342,11 @@ class Games(Tabular):
         They are those given with the game, else those before the tournament.
         """
         sides = []
-        for rows, given in ((self.white, self.white_rating), (self.black, self.black_rating)):
+        for rows, ratings in ((self.white, self.white_rating), (self.black, self.black_rating)):
             before = self.initial[rows]
-            sides.append(before if given is None else np.where(np.isnan(given), before, given))
+            sides.append(
+                before if ratings is None else np.where(np.isnan(ratings), before, ratings)
+            )
         return sides[0], sides[1]
 
     def played(self) -> Floats:
@@ -424,11 +426,13 @@ class Games(Tabular):
 
 def id_array(ids: Sequence[Any]) -> Ids:
     """Return ids as int64 if all are whole numbers, else as text."""
-    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in ids)
+    whole = all(
+        isinstance(player, int | np.integer) and not isinstance(player, bool) for player in ids
+    )
     if whole and len(ids):
         return np.array(ids, dtype=np.int64)
     array: Ids = np.empty(len(ids), dtype=object)
-    array[:] = [str(one) for one in ids]
+    array[:] = [str(player) for player in ids]
     return array
 
 

@@ -252,18 +252,18 @@ class History(Tabular):
             return None
         values = values[low:high]
         if values.dtype.kind in "iuf":
-            found = values.astype(np.float64)
-            wrong = np.flatnonzero(np.abs(found) > LARGEST_SCORE)
+            scores = values.astype(np.float64)
+            wrong = np.flatnonzero(np.abs(scores) > LARGEST_SCORE)
         else:
-            read = [read_score(one) for one in values.tolist()]
-            found = np.array([math.nan if one is None else one for one in read], np.float64)
-            wrong = np.array([row for row, one in enumerate(read) if one is None], np.int64)
+            read = [read_score(value) for value in values.tolist()]
+            scores = np.array([math.nan if value is None else value for value in read], np.float64)
+            wrong = np.array([row for row, value in enumerate(read) if value is None], np.int64)
         if len(wrong):
             row = int(wrong[0])
             match = self.match_ids[int(np.searchsorted(self.offsets, low + row, "right")) - 1]
             got = f"{str(values[row])[:200]!r} in match {match}"
             raise InvalidDataError([Problem("", None, "score", SCORE, got)])
-        return found
+        return scores
 
     def unknown_home(self, low: int = 0, high: int | None = None) -> tuple[int, str] | None:
         """Return the first participation of low:high with an unknown word for `at_home`.
@@ -278,8 +278,8 @@ class History(Tabular):
         known = (*AT_HOME, *NOT_AT_HOME) if name == "at_home" else SIDES
         words = _words(values) if name == "at_home" else values.astype(str)
         # Absent values are None, or NaN among numbers.
-        found = np.flatnonzero(~np.isin(words, (*known, "None", "none", "nan", "")))
-        return (low + int(found[0]), name) if len(found) else None
+        rows = np.flatnonzero(~np.isin(words, (*known, "None", "none", "nan", "")))
+        return (low + int(rows[0]), name) if len(rows) else None
 
     def player_row(self, player: object) -> int:
         """Return the row of the player with this id, which may come as text for a number.
@@ -287,13 +287,13 @@ class History(Tabular):
         Raises : NotFoundError
         """
         wanted = str(player)
-        found = np.flatnonzero(self.player_ids.astype(str) == wanted)
-        if not len(found):
+        rows = np.flatnonzero(self.player_ids.astype(str) == wanted)
+        if not len(rows):
             raise NotFoundError(
                 f"no player {wanted!r} in this history of {counted(self.players, 'player')}"
                 f"{did_you_mean([wanted], self.player_ids.tolist())}"
             )
-        return int(found[0])
+        return int(rows[0])
 
     def with_players(self, player_ids: Ids, player: Ints) -> History:
         """Return the same matches with players numbered by another list of ids."""
@@ -317,7 +317,7 @@ class History(Tabular):
                 first, last = ends[of]
                 columns[name] = column[first:last]
         for name in ("statistics", "attributes"):
-            columns[name] = {one: of_one[low:high] for one, of_one in getattr(self, name).items()}
+            columns[name] = {rows: of_one[low:high] for rows, of_one in getattr(self, name).items()}
         return replace(self, **columns)
 
     def datetimes(self) -> Ids | None:

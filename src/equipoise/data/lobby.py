@@ -108,7 +108,7 @@ class Constraint:
         if self.kind == "party":
             return f"party:{self.label}"
         if self.kind in ("lock", "avoid"):
-            return f"{self.kind}:{';'.join(str(one) for one in self.players)}"
+            return f"{self.kind}:{';'.join(str(player) for player in self.players)}"
         return self.kind
 
 
@@ -317,12 +317,12 @@ class Lobby(Tabular):
             if getattr(self, name) is not None:
                 set_(self, name, _label_array(getattr(self, name)))
         set_(self, "avoid", tuple((one, other) for one, other in self.avoid))
-        for one in fields(self):
-            if isinstance(getattr(self, one.name), np.ndarray):
-                getattr(self, one.name).setflags(write=False)
-        found = list(self._faults())
-        if found:
-            raise InvalidDataError(found, f"{counted(len(found), 'problem')} in the lobby")
+        for column in fields(self):
+            if isinstance(getattr(self, column.name), np.ndarray):
+                getattr(self, column.name).setflags(write=False)
+        problems = list(self._faults())
+        if problems:
+            raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the lobby")
 
     @classmethod
     @checks_arguments()
@@ -336,14 +336,14 @@ class Lobby(Tabular):
         Raises : NotFoundError      players have no rating; the message names all of them
         Raises : InvalidDataError   a player is named twice, or fewer than two are named
         """
-        row_of = {str(one): row for row, one in enumerate(ratings.player_ids.tolist())}
-        missing = [str(one) for one in players if str(one) not in row_of]
+        row_of = {str(player): row for row, player in enumerate(ratings.player_ids.tolist())}
+        missing = [str(player) for player in players if str(player) not in row_of]
         if missing:
             raise NotFoundError(
                 f"not among the {counted(len(row_of), 'rated player')}: {', '.join(missing)}"
                 f"{did_you_mean(missing, row_of)}"
             )
-        rows = np.array([row_of[str(one)] for one in players], dtype=np.int64)
+        rows = np.array([row_of[str(player)] for player in players], dtype=np.int64)
         effective = ratings.extra.get("effective_rating", ratings.rating)
         deviation = ratings.deviation
         if np.isnan(deviation).all():
@@ -398,7 +398,7 @@ class Lobby(Tabular):
 
     def avoid_rows(self) -> tuple[tuple[int, int], ...]:
         """Return the avoid pairs as rows, each pair once, the lower row first."""
-        row_of = {str(one): row for row, one in enumerate(self.player_ids.tolist())}
+        row_of = {str(player): row for row, player in enumerate(self.player_ids.tolist())}
         pairs = [(row_of[str(one)], row_of[str(other)]) for one, other in self.avoid]
         return tuple(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
 
@@ -415,14 +415,14 @@ class Lobby(Tabular):
 
 def lobby_faults(lobby: Lobby) -> Iterator[Problem]:
     """Yield every rule of a lobby that columns of equal length break."""
-    ids = [str(one) for one in lobby.player_ids.tolist()]
+    ids = [str(player) for player in lobby.player_ids.tolist()]
     if len(ids) < 2:
         yield Problem("", None, "player", TWO_PLAYERS, str(len(ids)))
     seen: set[str] = set()
-    for row, one in enumerate(ids):
-        if one in seen:
-            yield Problem("", row + 1, "player", ONCE, repr(one))
-        seen.add(one)
+    for row, player in enumerate(ids):
+        if player in seen:
+            yield Problem("", row + 1, "player", ONCE, repr(player))
+        seen.add(player)
     reported = np.zeros(len(ids), dtype=bool)
     for name, low, rule in (
         ("rating", -LARGEST, RATING),
@@ -459,7 +459,7 @@ def _lock_faults(lobby: Lobby) -> Iterator[Problem]:
 
 def _avoid_faults(lobby: Lobby, ids: Sequence[str]) -> Iterator[Problem]:
     """Yield avoid pairs that must stay together, or that do not name another player."""
-    row_of = {one: row for row, one in enumerate(ids)}
+    row_of = {player: row for row, player in enumerate(ids)}
     for one, other in lobby.avoid:
         a, b = row_of.get(str(one)), row_of.get(str(other))
         if a is None or b is None or a == b:
@@ -475,9 +475,9 @@ def _avoid_faults(lobby: Lobby, ids: Sequence[str]) -> Iterator[Problem]:
 
 def _label_array(labels: Iterable[Any]) -> Ids:
     """Return labels as text, None if there is none."""
-    found = [None if _absent(one) else str(one) for one in labels]
-    array: Ids = np.full(len(found), None, dtype=object)
-    array[:] = found
+    texts = [None if _absent(label) else str(label) for label in labels]
+    array: Ids = np.full(len(texts), None, dtype=object)
+    array[:] = texts
     return array
 
 

@@ -162,9 +162,9 @@ class MatchRuleset(Ruleset):
     def alliance_at(self, waited: float) -> Alliance:
         """Return the alliance for a pivot that has waited so many seconds."""
         best, chosen = -1.0, self.alliance
-        for one in self.alliance_flexing_rule:
-            if waited > one.duration >= best:
-                best, chosen = one.duration, one.alliance
+        for step in self.alliance_flexing_rule:
+            if waited > step.duration >= best:
+                best, chosen = step.duration, step.alliance
         return chosen
 
     @property
@@ -179,7 +179,7 @@ class MatchRuleset(Ruleset):
         return float(rule.max) if rule.max else self._greatest(rule)
 
     def _greatest(self, rule: Rule) -> float:
-        flexed = (one.reference for one in self.flexing_rule if one.attribute == rule.attribute)
+        flexed = (step.reference for step in self.flexing_rule if step.attribute == rule.attribute)
         return float(max([rule.reference or 0.0, *flexed]))
 
     def balancing_rules(self) -> tuple[Rule, ...]:
@@ -196,18 +196,18 @@ class MatchRuleset(Ruleset):
             if not _is_from_0(flexed.duration):
                 yield Fault(f"{path}duration", DURATION, shown(flexed.duration))
             yield from flexed.alliance.faults(path)
-        for at, one in enumerate(self.flexing_rule):
+        for at, step in enumerate(self.flexing_rule):
             path = f"flexing_rule[{at}]."
-            if not _is_from_0(one.duration):
-                yield Fault(f"{path}duration", DURATION, shown(one.duration))
-            if not _is_from_0(one.reference):
-                yield Fault(f"{path}reference", "must be a number from 0", shown(one.reference))
-            if not is_name(one.attribute) or one.attribute not in names:
-                yield Fault(f"{path}attribute", HAS_RULE, shown(one.attribute))
+            if not _is_from_0(step.duration):
+                yield Fault(f"{path}duration", DURATION, shown(step.duration))
+            if not _is_from_0(step.reference):
+                yield Fault(f"{path}reference", "must be a number from 0", shown(step.reference))
+            if not is_name(step.attribute) or step.attribute not in names:
+                yield Fault(f"{path}attribute", HAS_RULE, shown(step.attribute))
         yield from self._option_faults()
         yield from self._region_faults()
         for at, rule in enumerate(self.rules):
-            flexible = all(_is_from_0(one.reference) for one in self.flexing_rule)
+            flexible = all(_is_from_0(step.reference) for step in self.flexing_rule)
             if rule.max is not None and flexible and rule.max < self._greatest(rule):
                 yield Fault(f"matching_rule[{at}].normalizationMax", DIVISOR, shown(rule.max))
 
@@ -370,7 +370,7 @@ class Waiting(Displayed):
     next_change_at: float | None
 
     def _in_words(self) -> str:
-        words = ", ".join(f"{one['reason']} {one['count']}" for one in self.reasons)
+        words = ", ".join(f"{reason['reason']} {reason['count']}" for reason in self.reasons)
         return f"{self.ticket}: {words}"
 
 

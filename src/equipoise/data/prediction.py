@@ -93,7 +93,7 @@ class Prediction(Tabular):
     def expected_places(self) -> tuple[float, ...]:
         """Of each team, the mean place, from 1; it follows from `expected`."""
         others = len(self.expected) - 1
-        return tuple(1.0 + (1.0 - one) * others for one in self.expected)
+        return tuple(1.0 + (1.0 - share) * others for share in self.expected)
 
     def places(self, *, samples: int = 10_000, seed: int = 0) -> list[list[float]]:
         """Return the chance of every place for each team: places[team][0] is that of the first.
@@ -126,8 +126,8 @@ class Prediction(Tabular):
                 "use equipoise.place_distribution(prediction.outlook)"
             )
         within = range(1, teams + 1)
-        found = place_distribution(self.outlook, seed=seed, samples=samples, within=within)
-        each: list[list[float]] = np.diff(found.chance, axis=0, prepend=0.0).T.tolist()
+        distribution = place_distribution(self.outlook, seed=seed, samples=samples, within=within)
+        each: list[list[float]] = np.diff(distribution.chance, axis=0, prepend=0.0).T.tolist()
         return each
 
     def to_polars(self) -> pl.DataFrame:
@@ -156,21 +156,21 @@ class Prediction(Tabular):
         return f"{', '.join(chances)}, by {self.by}"
 
     def _notes(self) -> tuple[str, ...]:
-        found = []
+        notes = []
         if self.newcomers:
-            found.append(f"newcomers: {', '.join(name_in_words(one) for one in self.newcomers)}")
+            notes.append(f"newcomers: {', '.join(name_in_words(name) for name in self.newcomers)}")
         if self.draw_by in (ESTIMATE, GIVEN):
-            found.append(draw_source(self.draw_by))
+            notes.append(draw_source(self.draw_by))
         if self.draw_note:
-            found.append(self.draw_note)
+            notes.append(self.draw_note)
         if self.uncalibrated is not None:
-            found.append(f"{BY_CURVE}; uncorrected {_listed(self.uncalibrated)}")
-        return tuple(found)
+            notes.append(f"{BY_CURVE}; uncorrected {_listed(self.uncalibrated)}")
+        return tuple(notes)
 
 
 def _listed(chances: Sequence[float]) -> str:
     """Return the chances of a few teams in short."""
-    shown = ", ".join(f"{one:.3f}" for one in chances[:4])
+    shown = ", ".join(f"{chance:.3f}" for chance in chances[:4])
     return shown if len(chances) <= 4 else f"{shown}, ... ({len(chances):,} teams)"
 
 

@@ -76,10 +76,10 @@ class Ratings(Tabular):
 
     def of(self, player: object) -> dict[str, float]:
         """Return one player's row, `last_time` in days since 1970. Raises : NotFoundError."""
-        found = np.flatnonzero(self.player_ids.astype(str) == str(player))
-        if not len(found):
+        rows = np.flatnonzero(self.player_ids.astype(str) == str(player))
+        if not len(rows):
             raise NotFoundError(f"no rating for player {str(player)!r}")
-        row = int(found[0])
+        row = int(rows[0])
         return {
             "rating": float(self.rating[row]),
             "deviation": float(self.deviation[row]),
@@ -195,7 +195,7 @@ class InitialRatings(Tabular):
         for name in ("rating", "deviation"):
             shape = getattr(self, name).shape
             require(shape == (players,), name, f"an array of shape ({players},)", shape)
-        once = len({str(one) for one in self.player_ids.tolist()})
+        once = len({str(player) for player in self.player_ids.tolist()})
         require(once == players, "player_ids", "every player once", f"{players} of {once} players")
         bad = np.flatnonzero(~(np.abs(self.rating) <= 1e9))
         if len(bad):
@@ -408,7 +408,7 @@ class ScaleMapping:
         """
         pairs = [part.partition("=") for part in text.split(",")]
         try:
-            numbers = [(float(there), float(here)) for there, _, here in pairs]
+            numbers = [(float(theirs), float(here)) for theirs, _, here in pairs]
         except ValueError:
             numbers = []
         if len(numbers) != 2:

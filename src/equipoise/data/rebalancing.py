@@ -92,11 +92,11 @@ class _Party(_Players, Protocol):
 
 def refuse(faults: Iterable[Fault], what: str, file: str = "") -> None:
     """Raise InvalidDataError if there are any faults; it lists at most the first 1,000."""
-    found = list(itertools.islice(faults, MOST_PROBLEMS + 1))
-    if found:
-        count = len(found)
+    first_faults = list(itertools.islice(faults, MOST_PROBLEMS + 1))
+    if first_faults:
+        count = len(first_faults)
         number = str(count) if count <= MOST_PROBLEMS else f"more than {MOST_PROBLEMS}"
-        problems = [Problem(file, None, *fault) for fault in found[:MOST_PROBLEMS]]
+        problems = [Problem(file, None, *fault) for fault in first_faults[:MOST_PROBLEMS]]
         raise InvalidDataError(problems, f"{number} problem{'s'[: count != 1]} in {what}")
 
 
@@ -112,10 +112,10 @@ def name_faults(everyone: Iterable[tuple[str, _Party]]) -> Iterator[Fault]:
             if str(party.party) in parties:
                 yield Fault(f"{path}.party", NAMED_ONCE, shown(party.party))
             parties.add(str(party.party))
-        for at, one in enumerate(party.players):
-            if str(one.player) in players:
-                yield Fault(f"{path}.players[{at}].player", NAMED_ONCE, shown(one.player))
-            players.add(str(one.player))
+        for at, player in enumerate(party.players):
+            if str(player.player) in players:
+                yield Fault(f"{path}.players[{at}].player", NAMED_ONCE, shown(player.player))
+            players.add(str(player.player))
 
 
 def attribute_faults(
@@ -126,13 +126,13 @@ def attribute_faults(
         if name in defaults and not is_number(defaults[name], in_range):
             yield Fault(f"default_attributes.{name}", ATTRIBUTE, shown(defaults[name]))
     for path, party in everyone:
-        for at, one in enumerate(party.players):
+        for at, player in enumerate(party.players):
             for name in names:
                 where = f"{path}.players[{at}].attributes.{name}"
-                value = one.attributes.get(name)
+                value = player.attributes.get(name)
                 if value is None:
                     if name not in defaults:
-                        yield Fault(where, HAS_ATTRIBUTE, f"nothing for {shown(one.player)}")
+                        yield Fault(where, HAS_ATTRIBUTE, f"nothing for {shown(player.player)}")
                 elif not is_number(value, in_range):
                     yield Fault(where, ATTRIBUTE, shown(value))
 
@@ -292,10 +292,10 @@ class Ruleset:
         if len(self.rules) > MOST_RULES:
             yield Fault("matching_rule", RULES, f"{len(self.rules)}")
         seen: set[str] = set()
-        for at, one in enumerate(self.rules):
-            if one.attribute in seen:
-                yield Fault(f"matching_rule[{at}].attribute", NAMED_ONCE, repr(one.attribute))
-            seen.add(one.attribute)
+        for at, rule in enumerate(self.rules):
+            if rule.attribute in seen:
+                yield Fault(f"matching_rule[{at}].attribute", NAMED_ONCE, repr(rule.attribute))
+            seen.add(rule.attribute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,7 +334,7 @@ class MatchedParty:
     @property
     def ids(self) -> tuple[Id, ...]:
         """The ids of the players."""
-        return tuple(one.player for one in self.players)
+        return tuple(player.player for player in self.players)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -46,19 +46,19 @@ def compact_days(numbers: Ints) -> tuple[Ints, Flags]:
     """
     year = numbers // 10_000
     low, high = COMPACT_YEARS
-    days, found = calendar_days(year, numbers // 100 % 100, numbers % 100)
-    found &= (year >= low) & (year <= high)
-    return np.where(found, days, 0), found
+    days, exists = calendar_days(year, numbers // 100 % 100, numbers % 100)
+    exists &= (year >= low) & (year <= high)
+    return np.where(exists, days, 0), exists
 
 
 def calendar_days(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
     """Return days since 1970 (0 if there is no such day), and which days exist."""
-    found: Flags = (year >= 1) & (year <= 9_999) & (month >= 1) & (month <= 12) & (day >= 1)
-    months = np.where(found, (year - 1970) * 12 + month - 1, 0)
+    exists: Flags = (year >= 1) & (year <= 9_999) & (month >= 1) & (month <= 12) & (day >= 1)
+    months = np.where(exists, (year - 1970) * 12 + month - 1, 0)
     first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     after = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-    found &= day <= after - first
-    return np.where(found, first + day - 1, 0), found
+    exists &= day <= after - first
+    return np.where(exists, first + day - 1, 0), exists
 
 
 def are_compact_hours(numbers: Ints) -> bool:

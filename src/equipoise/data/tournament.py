@@ -75,7 +75,7 @@ class TieBreakDetails(Tabular):
         )
 
     def _in_words(self) -> str:
-        counting = sum(one == "counts" for one in self.status)
+        counting = sum(status == "counts" for status in self.status)
         who = f"{self.name} of {name_in_words(self.player)}"
         parts = f"of {counting} of {counted(len(self.status), 'part')}"
         return f"{who} is {self.total:g}, {parts}"
@@ -214,16 +214,18 @@ class TournamentPerformance(Tabular):
         Without a PPR, classes are in their order, winners before those they swept. If `by_points`
         is set, the place comes first.
         """
-        one = self.standing
+        standing = self.standing
         # Bounds of a class differ from its ratings by a constant.
-        bound = np.where(np.isnan(one.upper), one.lower, one.upper)
+        bound = np.where(np.isnan(standing.upper), standing.lower, standing.upper)
         by_id = np.argsort(self.player_ids, kind="stable")
         keys = [
-            -_lowest(one.points)[by_id],
-            -_lowest(_alike(np.where(np.isnan(one.class_ppr), bound, one.class_ppr)))[by_id],
-            np.where(np.isnan(one.ppr), one.class_of, 0)[by_id],
-            -_lowest(_alike(one.ppr))[by_id],
-            (one.class_of < 0)[by_id],
+            -_lowest(standing.points)[by_id],
+            -_lowest(_alike(np.where(np.isnan(standing.class_ppr), bound, standing.class_ppr)))[
+                by_id
+            ],
+            np.where(np.isnan(standing.ppr), standing.class_of, 0)[by_id],
+            -_lowest(_alike(standing.ppr))[by_id],
+            (standing.class_of < 0)[by_id],
         ]
         if self.by_points:
             keys.append(self.extra["place"][by_id])
@@ -234,17 +236,17 @@ class TournamentPerformance(Tabular):
         """The table as a Polars data frame with one row for each player, best first."""
         import polars as pl
 
-        rows, one = self.order, self.standing
+        rows, standing = self.order, self.standing
         columns: dict[str, object] = {"player": pl.Series(self.player_ids[rows].tolist())}
         for name in (
             *("games", "points", "expected", "rating", "average_opponent", "tpr", "cpr", "fide"),
             *("ppr", "error"),
         ):
-            columns[name] = getattr(one, name)[rows]
+            columns[name] = getattr(standing, name)[rows]
         columns |= {name: values[rows] for name, values in self.extra.items()}
-        columns["status"] = [STATUSES[number] for number in one.status[rows].tolist()]
-        columns["class"] = one.class_of[rows]
-        columns |= {name: getattr(one, name)[rows] for name in ("class_ppr", "lower", "upper")}
+        columns["status"] = [STATUSES[number] for number in standing.status[rows].tolist()]
+        columns["class"] = standing.class_of[rows]
+        columns |= {name: getattr(standing, name)[rows] for name in ("class_ppr", "lower", "upper")}
         frame = pl.DataFrame(columns)
         return frame.with_columns(
             pl.col(pl.Float64).fill_nan(None),
@@ -321,11 +323,11 @@ class PerformanceSeries(Displayed):
     def __post_init__(self) -> None:
         """Check that every column has a value for each player."""
         require(self.players >= 1, "players", "at least one", self.players)
-        for one in fields(self):
-            column = getattr(self, one.name)
+        for declared in fields(self):
+            column = getattr(self, declared.name)
             if isinstance(column, np.ndarray):
                 shape = (self.players,)
-                require(column.shape == shape, one.name, f"of shape {shape}", column.shape)
+                require(column.shape == shape, declared.name, f"of shape {shape}", column.shape)
 
     @property
     def players(self) -> int:

@@ -264,7 +264,7 @@ class Scoring:
         total = len(systems) * self.scored.history.participations
         # The baseline comes last, as in `of_all`.
         labels = (*systems, BASELINE)
-        found: dict[str, tuple[Tally, ...]] = {}
+        tallies: dict[str, tuple[Tally, ...]] = {}
 
         def note(done: int) -> None:
             if progress is not None:
@@ -282,10 +282,10 @@ class Scoring:
         )
         for label, (seconds, parts) in zip(labels, results, strict=True):
             every = cycle((self.scored, *self.others))
-            found[label] = tuple(Tally.of_parts(next(every), part) for part in parts)
+            tallies[label] = tuple(Tally.of_parts(next(every), part) for part in parts)
             if label != BASELINE:
                 finished(label, seconds)
-        return found
+        return tallies
 
     def of_one(
         self,
@@ -316,7 +316,7 @@ class Scoring:
                 if last is not None:
                     last.result()
                 learns = any(kind.learns for kind in kinds)
-                if learns or any(one.scored[start:stop].any() for one in every):
+                if learns or any(predictor.scored[start:stop].any() for predictor in every):
                     last = beside.submit(score, start, stop, outlook)
                     if self.threads == 1:
                         last.result()
@@ -366,9 +366,9 @@ class _Chances:
         self._scoring, self._name, self._curve = scoring, predictor.name, curve
         self._every = (scoring.scored, *scoring.others)
         # With several selections, the selection of all players is scored by experience.
-        self._grouped = [one.everybody and len(self._every) > 1 for one in self._every]
+        self._grouped = [predictor.everybody and len(self._every) > 1 for predictor in self._every]
         self.tallies = tuple(
-            Tally(one, by) for one, by in zip(self._every, self._grouped, strict=True)
+            Tally(predictor, by) for predictor, by in zip(self._every, self._grouped, strict=True)
         )
         outcomes = OutcomePredictor(scoring.scored.history, predictor.system)
         self._outcomes = outcomes if outcomes.has_draws or scoring.predictions else None
@@ -388,12 +388,12 @@ class _Chances:
             if self._scoring.predictions:
                 kept = scored.scored[outcomes.match]
                 self.tallies[0].outcomes += (outcomes.some(kept),)
-        for one, by, tally in zip(self._every, self._grouped, self.tallies, strict=True):
-            if not one.scored[start:stop].any():
+        for predictor, by, tally in zip(self._every, self._grouped, self.tallies, strict=True):
+            if not predictor.scored[start:stop].any():
                 continue
-            predicted = one.predicted_teams(start, stop, teams)
+            predicted = predictor.predicted_teams(start, stop, teams)
             _check_predicted(self._name, scored.history, start, predicted)
-            members = one.members(start, stop) if by else None
+            members = predictor.members(start, stop) if by else None
             scores = score_teams(predicted, start, rule, members)
             if outcomes is not None and self._outcomes is not None and self._outcomes.has_draws:
                 loss, ranked = outcomes.scores()
@@ -539,8 +539,8 @@ def backtest(
     drawing = np.random.default_rng(seed) if rng is None else rng
     copies = [deepcopy(drawing) for _ in selections.others]
     drawn = [
-        draw(len(one.sums.blocks), resamples, rng=from_) if resamples else None
-        for one, from_ in zip(tallies[BASELINE], (drawing, *copies), strict=True)
+        draw(len(sample.sums.blocks), resamples, rng=from_) if resamples else None
+        for sample, from_ in zip(tallies[BASELINE], (drawing, *copies), strict=True)
     ]
     headline = Measured.of(tallies, 0, drawn, confidence)
     return Backtest(
@@ -572,12 +572,12 @@ def _with_calibrated(
 
     selections : number of tallies of one kind of chances
     """
-    found, of = {}, {}
+    grouped, of = {}, {}
     for label, every in tallies.items():
-        found[label], of[label] = every[:selections], label
+        grouped[label], of[label] = every[:selections], label
         if len(every) > selections:
-            found[label + CALIBRATED], of[label + CALIBRATED] = every[selections:], label
-    return found, of
+            grouped[label + CALIBRATED], of[label + CALIBRATED] = every[selections:], label
+    return grouped, of
 
 
 def predictions_table(history: History, tallies: Mapping[str, tuple[Tally, ...]]) -> pl.DataFrame:
@@ -654,9 +654,9 @@ class Measured:
         blocks, values = drawn[which], {}
         if blocks is not None:
             ratios = RATIOS if group is None else GROUP_RATIOS
-            sums = {label: one.sums_of(group) for label, one in chosen.items()}
-            values = {label: sampled(one, blocks, ratios) for label, one in sums.items()}
-        metrics = {label: one.metrics(group) for label, one in chosen.items()}
+            sums = {label: tally.sums_of(group) for label, tally in chosen.items()}
+            values = {label: sampled(tally, blocks, ratios) for label, tally in sums.items()}
+        metrics = {label: measured.metrics(group) for label, measured in chosen.items()}
         return cls(chosen[BASELINE].participations(group), metrics, values, confidence)
 
     def intervals(self, label: str) -> dict[str, Interval]:
@@ -720,14 +720,14 @@ def _intervals(
 
     NaN where fewer than `least` matches are scored.
     """
-    found = {}
-    for name, one in values.items():
+    ends_of = {}
+    for name, metric in values.items():
         largest = LARGEST.get(name, math.inf)
         ends = -largest if differences else 0.0, largest
-        enough = one.scored() >= least
-        lower, upper = one.interval(confidence) if enough else (math.nan, math.nan)
-        found[name] = max(lower, ends[0]), min(upper, ends[1])
-    return found
+        enough = metric.scored() >= least
+        lower, upper = metric.interval(confidence) if enough else (math.nan, math.nan)
+        ends_of[name] = max(lower, ends[0]), min(upper, ends[1])
+    return ends_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -768,20 +768,20 @@ class Selections:
         ]
         parts += [(STARTS[-1], None, self.experienced, None), (0, None, self.everybody, None)]
         for first, last, which, number in parts:
-            found = Measured.of(tallies, which, drawn, confidence, number)
-            if found.participations:
-                yield found.group(first, last)
+            measured = Measured.of(tallies, which, drawn, confidence, number)
+            if measured.participations:
+                yield measured.group(first, last)
 
 
-def least_differences_of(given: Mapping[str, float]) -> dict[str, float]:
+def least_differences_of(thresholds: Mapping[str, float]) -> dict[str, float]:
     """Return the smallest difference that matters, for every metric.
 
     Raises : InvalidParameterError
     """
-    for name, value in given.items():
+    for name, value in thresholds.items():
         require(name in METRICS, "least_differences", f"by {', '.join(METRICS)}", name)
         require(0 <= value < math.inf, f"the least difference of {name}", "at least 0", value)
-    return {**LEAST_DIFFERENCE, **given}
+    return {**LEAST_DIFFERENCE, **thresholds}
 
 
 def _scores(

@@ -156,12 +156,12 @@ class MatchSnapshot:
     @classmethod
     def of(cls, history: History, match: int, state: State) -> MatchSnapshot:
         """Return the snapshot of a match before which the pool has this state."""
-        one, players = alone(history, match)
+        single, players = alone(history, match)
         before = state.take(players)
         if before.runs is not None:
             before.runs.reserve(np.arange(len(players)), np.ones(len(players), np.int64))
             before.runs.values = before.runs.values[: before.runs.used].copy()
-        return cls(one, before)
+        return cls(single, before)
 
     def play(
         self, system: RatingSystem, row: int, own: State, ranks: Ints, workers: Workers
@@ -203,7 +203,7 @@ class FrozenRater:
             placements(snapshot.match, row, system.capabilities)
             for snapshot, row in zip(snapshots, considered.row.tolist(), strict=True)
         ]
-        self.options: Sequence[int] = [len(one.ranks) for one in self.placements]
+        self.options: Sequence[int] = [len(placement.ranks) for placement in self.placements]
         start = snapshots[0].before.take(considered.row[:1])
         self.before = _rating(system, start, 0)
         self._start = _Kept(start, np.zeros(0))
@@ -413,19 +413,19 @@ def search(
 
     rng : generator of the random plans
     """
-    found = Search(rater, budget, note)
-    found.complete = math.prod(rater.options) <= budget
-    if found.complete:
-        found.try_all(list(product(*map(range, rater.options))), budget)
-        return found
+    result = Search(rater, budget, note)
+    result.complete = math.prod(rater.options) <= budget
+    if result.complete:
+        result.try_all(list(product(*map(range, rater.options))), budget)
+        return result
     with suppress(_SpentError):
-        found.try_all(farming_plans(rater), int(_SHAPES * budget))
-        _try_last(found, rater, int(_LAST * budget))
-        for plan in found.best(_STARTS):
-            found.climb(plan)
+        result.try_all(farming_plans(rater), int(_SHAPES * budget))
+        _try_last(result, rater, int(_LAST * budget))
+        for plan in result.best(_STARTS):
+            result.climb(plan)
         for plan in _random_plans(rater, budget, rng):
-            found.climb(plan)
-    return found
+            result.climb(plan)
+    return result
 
 
 def _try_last(found: Search, rater: FrozenRater, budget: int) -> None:

@@ -163,24 +163,24 @@ def incentives(
             progress(tried, len(rows) * each)
 
     if not considered or (executor is None and workers == 1):
-        found = audit.here(considered, threads, each, note)
+        incentives = audit.here(considered, threads, each, note)
     else:
         # Every player costs a replay of the history; in this process all of them share one.
-        soonest = min(considered, key=lambda one: int(one.match[0]))
-        found = list(
+        soonest = min(considered, key=lambda place: int(place.match[0]))
+        incentives = list(
             run_tasks(
                 _audited,
                 audit,
                 considered,
                 executor=executor,
                 workers=min(workers, len(considered)),
-                names=lambda one: str(history.player_ids[one.player]),
+                names=lambda place: str(history.player_ids[place.player]),
                 prepare=partial(_compile, soonest),
                 finished=lambda done: note(done * each),
             )
         )
     note(len(rows) * each)
-    return found
+    return incentives
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,19 +207,19 @@ class _Audit:
 
         each : plans to try for a player; note : called with the number of plans tried
         """
-        found: list[Incentive] = []
+        results: list[Incentive] = []
 
         def noted(tried: int) -> None:
-            note(len(found) * each + tried)
+            note(len(results) * each + tried)
 
         with Workers(threads) as workers:
             for batch in _batches(self.history, considered):
                 matches = {int(match) for one in batch for match in one.match}
                 snapshots = replay_honestly(self.system, self.history, matches, workers)
-                for one in batch:
-                    rater = self.rater(one, snapshots, workers)
-                    found.append(self._best(one, rater, noted))
-        return found
+                for place in batch:
+                    rater = self.rater(place, snapshots, workers)
+                    results.append(self._best(place, rater, noted))
+        return results
 
     def rater(
         self,
@@ -267,8 +267,8 @@ class _Audit:
 
 def _audited(audit: _Audit, considered: PlayerMatches) -> Incentive:
     """Return the best plan of a player."""
-    (found,) = audit.here([considered], 1, 0, lambda tried: None)
-    return found
+    (incentive,) = audit.here([considered], 1, 0, lambda tried: None)
+    return incentive
 
 
 def _compile(considered: PlayerMatches, audit: _Audit) -> None:
@@ -307,14 +307,14 @@ def throwing(
         snapshots = replay_honestly(system, history, set(later.match.tolist()), workers)
         rater = audit.rater(later, snapshots, workers)
         plan = tuple(last if one else 0 for last, one in zip(last_places(rater), bad, strict=True))
-        found = Search(rater, budget=2)
-        found.final(plan)
-        return audit.incentive(later, rater, found, plan)
+        result = Search(rater, budget=2)
+        result.final(plan)
+        return audit.incentive(later, rater, result, plan)
 
 
 def _taken(options: Sequence[Ints], plan: Plan) -> Ints:
     """Return the option that a plan takes in every match."""
-    return np.array([one[option] for one, option in zip(options, plan, strict=True)])
+    return np.array([values[option] for values, option in zip(options, plan, strict=True)])
 
 
 def _rows(history: History, rated: Flags, players: Sequence[object] | None) -> list[int]:
@@ -330,12 +330,12 @@ def _batches(
     """Yield groups of players; the states of the matches of a group fit into memory."""
     sizes, matches = history.sizes(), set[int]()
     batch: list[PlayerMatches] = []
-    for one in considered:
-        more = matches | set(one.match.tolist())
+    for place in considered:
+        more = matches | set(place.match.tolist())
         if batch and sum(int(sizes[match]) for match in more) > _KEPT:
             yield batch
-            batch, more = [], set(one.match.tolist())
-        batch.append(one)
+            batch, more = [], set(place.match.tolist())
+        batch.append(place)
         matches = more
     if batch:
         yield batch

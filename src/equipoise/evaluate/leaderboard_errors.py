@@ -83,27 +83,27 @@ def duel_errors(
     rating, players = rating[rows], len(rows)
     unit = sqrt(2.0 * float(np.mean(scale[rows] ** 2)))
     pairs = gather_pairs(games)
-    first, second = (np.searchsorted(rows, one) for one in (pairs.first, pairs.second))
+    first, second = (np.searchsorted(rows, players) for players in (pairs.first, pairs.second))
     pairs = pairs._replace(first=first, second=second)
     strength = _posterior(pairs, players, _USUAL).mean
     score = games.points / games.weights
-    white, black = (np.searchsorted(rows, one) for one in (games.white, games.black))
+    white, black = (np.searchsorted(rows, players) for players in (games.white, games.black))
     missing = score - _logistic(strength[white] - strength[black])
     coins = float(np.sum(games.weights * missing**2)) + 0.25
     phi = coins / (coins + 0.25 * float(np.sum(games.weights[score == 0.5])))
     pairs = pairs._replace(weight=pairs.weight / phi, points=pairs.points / phi)
     fields = [_posterior(pairs, players, spread) for spread in _SPREADS]
-    log_weights = np.array([one.fit for one in fields])
+    log_weights = np.array([field.fit for field in fields])
     # A geometric step is as wide as its spread.
     log_weights += np.log(_SPREADS) - 0.5 * np.square(_SPREADS) / _PRIOR**2
     weights = np.exp(log_weights - log_weights.max())
     shift = (rating - rating.mean()) / unit
-    away = np.array([one.mean - one.mean.mean() - shift for one in fields])
+    away = np.array([field.mean - field.mean.mean() - shift for field in fields])
     centre = np.eye(players) - 1.0 / players
-    error = np.sqrt([np.diag(centre @ one.covariance @ centre) for one in fields])
-    found = np.full(games.players, np.nan)
-    found[rows] = unit * _half_widths(away, error, weights / weights.sum(), confidence)
-    return found, unit
+    error = np.sqrt([np.diag(centre @ field.covariance @ centre) for field in fields])
+    errors = np.full(games.players, np.nan)
+    errors[rows] = unit * _half_widths(away, error, weights / weights.sum(), confidence)
+    return errors, unit
 
 
 def _logistic(t: Floats) -> Floats:
@@ -181,16 +181,16 @@ def ratings_after(
     state.grow(history.players)
     start_counting(state)
     everyone = np.arange(history.players)
-    found = np.full((3, len(stops), history.players), np.nan)
+    ratings = np.full((3, len(stops), history.players), np.nan)
     rated = 0
     for number, stop in enumerate(stops.tolist()):
         for low, high in pieces(history, rated, stop):
             system.run(state, history, low, high, None, workers)
         rated = stop
         columns = system.at(state, everyone, None)
-        for part, name in zip(found, RatingsAfter._fields, strict=True):
+        for part, name in zip(ratings, RatingsAfter._fields, strict=True):
             part[number] = columns[name]
-    return RatingsAfter(*found)
+    return RatingsAfter(*ratings)
 
 
 def bootstrap_deviations(
@@ -224,9 +224,9 @@ def bootstrap_deviations(
                 progress(number + 1, rounds)
     known = np.sum(~np.isnan(ratings), axis=0)
     enough = known >= _LEAST_ROUNDS
-    found = np.full(enough.shape, np.nan)
-    found[enough] = np.nanstd(ratings[:, enough], axis=0, ddof=1)
-    return found
+    deviations = np.full(enough.shape, np.nan)
+    deviations[enough] = np.nanstd(ratings[:, enough], axis=0, ddof=1)
+    return deviations
 
 
 def some_matches(history: History, chosen: Ints) -> History:

@@ -78,11 +78,11 @@ def rated_players(
         return _of_values(ratings_of(source), name, known, source.system)
     if hasattr(source, "ratings") and hasattr(source, "state"):
         return _of_values(source.ratings, name, known, source.state.system)
-    given = read_first_ratings(source, format)
-    if given is not None:
+    saved = read_first_ratings(source, format)
+    if saved is not None:
         # PGN or a report of a federation: the ratings that players had in their first game.
-        return _of_values(given, str(source) if isinstance(source, str) else name, known)
-    found = read_rating_list(
+        return _of_values(saved, str(source) if isinstance(source, str) else name, known)
+    listed = read_rating_list(
         source,
         format=format,
         columns=columns or {},
@@ -91,13 +91,13 @@ def rated_players(
         matches=matches,
     )
     return RatedPlayers(
-        ids=found.ids,
-        rating=found.rating,
-        deviation=found.deviation,
-        matches=found.matches,
-        name=found.name or name,
-        columns=found.columns,
-        notes=found.notes,
+        ids=listed.ids,
+        rating=listed.rating,
+        deviation=listed.deviation,
+        matches=listed.matches,
+        name=listed.name or name,
+        columns=listed.columns,
+        notes=listed.notes,
     )
 
 
@@ -108,13 +108,13 @@ def _of_values(
     system: RatingSystem | None = None,
 ) -> RatedPlayers:
     """Return the players of a value. Raises : InvalidDataError for players who are twice there."""
-    ids = pl.Series([str(one) for one in ratings.player_ids.tolist()], dtype=pl.String)
+    ids = pl.Series([str(player) for player in ratings.player_ids.tolist()], dtype=pl.String)
     if synonyms:
         ids = merge_ids(ids, synonyms).cast(pl.String)
         again = ids.filter(~ids.is_first_distinct()).unique(maintain_order=True).to_list()
         if again:
             raise InvalidDataError(
-                [Problem(name, None, "player", _ONCE, repr(one)) for one in again]
+                [Problem(name, None, "player", _ONCE, repr(row)) for row in again]
             )
     rated = ~np.isnan(ratings.rating)
     matches = ratings.matches if isinstance(ratings, Ratings) else None

@@ -100,17 +100,17 @@ def inversions(ranks: Ints) -> int:
     count = len(rows)
     found = 0
     for bit in range(int(rows.max(initial=0)).bit_length() - 1, -1, -1):
-        one = (rows >> bit) & 1
+        bits = (rows >> bit) & 1
         group = rows >> (bit + 1)
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         sizes = np.diff(starts, append=count)
-        before = np.cumsum(one) - one
+        before = np.cumsum(bits) - bits
         before -= np.repeat(before[starts], sizes)
-        found += int(before[one == 0].sum())
+        found += int(before[bits == 0].sum())
         # Within each group, rows without this bit come first; the order stays the same otherwise.
         first = np.repeat(starts, sizes)
-        zeros = np.repeat(sizes - np.add.reduceat(one, starts), sizes)
-        place = np.where(one == 1, first + zeros + before, np.arange(count) - before)
+        zeros = np.repeat(sizes - np.add.reduceat(bits, starts), sizes)
+        place = np.where(bits == 1, first + zeros + before, np.arange(count) - before)
         sorted_rows = np.empty_like(rows)
         sorted_rows[place] = rows
         rows = sorted_rows
@@ -198,19 +198,19 @@ def compare_ratings(
     """
     require(min_matches >= 0, "min_matches", "at least 0", min_matches)
     merged = {} if synonyms is None else read_synonyms(synonyms)
-    given = dict(columns or {})
+    extra = dict(columns or {})
     before, after = (
         rated_players(
             source,
             name,
             format=format,
-            columns=given,
+            columns=extra,
             synonyms=merged,
             matches=min_matches > 0,
         )
         for source, name in zip((old, new), names, strict=True)
     )
-    _check_columns(given, before, after)
+    _check_columns(extra, before, after)
     if min_matches > 0:
         before, after = _experienced(before, after, min_matches)
     return compare_players(before, after, scale=scale, synonyms=merged)
@@ -282,7 +282,9 @@ def _experienced(
     Raises : InvalidDataError        nobody is left
     """
     few = [
-        one.ids.filter(one.matches < least) for one in (before, after) if one.matches is not None
+        players.ids.filter(players.matches < least)
+        for players in (before, after)
+        if players.matches is not None
     ]
     if not few:
         raise InvalidParameterError(
@@ -290,8 +292,8 @@ def _experienced(
             f"{after.name} has them; tables of `equipoise rate` have the column matches"
         )
     out = pl.concat(few).unique()
-    kept = [_without(one, out) for one in (before, after)]
-    if not all(len(one.ids) for one in kept):
+    kept = [_without(players, out) for players in (before, after)]
+    if not all(len(players.ids) for players in kept):
         least_in_words = counted(least, "match", "matches")
         raise InvalidDataError([], f"no player of a table has at least {least_in_words}")
     players = counted(len(out), "player")
@@ -316,12 +318,12 @@ def _joined(before: RatedPlayers, after: RatedPlayers) -> pl.DataFrame:
     frames = [
         pl.DataFrame(
             {
-                "player": one.ids,
-                f"{name}_rating": one.rating,
-                f"{name}_deviation": one.deviation,
+                "player": players.ids,
+                f"{name}_rating": players.rating,
+                f"{name}_deviation": players.deviation,
             }
         )
-        for name, one in (("old", before), ("new", after))
+        for name, players in (("old", before), ("new", after))
     ]
     joined = frames[0].join(
         frames[1], on="player", how="full", coalesce=True, maintain_order="left_right"
@@ -397,10 +399,10 @@ def _summary(change: Floats) -> ChangeSummary:
     )
 
 
-def _check_columns(given: Mapping[str, str], *sources: RatedPlayers) -> None:
+def _check_columns(names: Mapping[str, str], *sources: RatedPlayers) -> None:
     """Refuse columns that no table has. Raises : InvalidParameterError."""
-    known = frozenset[str]().union(*(one.columns for one in sources))
-    for new, old in given.items():
+    known = frozenset[str]().union(*(players.columns for players in sources))
+    for new, old in names.items():
         if old not in known:
             raise InvalidParameterError(
                 f"columns (--column) must name columns of a table; got {new}={old}, and neither "
@@ -410,7 +412,9 @@ def _check_columns(given: Mapping[str, str], *sources: RatedPlayers) -> None:
 
 def _nobody(before: RatedPlayers, after: RatedPlayers) -> str:
     """Return a sentence on two tables without a common player."""
-    listed = (f"{one.name} has {names_in_words(one.ids.to_list())}" for one in (before, after))
+    listed = (
+        f"{players.name} has {names_in_words(players.ids.to_list())}" for players in (before, after)
+    )
     return (
         f"no player is in both tables: {', and '.join(listed)}. Names must be equal; "
         "--column player=COLUMN says which is the column of names, and --synonyms FILE which names "

@@ -78,18 +78,19 @@ class Standing:
         return tuple(rival.label for rival in self.behind if rival.beyond_noise is False)
 
 
-def standings(found: Backtest, group: Group | None = None) -> tuple[Standing, ...]:
+def standings(backtest: Backtest, group: Group | None = None) -> tuple[Standing, ...]:
     """Return the order of systems by every metric that has values.
 
     group : of the backtest; None for the requested participations
     """
-    systems = found.systems if group is None else group.systems
-    differences = found.differences if group is None else group.differences
+    systems = backtest.systems if group is None else group.systems
+    differences = backtest.differences if group is None else group.differences
     known = [metric for metric in METRICS if metric in systems[0].metrics]
     standing = (
-        _standing(systems, differences, metric, found.least_differences[metric]) for metric in known
+        _standing(systems, differences, metric, backtest.least_differences[metric])
+        for metric in known
     )
-    return tuple(one for one in standing if one is not None)
+    return tuple(row for row in standing if row is not None)
 
 
 def _standing(
@@ -100,12 +101,14 @@ def _standing(
 ) -> Standing | None:
     sign = 1.0 if metric in HIGHER_IS_BETTER else -1.0
     scored = [
-        one for one in systems if one.label != BASELINE and not math.isnan(one.metrics[metric])
+        system
+        for system in systems
+        if system.label != BASELINE and not math.isnan(system.metrics[metric])
     ]
     if not scored:
         return None
     # Sorting is stable: of equal systems the first one named is best.
-    best, *others = sorted(scored, key=lambda one: -sign * one.metrics[metric])
+    best, *others = sorted(scored, key=lambda system: -sign * system.metrics[metric])
     value = best.metrics[metric]
     return Standing(
         metric=metric,
@@ -113,12 +116,12 @@ def _standing(
         value=value,
         rivals=tuple(
             Rival(
-                one.label,
+                system.label,
                 # No difference is 0, never -0.
-                abs(value - one.metrics[metric]),
-                *_bounds(differences, metric, best.label, one.label, sign),
+                abs(value - system.metrics[metric]),
+                *_bounds(differences, metric, best.label, system.label, sign),
             )
-            for one in others
+            for system in others
         ),
         least=least,
     )
@@ -131,9 +134,9 @@ def _bounds(
 
     sign : 1 where higher is better, -1 where lower is better
     """
-    for one in differences:
-        if {one.first, one.second} == {best, other}:
-            turn = sign if one.first == best else -sign
-            low, high = sorted(turn * bound for bound in one.intervals.get(metric, UNKNOWN))
+    for difference in differences:
+        if {difference.first, difference.second} == {best, other}:
+            turn = sign if difference.first == best else -sign
+            low, high = sorted(turn * bound for bound in difference.intervals.get(metric, UNKNOWN))
             return low + 0.0, high + 0.0
     return UNKNOWN

@@ -128,7 +128,10 @@ def simulate_contests(
     names : ids of the players, shape (players,); numbers from 0 if absent
     Raises : InvalidParameterError   no contest has participants
     """
-    kept = [(one.time, one.player, one.rank, one.skill) for one in contests(model, rng=rng)]
+    kept = [
+        (contest.time, contest.player, contest.rank, contest.skill)
+        for contest in contests(model, rng=rng)
+    ]
     require(bool(kept), "attendance", "large enough that players take part", model.attendance)
     times, players, ranks, skills = zip(*kept, strict=True)
     sizes = [len(player) for player in players]
@@ -182,7 +185,7 @@ def draw_statistics(
     better = np.exp(np.clip(above, -_STEEPEST, _STEEPEST))
     relative = np.ones((3, len(above)))
     if role is not None:
-        relative = np.array([(one.kills, one.deaths, one.damage) for one in ROLES])[role].T
+        relative = np.array([(role.kills, role.deaths, role.damage) for role in ROLES])[role].T
     kills = rng.poisson(usual.kills * relative[0] * share * better)
     deaths = rng.poisson(usual.deaths * relative[1] * share / better)
     varied = rng.gamma(_DAMAGE_SHAPE, 1.0 / _DAMAGE_SHAPE, len(above))
@@ -367,13 +370,13 @@ def _split(
     if not model.matchmade:
         return rng.permutation(team)
     # The best joins one team, the next two the other, and so on, while there is room.
-    room, found = list(size), np.empty(len(skill), np.int64)
+    room, team_of = list(size), np.empty(len(skill), np.int64)
     turn = int(rng.integers(2))
     for place, k in enumerate(np.argsort(-skill, kind="stable").tolist()):
         wanted = turn if place % 4 in (0, 3) else 1 - turn
-        found[k] = wanted if room[wanted] else 1 - wanted
-        room[found[k]] -= 1
-    return found
+        team_of[k] = wanted if room[wanted] else 1 - wanted
+        room[team_of[k]] -= 1
+    return team_of
 
 
 def _played(
@@ -429,18 +432,18 @@ def simulate_teams(
     kept = list(team_matches(model, rng=rng))
 
     def column(name: str) -> Ints:
-        return np.concatenate([getattr(one, name) for one in kept])
+        return np.concatenate([getattr(contest, name) for contest in kept])
 
     team = column("team")
     roles = np.array([role.name for role in ROLES], dtype=object)
     history = History(
         match_ids=np.arange(1, len(kept) + 1),
         player_ids=np.arange(model.players) if names is None else names,
-        offsets=np.cumsum([0, *(len(one.player) for one in kept)]).astype(np.int64),
+        offsets=np.cumsum([0, *(len(contest.player) for contest in kept)]).astype(np.int64),
         player=column("player"),
         team=team,
         rank=column("rank"),
-        time=np.array([one.time for one in kept], dtype=np.int64) * 1_000_000,
+        time=np.array([contest.time for contest in kept], dtype=np.int64) * 1_000_000,
         share=column("share").astype(np.float64) if model.leavers > 0 else None,
         statistics={name: column(name).astype(np.float64) for name in STATISTICS},
         attributes={"role": roles[column("role")]} if model.roles else {},

@@ -137,7 +137,7 @@ class Sampler:
         self.count = trials
         self.ahead: int | None = under_way
         self._metric, self._seed, self._recorded = metric, seed, recorded
-        self._distributions = {name: distribution_of(one) for name, one in ranges.items()}
+        self._distributions = {name: distribution_of(choice) for name, choice in ranges.items()}
         self._study = optuna.create_study(direction="maximize" if higher else "minimize")
 
     def propose(self, number: int) -> Proposal:
@@ -190,9 +190,11 @@ def distribution_of(choice: Range | Sequence[Value]) -> BaseDistribution:
     if isinstance(choice, Range):
         kind = kinds.IntDistribution if choice.whole else kinds.FloatDistribution
         bound = int if choice.whole else float
-        found: BaseDistribution = kind(bound(choice.low), bound(choice.high), log=choice.log)
-        return found
-    numbers = [one for one in choice if isinstance(one, int | float) and not isinstance(one, bool)]
+        distribution: BaseDistribution = kind(bound(choice.low), bound(choice.high), log=choice.log)
+        return distribution
+    numbers = [
+        value for value in choice if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
     if len(numbers) < len(choice) or not all(map(math.isfinite, numbers)):
         named: BaseDistribution = kinds.CategoricalDistribution(tuple(choice))
         return named
@@ -266,13 +268,13 @@ def default_ranges(system: RatingSystem, *, entry: bool = False) -> dict[str, Ra
 def _entry_space(system: RatingSystem) -> dict[str, Span]:
     """Return the constants that have an effect. Raises : InvalidParameterError if there is none."""
     spaces = (("learns_entry", ENTRY_SPACE), ("holds_level", LEVEL_SPACE))
-    found = {k: v for on, space in spaces if getattr(system, on, False) for k, v in space.items()}
-    if not found:
+    space = {k: v for on, space in spaces if getattr(system, on, False) for k, v in space.items()}
+    if not space:
         raise InvalidParameterError(
             f"{system.name} with these parameters has a fixed entry and holds no level, so their "
             "constants have no effect: use entry=learned or hold_level=0.05"
         )
-    return found
+    return space
 
 
 def _space(system: RatingSystem) -> Mapping[str, Span]:
@@ -326,8 +328,8 @@ class Objective:
         scoring = replace(self.scoring, threads=threads)
         with Workers(threads) as workers:
             predictor = SystemPredictor(system, scoring.scored.history, workers)
-            (found,) = scoring.of_one(predictor, scoring.ties_as_authors)
-            return found.metrics()
+            (tally,) = scoring.of_one(predictor, scoring.ties_as_authors)
+            return tally.metrics()
 
     def _check(self, system: RatingSystem) -> None:
         """Refuse parameters with which the system cannot rate the history."""
@@ -458,7 +460,7 @@ def tune(
     objective = Objective(system=system, scoring=scoring, metric=metric)
     recorded = () if record is None else record.trials
     proposals = _proposals(chosen, trials, recorded, metric, seed, under_way)
-    given = _given(system, objective, chosen, threads)
+    settings = _given(system, objective, chosen, threads)
     busy = min(workers, proposals.count)
     here = busy == 1 and executor is None
     small = replace(scoring, piece=_PIECE_OF_WORKERS)
@@ -482,7 +484,7 @@ def tune(
         system=system.name,
         metric=metric,
         choices=chosen,
-        given=given,
+        given=settings,
         trials=tuple(found),
         matches=int(scored.scored.sum()),
         participations=scored.participations(),
@@ -508,8 +510,8 @@ def checked_choices(
 def _checked(system: type[Any], name: str, choice: Choice) -> Choice:
     kind = kind_of(system, name)
     if not isinstance(choice, Range):
-        given: object = choice
-        listed = isinstance(given, Collection) and not isinstance(given, str | Mapping)
+        value: object = choice
+        listed = isinstance(value, Collection) and not isinstance(value, str | Mapping)
         require(listed, f"choices[{name!r}]", "a list of values, or a Range", choice)
         return tuple(setting_of(system, name, value) for value in choice)
     if kind == "flag":
@@ -527,14 +529,14 @@ def _proposals(
     seed: int,
     under_way: int,
 ) -> Proposals:
-    ranges = {name: one for name, one in choices.items() if isinstance(one, Range)}
+    ranges = {name: choice for name, choice in choices.items() if isinstance(choice, Range)}
     if trials is None:
         if ranges:
             raise InvalidParameterError(
                 f"a grid needs values, and {next(iter(ranges))} has a range: give a number of "
                 "trials to sample ranges"
             )
-        values = {name: one for name, one in choices.items() if not isinstance(one, Range)}
+        values = {name: choice for name, choice in choices.items() if not isinstance(choice, Range)}
         return Grid(values, recorded)
     return Sampler(
         ranges,
@@ -568,12 +570,12 @@ def _carry_out(
     progress: Callable[[int, int], None] | None,
 ) -> list[Trial]:
     """Return all trials. Results count in the order of proposals, not of completion."""
-    found: list[Trial | None] = []
+    trials: list[Trial | None] = []
     done = 0
 
     def keep(trial: Trial) -> None:
         nonlocal done
-        found[trial.number] = trial
+        trials[trial.number] = trial
         done += 1
         if progress is not None:
             progress(done, proposals.count)
@@ -582,12 +584,12 @@ def _carry_out(
         """Propose the trials; a trial is taken when the result of one so long before is known."""
         for number in range(proposals.count):
             if proposals.ahead is not None and number >= proposals.ahead:
-                earlier = found[number - proposals.ahead]
+                earlier = trials[number - proposals.ahead]
                 if earlier is None:
                     raise RuntimeError(f"trial {number} was proposed too early")
                 proposals.settle(earlier)
             parameters, known = proposals.propose(number)
-            found.append(None)
+            trials.append(None)
             if known is None:
                 yield number, parameters
             else:
@@ -598,4 +600,4 @@ def _carry_out(
         if record is not None:
             record.keep(trial)
         keep(trial)
-    return [trial for trial in found if trial is not None]
+    return [trial for trial in trials if trial is not None]

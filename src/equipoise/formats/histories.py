@@ -199,7 +199,7 @@ def summarise(
     if isinstance(source, str | Path):
         name = printable(str(source))
     elif isinstance(source, list | tuple):
-        name = printable(listed_files([str(one) for one in source]))
+        name = printable(listed_files([str(path) for path in source]))
     head = f"{counted(len(problems), 'problem')} in {name}"
     if len(problems) <= LISTED_SINGLY:
         return head
@@ -354,7 +354,7 @@ def _history_of_table(
         reading = build_history(table, options)
         if sides.missing:
             return reading
-        others = ", ".join(sides.columns[one] for one in ("white", "black"))
+        others = ", ".join(sides.columns[side] for side in ("white", "black"))
         note = f"read by match and player, as a history; the columns {others} decide nothing"
         return replace(reading, notes=(note, *reading.notes))
     if paired and not pairs.missing and len(frame):
@@ -364,19 +364,19 @@ def _history_of_table(
         if players is not None:
             refuse(table.name, players, f"columns {', '.join(frame.columns)}")
         # A table that is nearly a history is told column by column what it lacks.
-        found = recognise(frame, options)
-        nearly = len(found.missing) < 2 or {"match", "player"} & {*renamed, *frame.columns}
-        if not frame.width or not found.missing or (nearly and len(sides.missing) > 1):
+        recognition = recognise(frame, options)
+        nearly = len(recognition.missing) < 2 or {"match", "player"} & {*renamed, *frame.columns}
+        if not frame.width or not recognition.missing or (nearly and len(sides.missing) > 1):
             return build_history(table, options)
         has_side = {"white", "black"} & {*sides.columns}
         missing = "no match, no player"
         if has_side and len(sides.missing) < 3:
-            missing = ", ".join(f"no {one}" for one in sides.missing)
+            missing = ", ".join(f"no {side}" for side in sides.missing)
         got = f"{missing}, but {columns_in_words(frame.columns)}"
         refuse(table.name, FORMS, got + (instead(sides, frame.columns) if has_side else ""))
     if "white_score" in sides.columns:
         # Scores decide, so points are a column like any other.
-        meant = {one: name for one, name in sides.columns.items() if one != "points"}
+        meant = {meaning: name for meaning, name in sides.columns.items() if meaning != "points"}
         sides = replace(sides, columns=meant)
     check_once(sides, table, renamed)
     if not len(frame):

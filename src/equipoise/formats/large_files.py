@@ -90,7 +90,7 @@ def blocks_of(folders: list[Path], count: int) -> Iterator[pl.DataFrame]:
     folders : of consecutive parts of the file
     """
     for number in range(count):
-        paths = [path for one in folders for path in sorted(one.glob(f"{BLOCK}={number}/*"))]
+        paths = [path for folder in folders for path in sorted(folder.glob(f"{BLOCK}={number}/*"))]
         if paths:
             # Files are in the order of the rows, so a stable sort keeps that order.
             yield pl.concat(map(pl.read_ipc, paths)).sort(KEY, maintain_order=True)
@@ -279,21 +279,23 @@ class LargeTable:
             locate=lambda wanted: [(str(self.path), row + 1) for row in rows[wanted].tolist()],
         )
         reading = build_history(table.flat(), self.options)
-        found = reading.history
-        if found is None:
-            left = [one for one in reading.problems if one.rule != LEFT]
+        history = reading.history
+        if history is None:
+            left = [problem for problem in reading.problems if problem.rule != LEFT]
             return replace(reading, problems=tuple(left))
-        if found.order is not None or (found.time is None) != (self.key is None):
+        if history.order is not None or (history.time is None) != (self.key is None):
             raise UnsuitedError(
                 "the times of a part of the file are read in another way than those of the file: "
                 "set --time-format"
             )
         missing: dict[str, Any] = {
-            name: np.full(found.participations if name == "performance" else found.matches, np.nan)
+            name: np.full(
+                history.participations if name == "performance" else history.matches, np.nan
+            )
             for name in self.present
-            if getattr(found, name) is None
+            if getattr(history, name) is None
         }
-        return replace(reading, history=replace(found, **missing)) if missing else reading
+        return replace(reading, history=replace(history, **missing)) if missing else reading
 
     def problems_of_repeated(self, repeated: RepeatedIds) -> list[Problem]:
         """Return the problems of matches whose rows are in several blocks."""
@@ -383,10 +385,10 @@ def _key(time: str, kind: pl.DataType) -> pl.Expr:
 def _stamp(path: Path) -> tuple[int, ...]:
     """Return what changes when a file is written again, replaced or deleted."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _path_of(source: object) -> Path:
@@ -435,12 +437,12 @@ def _empty_rows(scan: pl.LazyFrame, named: Mapping[str, str], options: Options) 
     counts = [empty.sum().alias(new) for new, empty in wanted.items()]
     time = named.get("time")
     if time is None or not schema[time].is_integer():
-        found = scan.select(counts).collect(engine="streaming")
+        counted = scan.select(counts).collect(engine="streaming")
     else:
         low, high = pl.col(time).min().alias(KEY), pl.col(time).max().alias(ROW)
-        found = scan.select(*counts, low, high).collect(engine="streaming")
-        _check_times(pl.concat([found[KEY], found[ROW].rename(KEY)]), options)
-    return {name: int(found[name].item()) for name in wanted}
+        counted = scan.select(*counts, low, high).collect(engine="streaming")
+        _check_times(pl.concat([counted[KEY], counted[ROW].rename(KEY)]), options)
+    return {name: int(counted[name].item()) for name in wanted}
 
 
 def _check_times(ends: pl.Series, options: Options) -> None:

@@ -94,8 +94,8 @@ def merge_ids(ids: pl.Series, synonyms: Mapping[str, str]) -> pl.Series:
 
 def strangers(synonyms: Iterable[str], known: Iterable[str]) -> list[str]:
     """Return the names that do not occur among those known, ignoring spaces around them."""
-    there = {one.strip() for one in known}
-    return list(dict.fromkeys(one.strip() for one in synonyms if one.strip() not in there))
+    stripped = {name.strip() for name in known}
+    return list(dict.fromkeys(name.strip() for name in synonyms if name.strip() not in stripped))
 
 
 def _table_entries(table: Table) -> list[_Entry]:
@@ -113,7 +113,7 @@ def _table_entries(table: Table) -> list[_Entry]:
     if problems:
         raise InvalidDataError(problems)
     lines = [line for _, line in table.places(np.arange(len(table.frame)))]
-    return [one for entry in zip(*names, lines, strict=True) for one in _with_tidy(*entry)]
+    return [pair for entry in zip(*names, lines, strict=True) for pair in _with_tidy(*entry)]
 
 
 def _json_entries(data: bytes, name: str) -> list[_Entry]:
@@ -137,7 +137,7 @@ def _with_tidy(name: str, same_as: str, line: int | None) -> list[_Entry]:
     bare, player = name.strip(), same_as.strip()
     if bare == name:
         return [_Entry(name, player, line)]
-    return [_Entry(one, player, line) for one in (name, bare) if one != player]
+    return [_Entry(spelled, player, line) for spelled in (name, bare) if spelled != player]
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -296,8 +296,8 @@ def describe_newcomers(known: Ids, ids: Ids, played: Ints) -> tuple[str, ...]:
     pairs = [pair for pair in _doubles(names) if pair[0] in before and pair[1] not in before]
     if len(names) <= MOST:
         pairs += _misspelt(new, known.tolist(), pairs)
-    said = {frozenset(pair) for pair in doubles_of_history(ids, played)}
-    pairs = [pair for pair in pairs if frozenset(pair) not in said]
+    mentioned = {frozenset(pair) for pair in doubles_of_history(ids, played)}
+    pairs = [pair for pair in pairs if frozenset(pair) not in mentioned]
     notes = _describe(pairs, tell=True, each="{1} is new, and may be {0} of the saved state")
     return (*notes, MERGING) if notes else ()
 
@@ -308,17 +308,17 @@ def _doubles(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _misspelt(
-    rare: Sequence[str], players: Sequence[str], found: Iterable[tuple[str, str]]
+    rare: Sequence[str], players: Sequence[str], pairs_known: Iterable[tuple[str, str]]
 ) -> list[tuple[str, str]]:
     """Return pairs of a player and a rare name in which a letter of one word differs.
 
     The word begins with the same letter, because Eva and Ava are two names.
-    found : other pairs; a name that is the second of one has no further pair
+    pairs_known : other pairs; a name that is the second of one has no further pair
     """
-    taken = {other for _, other in found}
+    taken = {other for _, other in pairs_known}
     pairs: dict[str, str] = {}
     for name, player in close_pairs(rare, players):
-        words = [_small_words(one) for one in (name, player)]
+        words = [_small_words(text) for text in (name, player)]
         differing = [two for two in zip(*words, strict=False) if two[0] != two[1]]
         if len(words[0]) != len(words[1]) or len(differing) != 1 or name in taken:
             continue
@@ -349,7 +349,7 @@ def close_pairs(names: Iterable[str], players: Iterable[str]) -> Iterator[tuple[
 def _keys(name: str) -> Iterator[str]:
     """Give the letters and digits of a name, also with each of its letters left out."""
     plain = _small(name)
-    letters = "".join(one for one in plain if one.isalnum())
+    letters = "".join(letter for letter in plain if letter.isalnum())
     yield letters or plain
     if len(letters) >= _SHORTEST:
         for at, letter in enumerate(letters):
@@ -363,8 +363,8 @@ def _small(name: str) -> str:
 
 
 def _small_words(name: str) -> list[str]:
-    letters = [one for one in _small(name) if not unicodedata.combining(one)]
-    return "".join(one if one.isalnum() else " " for one in letters).split()
+    letters = [letter for letter in _small(name) if not unicodedata.combining(letter)]
+    return "".join(letter if letter.isalnum() else " " for letter in letters).split()
 
 
 def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -504,7 +504,7 @@ def _namesakes(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
         return
     others = frame.filter(~pl.col("plain").str.contains(_NUMBER))
     for key in (_run_together, _sorted_words):
-        keyed = [one.select("row", key=key(pl.col("plain"))) for one in (others, marked)]
+        keyed = [frame.select("row", key=key(pl.col("plain"))) for frame in (others, marked)]
         first = keyed[0].unique("key", keep="first", maintain_order=True)
         joined = first.join(keyed[1], on="key", suffix="_marked", maintain_order="left_right")
         yield from joined.select("row", "row_marked").iter_rows()
@@ -526,8 +526,8 @@ def _people(frame: pl.DataFrame) -> pl.DataFrame:
     words = words.filter(pl.col("words").list.len() >= 2)
     listed = pl.col("words").list
     readings = [
-        words.select("row", surname=surname, given=given, comma=pl.lit(False))
-        for surname, given in (
+        words.select("row", surname=surname, given=forename, comma=pl.lit(False))
+        for surname, forename in (
             (listed.last(), listed.head(listed.len() - 1)),
             (listed.first(), listed.tail(listed.len() - 1)),
         )

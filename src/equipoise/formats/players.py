@@ -94,7 +94,7 @@ def rename_player_columns(
         if name in taken or name in frame.columns:
             continue
         free = [one for one in frame.columns if one not in (*taken.values(), *(own or ()))]
-        meant = [one for one in free if spelling(one) in spellings]
+        meant = [column for column in free if spelling(column) in spellings]
         if len(meant) == 1:
             taken[name] = meant[0]
             notes.append(f"{table.name or what}: {meant[0]} was read as {name}")
@@ -118,7 +118,7 @@ def rename_player_columns(
 
 def _lacking(name: str, columns: Sequence[str], *, is_named: bool) -> str:
     """Return the rule on a missing column, and what to do; is_named : by an option."""
-    spelled = {spelling(one) for one in columns}
+    spelled = {spelling(name) for name in columns}
     if name == "rating" and spelled & {"match", "rank", "winner", "result", "white", "opponent"}:
         return (
             "must be a column of a table of ratings; a table of matches is rated with `equipoise "
@@ -238,10 +238,10 @@ def read_lobby_noting(
     source: object, *, format: str | None = None, default_deviation: float | None = None
 ) -> tuple[Lobby, tuple[str, ...]]:
     """Return the lobby of a source, as `read_lobby` does, and notes on how it was read."""
-    given = open_source(source, format)
-    table, notes = rename_player_columns(given, None, WHAT, _OWN)
+    opened = open_source(source, format)
+    table, notes = rename_player_columns(opened, None, WHAT, _OWN)
     lobby, more = _lobby_of(table, default_deviation)
-    return lobby, (*given.notes, *notes, *more)
+    return lobby, (*opened.notes, *notes, *more)
 
 
 def read_lobby_of(
@@ -259,8 +259,8 @@ def read_lobby_of(
     """
     table, notes = rename_player_columns(open_source(source, format), None, WHAT_RATINGS)
     ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String).to_list()
-    row_of = {one: row for row, one in enumerate(ids) if one is not None}
-    missing = [one for one in players if one not in row_of]
+    row_of = {player: row for row, player in enumerate(ids) if player is not None}
+    missing = [player for player in players if player not in row_of]
     if missing:
         where = f" of {table.name}" if table.name else ""
         hint = did_you_mean(missing, row_of) or "."
@@ -269,10 +269,12 @@ def read_lobby_of(
             f"{hint} A table of ratings does not say how newcomers start; a saved state does "
             "(--state)"
         )
-    twice = [one for one, count in Counter(players).items() if count > 1]
+    twice = [player for player, count in Counter(players).items() if count > 1]
     if twice:
-        raise InvalidDataError([Problem("--players", None, "player", ONCE, one) for one in twice])
-    rows = np.array([row_of[one] for one in players], dtype=np.int64)
+        raise InvalidDataError(
+            [Problem("--players", None, "player", ONCE, player) for player in twice]
+        )
+    rows = np.array([row_of[player] for player in players], dtype=np.int64)
     lobby, more = _lobby_of(_chosen(table, rows), default_deviation)
     return lobby, (*table.notes, *notes, *more)
 
@@ -311,15 +313,15 @@ def read_strengths(source: object, players: Sequence[str]) -> Strengths:
     rows = PlayerRows(_chosen(table, at), WHAT_RATINGS)
     rows.check_once(ONCE)
     rating = rows.numbers("rating")
-    deviation, given, form = (
+    deviation, effective, form = (
         rows.numbers(name, may_lack="any") for name in ("deviation", "effective_rating", "form")
     )
     rows.refuse()
     adjusted = EffectiveRating().rating(rating, np.nan_to_num(deviation), np.nan_to_num(form))
     return Strengths(
-        rows={one: row for row, one in enumerate(ids.gather(at).to_list())},
+        rows={player: row for row, player in enumerate(ids.gather(at).to_list())},
         rating=rating,
-        effective_rating=np.where(np.isnan(given), adjusted, given),
+        effective_rating=np.where(np.isnan(effective), adjusted, effective),
         deviation=deviation,
         count=len(ids),
         notes=(*table.notes, *notes, *rows.notes),
@@ -352,7 +354,7 @@ def _lobby_of(table: Table, default_deviation: float | None) -> tuple[Lobby, lis
         form = np.where(np.isnan(numbers["form"]), 0.0, numbers["form"])
         effective = EffectiveRating().rating(numbers["rating"], deviation, form)
     # A bad cell does not hide others: rows without an id count as separate players until then.
-    names = [f"\0{row}" if one is None else one for row, one in enumerate(ids.to_list())]
+    names = [f"\0{row}" if player is None else player for row, player in enumerate(ids.to_list())]
     try:
         lobby = Lobby(
             player_ids=np.array(names, dtype=object),
@@ -364,8 +366,8 @@ def _lobby_of(table: Table, default_deviation: float | None) -> tuple[Lobby, lis
             team=labels["team"],
         )
     except InvalidDataError as error:
-        found = _with_cells(findings, error.problems, table)
-        raise InvalidDataError(found, heading(found, table, WHAT)) from None
+        problems = _with_cells(findings, error.problems, table)
+        raise InvalidDataError(problems, heading(problems, table, WHAT)) from None
     rows.refuse()
     return lobby, rows.notes
 
@@ -377,15 +379,15 @@ def _with_cells(
 
     problems : of the lobby; lines are rows from 1
     """
-    whole = [one for one in problems if one.line is None]
-    for one in problems:
+    whole = [problem for problem in problems if problem.line is None]
+    for problem in problems:
         # An effective rating may be computed from the other numbers.
         numbers = ("effective_rating", "rating", "deviation", "form")
-        cells = numbers if one.field == "effective_rating" else (one.field,)
-        if one.line is not None and not findings.bad_in(*cells)[one.line - 1]:
-            has_commas = one.field == "avoid" and "," in one.got
-            got = f"{one.got}; semicolons separate ids" if has_commas else one.got
-            findings.add(np.array([one.line - 1]), one.field, one.rule, [got])
+        cells = numbers if problem.field == "effective_rating" else (problem.field,)
+        if problem.line is not None and not findings.bad_in(*cells)[problem.line - 1]:
+            has_commas = problem.field == "avoid" and "," in problem.got
+            got = f"{problem.got}; semicolons separate ids" if has_commas else problem.got
+            findings.add(np.array([problem.line - 1]), problem.field, problem.rule, [got])
     return (*_located(whole, table), *findings.problems())
 
 
@@ -402,11 +404,11 @@ def _avoided(frame: pl.DataFrame, names: Sequence[Any]) -> tuple[tuple[Any, Any]
     """Return the pairs of players who avoid each other."""
     if "avoid" not in frame.columns:
         return ()
-    id_of = {str(one): one for one in names}
+    id_of = {str(name): name for name in names}
     pairs = []
-    for one, cell in zip(names, frame["avoid"].to_list(), strict=True):
+    for name, cell in zip(names, frame["avoid"].to_list(), strict=True):
         for other in _ids_of(cell):
-            pairs.append((one, id_of.get(other, other)))
+            pairs.append((name, id_of.get(other, other)))
     return tuple(pairs)
 
 
@@ -418,19 +420,19 @@ def _ids_of(cell: Any) -> list[str]:
         with suppress(ValueError, RecursionError):
             cell = json.loads(cell)
     listed = cell if isinstance(cell, list) else str(cell).split(SEPARATOR)
-    texts = [str(one).strip() for one in listed if one is not None]
-    return [one for one in texts if one]
+    texts = [str(text).strip() for text in listed if text is not None]
+    return [text for text in texts if text]
 
 
 def _located(problems: Sequence[Problem], table: Table) -> list[Problem]:
     """Return problems of rows of a lobby with their file and line."""
-    found = []
+    located = []
     for problem in problems:
         file, line = table.name, None
         if problem.line is not None:
             [(file, line)] = table.places(np.array([problem.line - 1]))
-        found.append(Problem(file, line, problem.field, problem.rule, problem.got))
-    return found
+        located.append(Problem(file, line, problem.field, problem.rule, problem.got))
+    return located
 
 
 def ids_of(text: str, option: str) -> list[str]:
@@ -442,7 +444,7 @@ def ids_of(text: str, option: str) -> list[str]:
         (ids,) = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
         ids = []
-    ids = [one.strip() for one in ids]
+    ids = [name.strip() for name in ids]
     if not ids or not all(ids):
         raise InvalidParameterError(
             f"{option} takes ids separated by commas, in double quotes if an id has a comma; "
@@ -490,9 +492,9 @@ def read_initial_table(
     source: object, format: str | None = None
 ) -> tuple[InitialRatings, Sequence[str]]:
     """Return `read_initial_ratings`, and the columns of the table; none of PGN and reports."""
-    given = read_first_ratings(source, format)
-    if given is not None:
-        return given, ()
+    saved = read_first_ratings(source, format)
+    if saved is not None:
+        return saved, ()
     table, notes = rename_player_columns(open_source(source, format), None, WHAT_INITIAL)
     more: list[str] = []
     known = initial_ratings_of(table, more)
@@ -564,8 +566,8 @@ def read_rating_list(
     matches : read the column of matches, if there is one
     Raises : InvalidDataError   there are problems; lists all of them
     """
-    given = open_source(source, format)
-    table, notes = rename_player_columns(given, columns, what)
+    opened = open_source(source, format)
+    table, notes = rename_player_columns(opened, columns, what)
     rows = PlayerRows(table, what)
     rows.ids = merge_ids(rows.ids, synonyms).cast(pl.String)
     rating = rows.numbers("rating", may_lack="any")
@@ -586,7 +588,7 @@ def read_rating_list(
         deviation=deviation[rated],
         matches=None if played is None else played[rated],
         name=table.name,
-        columns=frozenset(columns.values()) & frozenset(given.frame.columns),
+        columns=frozenset(columns.values()) & frozenset(opened.frame.columns),
         notes=(*table.notes, *notes, *rows.notes),
     )
 

@@ -120,7 +120,7 @@ class OpenRequest(NamedTuple):
     def players(self) -> list[Id]:
         """Return the ids of all players, in the order of the request, as far as they are sound."""
         everyone = _read(self.document, {})[0].everyone
-        return [one.player for _, party in everyone for one in party.players]
+        return [matched.player for _, party in everyone for matched in party.players]
 
     def rule_attributes(self) -> list[str]:
         """Return the names of the attributes that the ruleset uses, as far as it is sound."""
@@ -131,7 +131,9 @@ class OpenRequest(NamedTuple):
         """Return how many players of the request have these attributes."""
         everyone = _read(self.document, {})[0].everyone
         return {
-            name: sum(name in one.attributes for _, party in everyone for one in party.players)
+            name: sum(
+                name in matched.attributes for _, party in everyone for matched in party.players
+            )
             for name in names
         }
 
@@ -242,7 +244,7 @@ def _request(document: object, name: str, attributes: Attributes) -> RebalanceRe
                 notes=reader.notes("on teams"),
             )
         except InvalidDataError as error:
-            faults = [Fault(one.field, one.rule, one.got) for one in error.problems]
+            faults = [Fault(problem.field, problem.rule, problem.got) for problem in error.problems]
     else:
         faults = [*faults, *name_faults(reader.everyone)]
         names = [rule.attribute for rule in ruleset.rules] if ruleset else []
@@ -307,18 +309,18 @@ class RequestReader:
             rule = must.AT_MOST.replace("10000", str(most))
             if not self.check(len(value) <= most, path, rule, str(len(value))):
                 return
-            for at, one in enumerate(value):
-                yield f"{path}[{at}]", one
+            for at, item in enumerate(value):
+                yield f"{path}[{at}]", item
 
-    def ruleset(self, value: object, given: bool) -> Ruleset | None:
+    def ruleset(self, value: object, is_given: bool) -> Ruleset | None:
         """Return the ruleset; None if it has faults."""
-        if not self.check(given, "ruleset", must.GIVEN, "nothing"):
+        if not self.check(is_given, "ruleset", must.GIVEN, "nothing"):
             return None
         before = len(self.faults)
         fields = self.fields(value, "ruleset", _RULESET)
         rules = [
-            self._rule(one, path)
-            for path, one in self.items(fields.get("matching_rule", []), "ruleset.matching_rule")
+            self._rule(item, path)
+            for path, item in self.items(fields.get("matching_rule", []), "ruleset.matching_rule")
         ]
         flags = self._flags(fields, ("rebalance_enable", "auto_backfill"))
         self._check_version(fields)
@@ -337,9 +339,9 @@ class RequestReader:
         )
         return self._made(Ruleset, "ruleset", rules=plain, **numbers, **flags)
 
-    def queue_ruleset(self, value: object, given: bool) -> MatchRuleset | None:
+    def queue_ruleset(self, value: object, is_given: bool) -> MatchRuleset | None:
         """Return the ruleset of a queue; None if it has faults."""
-        if not self.check(given, "ruleset", must.GIVEN, "nothing"):
+        if not self.check(is_given, "ruleset", must.GIVEN, "nothing"):
             return None
         before = len(self.faults)
         fields = self.fields(
@@ -353,8 +355,8 @@ class RequestReader:
         self._without_effect |= {f"ruleset.{key}": None for key in _NOTED if key in fields}
         self._check_version(fields)
         rules = []
-        for path, one in self.items(fields.get("matching_rule", []), "ruleset.matching_rule"):
-            rule = self._rule(one, path, queue=True)
+        for path, item in self.items(fields.get("matching_rule", []), "ruleset.matching_rule"):
+            rule = self._rule(item, path, queue=True)
             rules += [rule] if rule else []
         self._without_effect.pop("ruleset.matching_rule.weight", None)
         listed = self._listed
@@ -364,10 +366,10 @@ class RequestReader:
         ]
         names = ("attribute", "criteria", "duration", "reference")
         flexing = []
-        for where, one in listed(fields, "flexing_rule", names):
-            criteria = one["criteria"]
+        for where, item in listed(fields, "flexing_rule", names):
+            criteria = item["criteria"]
             self.check(criteria == "distance", f"{where}.criteria", must.DISTANCE, shown(criteria))
-            flexing.append(Flexing(one["attribute"], one["duration"], one["reference"]))
+            flexing.append(Flexing(item["attribute"], item["duration"], item["reference"]))
         match_options = self.fields(
             fields.get("match_options") or {}, "ruleset.match_options", ("options",)
         )
@@ -455,14 +457,16 @@ class RequestReader:
         values = {key: fields[key] for key in names if key in fields}
         highest = fields.get("max")
         if "normalizationMax" in fields:
-            given = fields["normalizationMax"]
-            same = highest is None or highest == given
+            highest_given = fields["normalizationMax"]
+            same = highest is None or highest == highest_given
             self.check(same, f"{path}.max", _ONE_MAXIMUM, shown(highest))
-            sound = is_number(given, lambda x: x >= 0)
-            if not self.check(sound, f"{path}.normalizationMax", must.REFERENCE, shown(given)):
+            sound = is_number(highest_given, lambda x: x >= 0)
+            if not self.check(
+                sound, f"{path}.normalizationMax", must.REFERENCE, shown(highest_given)
+            ):
                 return None
             # Without a positive one, the greatest reference counts.
-            highest = given or None
+            highest = highest_given or None
         mark = fields.get("isForBalancing")
         sound = mark is None or isinstance(mark, bool)
         if not self.check(sound, f"{path}.isForBalancing", must.TRUE_OR_FALSE, shown(mark)):
@@ -474,8 +478,8 @@ class RequestReader:
         try:
             return kind(**values)
         except InvalidDataError as error:
-            for one in error.problems:
-                self.check(False, f"{path}.{one.field}", one.rule, one.got)
+            for problem in error.problems:
+                self.check(False, f"{path}.{problem.field}", problem.rule, problem.got)
             return None
 
     def session(self, value: object) -> list[Any]:
@@ -487,10 +491,10 @@ class RequestReader:
 
     def parties(self, value: object, path: str) -> Iterator[_Named]:
         """Yield the parties of a list."""
-        for where, one in self.items(value, path):
+        for where, item in self.items(value, path):
             if len(self.faults) > must.MOST_PROBLEMS:
                 return
-            fields = self.fields(one, where, ("party", "players"))
+            fields = self.fields(item, where, ("party", "players"))
             name = fields.get("party")
             if name is not None and not self._is_id(name, f"{where}.party"):
                 name = None
@@ -500,9 +504,9 @@ class RequestReader:
             ):
                 for at, player in self.items(fields["players"], f"{where}.players"):
                     players += self._player(player, at)
-            found = _Named(where, MatchedParty(players=tuple(players), party=name))
-            self.everyone.append(found)
-            yield found
+            party = _Named(where, MatchedParty(players=tuple(players), party=name))
+            self.everyone.append(party)
+            yield party
 
     def _player(self, value: object, path: str) -> Iterator[MatchedPlayer]:
         """Yield a player, if it is valid."""

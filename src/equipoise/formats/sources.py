@@ -110,7 +110,7 @@ class Content(NamedTuple):
 def is_source(source: object) -> bool:
     """Return whether a value is a path, an address, a stream, bytes, or a list of such values."""
     if isinstance(source, list | tuple):
-        return bool(source) and all(is_source(one) for one in source)
+        return bool(source) and all(is_source(part) for part in source)
     return isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
 
 
@@ -123,11 +123,11 @@ def contents_of(source: object, format: str | None) -> list[Content]:
     Raises : InvalidDataError        a file does not exist, cannot be read, or has another format
     """
     if isinstance(source, list | tuple):
-        paths = Counter(str(one) for one in source if isinstance(one, str | os.PathLike))
+        paths = Counter(str(path) for path in source if isinstance(path, str | os.PathLike))
         for name, count in paths.items():
             if count > 1:
                 refuse(name, GIVEN_ONCE, f"{count} times")
-        return [content for one in source for content in contents_of(one, format)]
+        return [content for part in source for content in contents_of(part, format)]
     if isinstance(source, str) and source == "-":
         source = sys.stdin.buffer
     if isinstance(source, bytes):
@@ -213,18 +213,20 @@ def _similar(path: Path) -> str:
     """Return the most similar name in the folder as a question, "" if there is none."""
     if not path.name or not path.parent.is_dir():
         return ""
-    there = sorted(one.name for one in path.parent.iterdir() if not one.name.startswith("."))
-    close = difflib.get_close_matches(path.name, there, n=1, cutoff=0.75)
+    neighbours = sorted(
+        neighbour.name for neighbour in path.parent.iterdir() if not neighbour.name.startswith(".")
+    )
+    close = difflib.get_close_matches(path.name, neighbours, n=1, cutoff=0.75)
     return f": did you mean {path.with_name(close[0])}?" if close else ""
 
 
 def _of_pattern(pattern: str, format: str | None) -> list[Content]:
     """Return the files whose names have a pattern, in natural order."""
-    found = sorted(matching(pattern), key=natural)
-    files = [one for one in found if Path(one).is_file()]
+    paths = sorted(matching(pattern), key=natural)
+    files = [path for path in paths if Path(path).is_file()]
     if not files:
-        refuse(pattern, NO_MATCHING, "only folders and devices" if found else "none")
-    return [content for one in files for content in _of_path(Path(one), format)]
+        refuse(pattern, NO_MATCHING, "only folders and devices" if paths else "none")
+    return [content for file in files for content in _of_path(Path(file), format)]
 
 
 def _of_folder(path: Path, format: str | None) -> list[Content]:
@@ -232,8 +234,10 @@ def _of_folder(path: Path, format: str | None) -> list[Content]:
     name = str(path)
     if format == "pgn":
         return [Content(name, "pgn", path)]
-    names = [one.name for one in path.iterdir() if one.is_file() and not one.name.startswith(".")]
-    below = any(one.is_file() and format_of(one) == "pgn" for one in path.rglob("*"))
+    names = [
+        file.name for file in path.iterdir() if file.is_file() and not file.name.startswith(".")
+    ]
+    below = any(file.is_file() and format_of(file) == "pgn" for file in path.rglob("*"))
     if not names and below and format is None:
         return [Content(name, "pgn", path)]
     nature, chosen, others = _chosen(names, format, name)
@@ -241,22 +245,22 @@ def _of_folder(path: Path, format: str | None) -> list[Content]:
         others = [*others, *(chosen if nature == "contests" else ())]
         return [Content(name, "pgn", path, _left_out(name, others))]
     if not chosen:
-        deeper = (one for one in sorted(path.rglob("*")) if one.is_file() and format_of(one))
+        deeper = (file for file in sorted(path.rglob("*")) if file.is_file() and format_of(file))
         first = next(deeper, None)
         hint = ""
         if first is not None:
             packed = first.suffix.lower() in PACKED_SUFFIXES
             suffix = "".join(first.suffixes[-2:]) if packed else first.suffix
             hint = f"; '{path / '**' / f'*{suffix}'}' names files in folders below"
-            parts = [one.partition("=") for one in first.relative_to(path).parts[:-1]]
+            parts = [part.partition("=") for part in first.relative_to(path).parts[:-1]]
             columns = ",".join(column for column, mark, _ in parts if mark)
             if columns:
                 hint += (
                     f", and `equipoise rate --by {columns}` rates each part as a pool of its own"
                 )
         refuse(name, NO_TABLES, (listed(sorted(names)) or "none") + hint)
-    found = [content for one in chosen for content in _of_path(path / one, format)]
-    return _noted(found, _left_out(name, others))
+    contents = [content for name in chosen for content in _of_path(path / name, format)]
+    return _noted(contents, _left_out(name, others))
 
 
 def _chosen(
@@ -272,27 +276,29 @@ def _chosen(
         wanted: tuple[str, ...] = (format.removesuffix(".gz"),)
         if format in CONTEST_FORMATS:
             wanted = ("json", "jsonl")
-        chosen = [one for one in ordered if format_of(PurePosixPath(one)) in wanted]
+        chosen = [name for name in ordered if format_of(PurePosixPath(name)) in wanted]
         if format not in CONTEST_FORMATS:
             chosen = chosen or ordered
         return _NATURES.get(wanted[0], "tables"), chosen, []
     groups: dict[str, list[str]] = {}
     others = []
-    for one in ordered:
-        found = format_of(PurePosixPath(one))
-        if found is None:
-            others.append(one)
+    for name in ordered:
+        kind = format_of(PurePosixPath(name))
+        if kind is None:
+            others.append(name)
         else:
-            groups.setdefault(_NATURES.get(found, "tables"), []).append(one)
+            groups.setdefault(_NATURES.get(kind, "tables"), []).append(name)
     if set(groups) == {"pgn", "contests"}:
         # Metadata beside games are JSON, and contests are not among games.
         others += groups.pop("contests")
     if len(groups) > 1:
-        suffixes = Counter(_suffix(one) for several in groups.values() for one in several)
+        suffixes = Counter(_suffix(name) for several in groups.values() for name in several)
         got = ", ".join(f"{count:,} {suffix}" for suffix, count in suffixes.most_common())
         most = suffixes.most_common(1)[0][0]
-        one = f"--format {format_of(PurePosixPath(f'x{most}'))}" if packed else f"'{place}/*{most}'"
-        refuse(place, ONE_KIND, f"{got}. For example: {one}")
+        name = (
+            f"--format {format_of(PurePosixPath(f'x{most}'))}" if packed else f"'{place}/*{most}'"
+        )
+        refuse(place, ONE_KIND, f"{got}. For example: {name}")
     if not groups and len(others) == 1:
         return "tables", others, []
     nature = next(iter(groups), "tables")
@@ -324,11 +330,11 @@ def _of_bytes(data: bytes, name: str, format: str | None) -> list[Content]:
     return _of_file(io.BytesIO(data), name, format, data)
 
 
-def _of_download(found: Download, format: str | None) -> list[Content]:
+def _of_download(download: Download, format: str | None) -> list[Content]:
     """Return the files of a download."""
-    if isinstance(found.data, Table):
-        return [Content(found.name, "parquet", found.data, found.notes)]
-    return _noted(_of_bytes(found.data, found.name, format), found.notes)
+    if isinstance(download.data, Table):
+        return [Content(download.name, "parquet", download.data, download.notes)]
+    return _noted(_of_bytes(download.data, download.name, format), download.notes)
 
 
 def _of_file(file: IO[bytes], name: str, format: str | None, data: bytes | Path) -> list[Content]:
@@ -375,13 +381,13 @@ def _of_archive(
     if "pgn" in (nature, format):
         return [Content(name, "pgn", data, _left_out(name, others))]
     if not chosen:
-        if any(one.lower().endswith((".zip", ".7z", ".rar")) for one in members):
+        if any(member.lower().endswith((".zip", ".7z", ".rar")) for member in members):
             refuse(name, NESTED, listed(sorted(members)))
         refuse(name, NO_TABLES, listed(sorted(members)) or "none")
     found, budget = [], Budget(name, size)
-    for one in chosen:
-        content = read_member(archive, one, name, budget)
-        place = f"{name}/{one}" if name else one
+    for member in chosen:
+        content = read_member(archive, member, name, budget)
+        place = f"{name}/{member}" if name else member
         if not _is_workbook(content):
             refuse_packed(content, place)
         kind, notes = _decide(place, format, content[:PEEKED])
@@ -414,11 +420,11 @@ def _inside(archive: zipfile.ZipFile, name: str) -> str | None:
     names = set(archive.namelist())
     if _BINARY_WORKBOOK in names:
         refuse(name, KNOWN_CONTENT, "a binary workbook (.xlsb): save it as .xlsx")
-    if "[Content_Types].xml" in names and any(one.startswith("xl/") for one in names):
+    if "[Content_Types].xml" in names and any(member.startswith("xl/") for member in names):
         return "excel"
     if "[Content_Types].xml" in names:
         for folder, what in _DOCUMENTS.items():
-            if any(one.startswith(folder) for one in names):
+            if any(member.startswith(folder) for member in names):
                 refuse(name, KNOWN_CONTENT, what)
     if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
         try:
@@ -465,11 +471,11 @@ def _decide(name: str, format: str | None, start: bytes) -> tuple[str, tuple[str
     )
 
 
-def _misnamed(name: str, found: str) -> tuple[str, ...]:
+def _misnamed(name: str, kind: str) -> tuple[str, ...]:
     """Return a note on a file whose name shows another format than its content, or none."""
-    if name and format_of(Path(name)) == found:
+    if name and format_of(Path(name)) == kind:
         return ()
-    return (f"{name or 'the stream'} is read as {WORDS[found]}, because its content is that",)
+    return (f"{name or 'the stream'} is read as {WORDS[kind]}, because its content is that",)
 
 
 def _must_be(format: str | None) -> str:
@@ -493,21 +499,21 @@ def paths_of(source: object, name: str) -> dict[str, str]:
 
     name : of the parameter, which begins these names
     """
-    given = source if isinstance(source, list | tuple) else [source]
-    found: dict[str, None] = {}
-    for one in given:
-        if not isinstance(one, str) or one == "-" or is_address(one):
+    sources = source if isinstance(source, list | tuple) else [source]
+    paths: dict[str, None] = {}
+    for path_text in sources:
+        if not isinstance(path_text, str) or path_text == "-" or is_address(path_text):
             continue
-        path = Path(one)
+        path = Path(path_text)
         if path.is_dir():
-            found.update(dict.fromkeys(str(file) for file in path.iterdir() if file.is_file()))
-        elif not path.exists() and glob.has_magic(one):
-            found.update(dict.fromkeys(matching(one)))
+            paths.update(dict.fromkeys(str(file) for file in path.iterdir() if file.is_file()))
+        elif not path.exists() and glob.has_magic(path_text):
+            paths.update(dict.fromkeys(matching(path_text)))
         else:
-            found[one] = None
-    if len(found) == 1:
-        return {name: next(iter(found))}
-    return {f"{name} ({one})": one for one in found}
+            paths[path_text] = None
+    if len(paths) == 1:
+        return {name: next(iter(paths))}
+    return {f"{name} ({path})": path for path in paths}
 
 
 #: What a source may be, for messages.
@@ -562,11 +568,11 @@ def open_games(
             )
         return open_source(source, stored)
     contents = contents_of(source, stored)
-    kinds = {one.format for one in contents}
+    kinds = {content.format for content in contents}
     if kinds & {*_NO_TABLE}:
         if len(kinds) > 1:
             first = contents[0]
-            other = next(one for one in contents if one.format != first.format)
+            other = next(content for content in contents if content.format != first.format)
             got = f"{WORDS[other.format]}, but {first.name} is {WORDS[first.format]}"
             refuse(other.name, ONE_FORMAT, got)
         if "trf" in kinds and len(contents) > 1:
@@ -578,10 +584,10 @@ def open_games(
 def content_of(source: str | os.PathLike[str]) -> str | None:
     """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
     if isinstance(source, str) and is_address(source):
-        found = format_of(PurePosixPath(urlsplit(source).path))  # not downloaded twice
-        return found if found in _NO_TABLE else None
+        kind = format_of(PurePosixPath(urlsplit(source).path))  # not downloaded twice
+        return kind if kind in _NO_TABLE else None
     try:
-        kinds = {one.format for one in contents_of(source, None)}
+        kinds = {content.format for content in contents_of(source, None)}
     except (InvalidDataError, InvalidParameterError):
         return None  # the reader of tables reports it
     return kinds.pop() if len(kinds) == 1 and kinds <= {*_NO_TABLE} else None
@@ -591,23 +597,23 @@ def table_of(
     contents: list[Content], sheet: str | int | None = None, needed: Collection[str] = ()
 ) -> Table:
     """Return the table of one or many files; their problems are raised together."""
-    contents = [_as_utf_8(one) for one in contents]
-    if len(contents) > 1 and all(one.format in CONTEST_FORMATS for one in contents):
-        kinds = {None if one.format == "json" else one.format for one in contents}
+    contents = [_as_utf_8(content) for content in contents]
+    if len(contents) > 1 and all(content.format in CONTEST_FORMATS for content in contents):
+        kinds = {None if content.format == "json" else content.format for content in contents}
         kind = kinds.pop() if len(kinds) == 1 else None
-        documents = [(one.name, one.content()) for one in contents]
+        documents = [(content.name, content.content()) for content in contents]
         if not any(data.lstrip().startswith(b"[") for _, data in documents):
             return _with_notes(check_fields(read_contest_documents(documents, kind)), contents)
     tables: list[Table] = []
     problems: list[Problem] = []
-    for one in contents:
+    for content in contents:
         try:
-            tables.append(_with_notes(check_fields(_read(one, sheet)), [one]))
+            tables.append(_with_notes(check_fields(_read(content, sheet)), [content]))
         except InvalidDataError as error:
             problems.extend(error.problems)
     if problems:
         raise InvalidDataError(problems)
-    if sheet is not None and all(one.format != "excel" for one in contents):
+    if sheet is not None and all(content.format != "excel" for content in contents):
         what = "sources without a workbook"
         raise no_effect(
             f"sheet (--sheet) must be left out for {what}; got {sheet!r}", what, "sheet"
@@ -624,7 +630,7 @@ def _as_utf_8(content: Content) -> Content:
 
 
 def _with_notes(table: Table, contents: list[Content]) -> Table:
-    notes = tuple(note for one in contents for note in one.notes)
+    notes = tuple(note for content in contents for note in content.notes)
     if not notes:
         return table
     return replace(table, notes=(*notes, *table.notes))

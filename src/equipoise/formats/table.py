@@ -171,13 +171,13 @@ def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
 
     what : the kind of source; tags : whether it has tags that `where` can name
     """
-    for given, parameter in (
+    for value, parameter in (
         (options.columns, "columns (--column)"),
         (options.where and not tags, "where (--where)"),
         (options.since is not None or options.until is not None, "since and until"),
         (options.time_format is not None, "time_format (--time-format)"),
     ):
-        if given:
+        if value:
             names = parameter.partition(" (")[0].split(" and ")
             raise no_effect(f"{parameter} must be left out for {what}", what, *names)
 
@@ -199,7 +199,7 @@ def check_columns(names: Sequence[str], name: str = "", line: int | None = None)
     """
     if len(names) > MOST_COLUMNS:
         refuse(name, f"must have at most {MOST_COLUMNS:,} columns", f"{len(names):,}", line=line)
-    twice = [(one, count) for one, count in Counter(names).items() if count > 1]
+    twice = [(name, count) for name, count in Counter(names).items() if count > 1]
     if twice:
         rule = "must be the name of only one column"
         raise InvalidDataError(
@@ -250,9 +250,9 @@ def columns_in_words(names: Sequence[str]) -> str:
 def some_names(names: Sequence[str]) -> str:
     """Return names for a problem: the first that fit, and how many more there are."""
     lengths = np.cumsum([len(name) + 2 for name in names])
-    said = max(1, int(np.sum(lengths <= _NAMED_CHARACTERS)))
-    more = len(names) - said
-    return ", ".join(names[:said]) + (f" and {more:,} more" if more > 0 else "")
+    shown = max(1, int(np.sum(lengths <= _NAMED_CHARACTERS)))
+    more = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def refuse_unreadable(name: str, error: OSError) -> NoReturn:
@@ -298,10 +298,10 @@ def faults_of(*candidates: tuple[Flags | None, str]) -> tuple[Fault, ...]:
 
 def faulty_rows(faults: Iterable[Fault], rows: int) -> Flags:
     """Return the rows that have any of these faults, shape (rows,)."""
-    found = np.zeros(rows, dtype=bool)
+    faulty = np.zeros(rows, dtype=bool)
     for fault in faults:
-        found |= fault.rows
-    return found
+        faulty |= fault.rows
+    return faulty
 
 
 @dataclass(slots=True)
@@ -356,13 +356,13 @@ class Findings:
 
     def problems(self) -> tuple[Problem, ...]:
         """Return all problems in the order of the rows."""
-        return tuple(problem for _, problem in sorted(self._found, key=lambda found: found[0]))
+        return tuple(problem for _, problem in sorted(self._found, key=lambda entry: entry[0]))
 
     def broken_rows(self) -> tuple[BrokenRow, ...]:
         """Return the problems as a reader of files records rows that it could not parse."""
         return tuple(
             BrokenRow(row, problem.field, problem.rule, problem.got)
-            for row, problem in sorted(self._found, key=lambda found: found[0])
+            for row, problem in sorted(self._found, key=lambda entry: entry[0])
         )
 
     def _add_broken(self) -> None:

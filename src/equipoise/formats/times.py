@@ -170,14 +170,14 @@ def order_note(order: Ints) -> str:
     )
 
 
-def check_time_format(given: object) -> str | None:
+def check_time_format(time_format: object) -> str | None:
     """Return a checked format of times. Raises : InvalidParameterError."""
-    if given is None or given in NAMED_FORMATS:
-        return None if given is None else str(given)
+    if time_format is None or time_format in NAMED_FORMATS:
+        return None if time_format is None else str(time_format)
     name = "time_format (--time-format)"
     rule = f"one of {', '.join(NAMED_FORMATS)}, or a pattern of strptime such as %d/%m/%Y"
-    require(isinstance(given, str) and "%" in given, name, rule, given)
-    pattern = str(given)
+    require(isinstance(time_format, str) and "%" in time_format, name, rule, time_format)
+    pattern = str(time_format)
     try:
         datetime.strptime("", pattern)
     except ValueError as error:
@@ -212,22 +212,22 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
     if not text and column.null_count() == len(column):
         return None
     numeric = column.dtype.is_integer() or column.dtype.is_float() or column.dtype.is_decimal()
-    found: Times | None
+    times: Times | None
     if column.dtype == pl.Date or column.dtype == pl.Datetime:
-        found = _from_stamps(column, time_format)
+        times = _from_stamps(column, time_format)
     elif text or (numeric and time_format not in (None, "s", "ms", "us")):
-        found = _from_runs(column, time_format)
+        times = _from_runs(column, time_format)
     elif numeric:
-        found = _from_whole(column, time_format)
+        times = _from_whole(column, time_format)
     else:
         every = Fault(np.ones(len(column), bool), TIME)
-        found = Times(np.zeros(len(column), np.int64), 1, "seconds", (every,))
-    if found is None:
+        times = Times(np.zeros(len(column), np.int64), 1, "seconds", (every,))
+    if times is None:
         return None
-    if found.faults and time_format in (None, "s"):
+    if times.faults and time_format in (None, "s"):
         precise = _precise_seconds(column)
-        found = found if precise is None else _from_stamps(precise, None)
-    return found._replace(time_format=time_format)
+        times = times if precise is None else _from_stamps(precise, None)
+    return times._replace(time_format=time_format)
 
 
 def _precise_seconds(column: pl.Series) -> pl.Series | None:
@@ -288,8 +288,8 @@ def moment(value: object, name: str, time_format: str | None = None) -> int:
         require(not faulty.any(), name, EXCEL.removeprefix("must be "), value)
         return int(micros[0])
     if time_format is not None and time_format not in NAMED_FORMATS:
-        found = _by_pattern(text, time_format)
-        return instant(value, name) if found is None else found
+        parsed = _by_pattern(text, time_format)
+        return instant(value, name) if parsed is None else parsed
     if not _SECONDS.fullmatch(text):
         return instant(value, name)
     number = int(text)
@@ -394,8 +394,8 @@ def _from_whole(column: pl.Series, time_format: str | None) -> Times:
     numbers = column.cast(pl.Int64, strict=False)
     huge = column.is_not_null() & numbers.is_null()
     numbers = numbers.set(huge, _HUGE) if huge.any() else numbers
-    there = numbers.is_not_null().to_numpy() if numbers.null_count() else None
-    times = _from_numbers(numbers.fill_null(0).to_numpy(), there, None, time_format)
+    present = numbers.is_not_null().to_numpy() if numbers.null_count() else None
+    times = _from_numbers(numbers.fill_null(0).to_numpy(), present, None, time_format)
     rule = TIME if time_format is None else WHOLE
     return times._replace(
         faults=(*faults_of((absent, EVERYWHERE), (fraction, rule)), *times.faults)
@@ -478,21 +478,24 @@ def _from_runs(column: pl.Series, time_format: str | None) -> Times | None:
     rows = int(lengths[runs.is_not_null().to_numpy()].sum())
     if not rows:
         return None
-    found = _read_runs(runs, lengths, rows, time_format)
-    values, times = found.values, found.times
+    of_runs = _read_runs(runs, lengths, rows, time_format)
+    values, times = of_runs.values, of_runs.times
     unread = (values.is_null() & runs.is_not_null()).to_numpy()
     micros = values.fill_null(0).to_numpy()
     beyond = None if times is not None else _beyond(micros)
     if beyond is not None:
         micros = np.where(beyond, 0, micros)
     faults = faults_of(
-        (runs.is_null().to_numpy(), EVERYWHERE), (unread, found.rule), (beyond, YEARS)
+        (runs.is_null().to_numpy(), EVERYWHERE), (unread, of_runs.rule), (beyond, YEARS)
     )
     numbered = () if times is None else times.faults
-    spread = tuple(Fault(np.repeat(one, lengths), rule) for one, rule in (*faults, *numbered))
+    spread = tuple(
+        Fault(np.repeat(rows_of_fault, lengths), rule)
+        for rows_of_fault, rule in (*faults, *numbered)
+    )
     spread_values = np.repeat(micros, lengths)
     if times is None:
-        return Times(spread_values, 1, found.kind, spread, time_format=time_format)
+        return Times(spread_values, 1, of_runs.kind, spread, time_format=time_format)
     return times._replace(values=spread_values, faults=spread, time_format=time_format)
 
 
@@ -536,10 +539,10 @@ def _read_numbers(
     if not numeric.all():
         runs = runs.set(~numeric, None)
     numbers = runs.cast(pl.Float64).cast(pl.Int64, strict=False)
-    there = numbers.is_not_null().to_numpy() if numbers.null_count() else None
-    times = _from_numbers(numbers.fill_null(0).to_numpy(), there, lengths, time_format)
+    present = numbers.is_not_null().to_numpy() if numbers.null_count() else None
+    times = _from_numbers(numbers.fill_null(0).to_numpy(), present, lengths, time_format)
     values = pl.Series(times.values)
-    if there is not None:
+    if present is not None:
         values = values.set(numbers.is_null(), None)
     if time_format is not None:
         rule = SECONDS if time_format == "s" and numeric.any() else WHOLE
@@ -553,9 +556,9 @@ def _read_numbers(
 def _read_excel(runs: pl.Series) -> _Runs:
     """Return the times of a spreadsheet's day numbers, with fractions."""
     days = runs.cast(pl.Float64, strict=False)
-    there = (days.is_not_null() & days.is_finite()).fill_null(False)
-    micros, bad = _excel_days(days.set(~there, None).fill_null(0.0).to_numpy())
-    values = pl.Series(micros).set(~there | pl.Series(bad), None)
+    present = (days.is_not_null() & days.is_finite()).fill_null(False)
+    micros, bad = _excel_days(days.set(~present, None).fill_null(0.0).to_numpy())
+    values = pl.Series(micros).set(~present | pl.Series(bad), None)
     only_days = not bool(np.any(micros % MICROSECONDS_PER_DAY))
     return _Runs(values, "date" if only_days else "datetime", EXCEL)
 
@@ -595,7 +598,7 @@ def _expression(pattern: str) -> str | None:
     # Text between the directives must match, but any white space matches white space.
     for at in range(0, len(parts), 2):
         parts[at] = re.sub(r"(\\?\s)+", r"\\s+", re.escape(parts[at]))
-    parts[1::2] = [f"(?P<{one}>{_NUMERALS[one]})" for one in parts[1::2]]
+    parts[1::2] = [f"(?P<{part}>{_NUMERALS[part]})" for part in parts[1::2]]
     return f"(?i)^(?:{''.join(parts)})$"
 
 
@@ -603,7 +606,7 @@ def _by_expression(runs: pl.Series, expression: str) -> pl.Series:
     """Return microseconds of text by an expression of directives; null without a match."""
     groups = runs.str.extract_groups(expression).struct.unnest()
     read = groups.select(pl.all().str.strip_chars().cast(pl.Int64, strict=False))
-    there = read.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy()
+    present = read.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy()
     usual = {"Y": 1970, "m": 1, "d": 1, "H": 0, "M": 0, "S": 0}
     part = {
         name: read[name].fill_null(value).to_numpy()
@@ -613,7 +616,7 @@ def _by_expression(runs: pl.Series, expression: str) -> pl.Series:
     }
     days, exist = calendar_days(part["Y"], part["m"], part["d"])
     # strptime accepts leap seconds, which cannot be represented.
-    good = there & exist & (part["S"] < 60)
+    good = present & exist & (part["S"] < 60)
     seconds = (part["H"] * 60 + part["M"]) * 60 + part["S"]
     micros = days * MICROSECONDS_PER_DAY + seconds * MICROSECONDS
     return pl.Series(np.where(good, micros, 0)).set(pl.Series(~good), None)

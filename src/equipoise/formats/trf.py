@@ -78,13 +78,13 @@ class RoundDates(NamedTuple):
 
         Without a date for every round, or if dates run backwards, all have that of the first day.
         """
-        found = [self.rounds[one] if one < len(self.rounds) else None for one in rounds]
-        known = [one for one in found if one is not None]
-        if known and len(known) == len(found) and known == sorted(known):
+        dates = [self.rounds[number] if number < len(self.rounds) else None for number in rounds]
+        known = [day for day in dates if day is not None]
+        if known and len(known) == len(dates) and known == sorted(known):
             return known, "the dates of the rounds (line 132)"
         if self.start is None:
             return None, ""
-        return [self.start] * len(found), "the first day of the tournament (line 042)"
+        return [self.start] * len(dates), "the first day of the tournament (line 042)"
 
 
 class Report(NamedTuple):
@@ -124,17 +124,17 @@ def read_report(data: bytes, name: str) -> Report:
         )
     others = [(at, line.decode(encoding)) for at, line in lines if not line.startswith(b"001")]
     codes = [(at, text, _code(text)) for at, text in others]
-    found, notes = _laid_out(players, encoding)
+    players_found, notes = _laid_out(players, encoding)
     if encoding != "utf-8":
         notes.insert(0, "names are not in UTF-8; they are read as Windows-1252 (Western European)")
     standard = not any(code in _SCORING or code.startswith(_SCORING_PREFIX) for _, _, code in codes)
-    said = {code: text[3:].strip() for _, text, code in reversed(codes)}
+    header = {code: text[3:].strip() for _, text, code in reversed(codes)}
     return Report(
-        found,
+        players_found,
         standard,
         [*notes, *_skipped(codes)],
-        " ".join(said.get("012", "").split()),
-        read_dates(said.get("042", ""), [text for _, text, code in codes if code == "132"]),
+        " ".join(header.get("012", "").split()),
+        read_dates(header.get("042", ""), [text for _, text, code in codes if code == "132"]),
     )
 
 
@@ -147,8 +147,8 @@ def read_dates(start: str, lines: Sequence[str]) -> RoundDates:
     start : of the first day (042), a year of four digits first; lines : with the dates of rounds
       (132), in the columns of the rounds. A year of two digits is in the century of the first day
     """
-    found = _DATE.fullmatch(start.split()[0]) if start else None
-    first = _day(found, None) if found is not None and len(found[1]) == 4 else None
+    date_match = _DATE.fullmatch(start.split()[0]) if start else None
+    first = _day(date_match, None) if date_match is not None and len(date_match[1]) == 4 else None
     century = 2000 if first is None else first.year // 100 * 100
     rounds: tuple[date | None, ...] = ()
     for text in lines[:1]:
@@ -157,13 +157,13 @@ def read_dates(start: str, lines: Sequence[str]) -> RoundDates:
     return RoundDates(rounds, first)
 
 
-def _day(found: re.Match[str] | None, century: int | None) -> date | None:
+def _day(date_match: re.Match[str] | None, century: int | None) -> date | None:
     """Return the date in a text, None if there is none."""
-    if found is None:
+    if date_match is None:
         return None
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, date_match.groups())
     try:
-        return date(year + (century or 0) if len(found[1]) == 2 else year, month, day)
+        return date(year + (century or 0) if len(date_match[1]) == 2 else year, month, day)
     except ValueError:
         return None
 
@@ -181,8 +181,8 @@ def _encoding(data: bytes) -> str:
 
 def _code(text: str) -> str:
     """Return the code of a line, "" if it has none."""
-    found = _CODE.match(text)
-    return found[1] if found else ""
+    code_match = _CODE.match(text)
+    return code_match[1] if code_match else ""
 
 
 def _skipped(codes: list[tuple[int, str, str]]) -> Iterator[str]:
@@ -334,20 +334,20 @@ class Players:
 
 def read_players(lines: list[PlayerLine], name: str) -> Players:
     """Return the players of a report."""
-    found = Players()
+    players = Players()
     for line, text in lines:
         number = _whole(text[4:8])
         if not number or text[3] != " " or text[8].isdigit():
-            found.complete = False
-            found.problems.append(Problem(name, line, "start number", START, shown(text[3:9])))
+            players.complete = False
+            players.problems.append(Problem(name, line, "start number", START, shown(text[3:9])))
             continue
-        player = _player(line, number, text, name, found.problems)
-        first = found.by_number.setdefault(number, player)
+        player = _player(line, number, text, name, players.problems)
+        first = players.by_number.setdefault(number, player)
         if first is not player:
-            found.doubtful.add(number)
+            players.doubtful.add(number)
             got = f"{number}, which line {first.line} has for {shown(first.name)}"
-            found.problems.append(Problem(name, line, "start number", ONCE, got))
-    return found
+            players.problems.append(Problem(name, line, "start number", ONCE, got))
+    return players
 
 
 def ids_of(players: list[Player]) -> tuple[list[str], list[str]]:
@@ -356,23 +356,25 @@ def ids_of(players: list[Player]) -> tuple[list[str], list[str]]:
     The id is the name. Players with the same name get their FIDE number in brackets, or the start
     number if that does not distinguish them.
     """
-    names = [one.name or f"no. {one.number}" for one in players]
+    names = [player.name or f"no. {player.number}" for player in players]
     sharing = Counter(names)
-    known = Counter((one.name, one.fide) for one in players)
+    known = Counter((player.name, player.fide) for player in players)
     taken = set(sharing)
     ids = []
-    for one, name in zip(players, names, strict=True):
+    for player, name in zip(players, names, strict=True):
         own = name
         if sharing[name] > 1:
             number = (
-                one.fide if one.fide and known[one.name, one.fide] == 1 else f"no. {one.number}"
+                player.fide
+                if player.fide and known[player.name, player.fide] == 1
+                else f"no. {player.number}"
             )
             own = f"{name} ({number})"
             while own in taken:  # A player has this name.
                 own += "'"
             taken.add(own)
         ids.append(own)
-    twice = [one for one, name in zip(ids, names, strict=True) if sharing[name] > 1]
+    twice = [player_id for player_id, name in zip(ids, names, strict=True) if sharing[name] > 1]
     listed = "; ".join(twice[:_LISTED])
     if len(twice) > _LISTED:
         listed += f"; and {len(twice) - _LISTED:,} more"
@@ -413,15 +415,15 @@ def _player(line: int, number: int, text: str, name: str, problems: list[Problem
 
 def _entry(block: str, number: int) -> Entry | str:
     """Return the entry in the ten characters of a round, or the rule that they break."""
-    said = _colour_and_result(block[4:])
-    if isinstance(said, str):
-        return said
+    parsed = _colour_and_result(block[4:])
+    if isinstance(parsed, str):
+        return parsed
     opponent = _whole(block[:4])
     if opponent is None:
         return OPPONENT
     if opponent == number:
         return OTHER
-    colour, result = said
+    colour, result = parsed
     if opponent:
         return ALONE if result in BYES else Entry(opponent, colour, result)
     return NOT_ALONE if result in GAMES and colour != "-" else Entry(0, colour, result)
@@ -609,20 +611,20 @@ def read_trf(data: bytes, name: str) -> GameColumns:
     players = read_players(report.lines, name)
     found = _Pairings(players, name)
     order, games = found.order, sorted(found.games)
-    coloured = not games or any(one.coloured for one in games)
+    coloured = not games or any(game.coloured for game in games)
     if coloured:
         for one in games:
             if not one.coloured:
                 player = order[one.white]
                 found.refuse(player, one.round, COLOURED, player.block(one.round))
-        games = [one for one in games if one.coloured]
+        games = [game for game in games if game.coloured]
     ids, twice = ids_of(order)
-    rating = np.array([one.rating for one in order], dtype=np.float64)
-    white = np.array([one.white for one in games], dtype=np.int64)
-    black = np.array([one.black for one in games], dtype=np.int64)
-    points = np.array([one.points for one in games], dtype=np.float64)
-    problems = sorted([*players.problems, *found.problems], key=lambda one: one.line or 0)
-    dates, source = report.dates.of([one.round for one in games])
+    rating = np.array([player.rating for player in order], dtype=np.float64)
+    white = np.array([game.white for game in games], dtype=np.int64)
+    black = np.array([game.black for game in games], dtype=np.int64)
+    points = np.array([game.points for game in games], dtype=np.float64)
+    problems = sorted([*players.problems, *found.problems], key=lambda problem: problem.line or 0)
+    dates, source = report.dates.of([game.round for game in games])
     events: Ids | None = None
     if report.tournament:
         events = np.full(len(games), report.tournament, dtype=object)
@@ -635,7 +637,7 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         black_rating=rating[black],
         draws=(points == 0.5).astype(np.float64),
         coloured=coloured,
-        round=np.array([one.round + 1 for one in games], dtype=object),
+        round=np.array([game.round + 1 for game in games], dtype=object),
         others=np.arange(len(order)),
         other_rating=rating,
         rounds=None if found.skipped or players.doubtful else _rounds(order, coloured),
@@ -670,11 +672,11 @@ def _rounds(order: list[Player], coloured: bool) -> Rounds | None:
 
     A pairing without a result is unknown. A blank entry is a bye of no points.
     """
-    row_of = {one.number: row for row, one in enumerate(order)}
+    row_of = {player.number: row for row, player in enumerate(order)}
     paired = [
         at
-        for one in order
-        for at, entry in enumerate(one.entries)
+        for player in order
+        for at, entry in enumerate(player.entries)
         if entry.opponent and entry.result != " "
     ]
     if not paired:
@@ -682,9 +684,9 @@ def _rounds(order: list[Player], coloured: bool) -> Rounds | None:
     shape = (len(order), max(paired) + 1)
     opponent, colour = np.full(shape, -1), np.zeros(shape, np.int64)
     kind, points = np.full(shape, KIND["zero-bye"]), np.zeros(shape)
-    for row, one in enumerate(order):
+    for row, player in enumerate(order):
         for at in range(shape[1]):
-            entry = one.entry(at)
+            entry = player.entry(at)
             name: RoundKind = _BYE_OF.get(entry.result, "zero-bye")
             if entry.opponent:
                 opponent[row, at] = row_of[entry.opponent]

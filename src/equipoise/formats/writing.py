@@ -125,14 +125,14 @@ _SHEETS = (".xlsx", ".xls", ".ods")
 
 def format_of(path: Path, allowed: tuple[str, ...]) -> str:
     """Return the format of these that a suffix means. Raises : InvalidParameterError."""
-    found = [one for one in allowed if path.name.lower().endswith(f".{one}")]
-    if not found:
-        endings = ", ".join(f".{one}" for one in allowed)
+    endings_found = [ending for ending in allowed if path.name.lower().endswith(f".{ending}")]
+    if not endings_found:
+        endings = ", ".join(f".{ending}" for ending in allowed)
         hint = "; spreadsheet programs open .csv" if path.suffix.lower() in _SHEETS else ""
         raise InvalidParameterError(
             f"the name of a file must end in {endings}; got {str(path)!r}{hint}"
         )
-    return max(found, key=len)
+    return max(endings_found, key=len)
 
 
 def _write_to(path: Path, frame: pl.DataFrame, format: str, raw: bool) -> None:
@@ -336,8 +336,8 @@ def _names(games: Games) -> tuple[list[str], int]:
     """Return names that fit and are all different, and how many were shortened."""
     taken: set[str] = set()
     names, shortened = [], 0
-    for one in games.player_ids.tolist():
-        full = _SPACES.sub(" ", str(one)).strip()
+    for player in games.player_ids.tolist():
+        full = _SPACES.sub(" ", str(player)).strip()
         name, number = full[:_NAME].strip(), 1
         while name in taken:
             number += 1

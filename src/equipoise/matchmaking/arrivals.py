@@ -78,12 +78,12 @@ def philox(first: Any, second: Any, third: Any, fourth: Any, key: Any, other_key
     low = np.uint64(0xFFFFFFFF)
     shift = np.uint64(32)
     for _ in range(10):
-        one = np.uint64(0xD2511F53) * first
+        product = np.uint64(0xD2511F53) * first
         other = np.uint64(0xCD9E8D57) * third
         first = (other >> shift) ^ second ^ key
-        third = (one >> shift) ^ fourth ^ other_key
+        third = (product >> shift) ^ fourth ^ other_key
         second = other & low
-        fourth = one & low
+        fourth = product & low
         key = (key + np.uint64(0x9E3779B9)) & low
         other_key = (other_key + np.uint64(0xBB67AE85)) & low
     return first, second, third, fourth
@@ -94,7 +94,7 @@ def _draw(seed: int, kind: int, tickets: Ints, numbers: Ints, normal: bool) -> F
     """Return a number for every ticket: uniform in (0, 1), or standard normal (Box and Muller)."""
     low = np.uint64(0xFFFFFFFF)
     shift = np.uint64(32)
-    found = np.empty(len(tickets))
+    draws = np.empty(len(tickets))
     key = np.uint64(seed)
     for at in range(len(tickets)):
         ticket = np.uint64(tickets[at])
@@ -107,13 +107,13 @@ def _draw(seed: int, kind: int, tickets: Ints, numbers: Ints, normal: bool) -> F
             key >> shift,
         )
         # 53 bits; the half keeps 0 out.
-        one = (float((a << np.uint64(21)) ^ (b >> np.uint64(11))) + 0.5) * 2.0**-53
+        uniform = (float((a << np.uint64(21)) ^ (b >> np.uint64(11))) + 0.5) * 2.0**-53
         if normal:
             other = (float((c << np.uint64(21)) ^ (d >> np.uint64(11))) + 0.5) * 2.0**-53
-            found[at] = math.sqrt(-2.0 * math.log(one)) * math.cos(2.0 * math.pi * other)
+            draws[at] = math.sqrt(-2.0 * math.log(uniform)) * math.cos(2.0 * math.pi * other)
         else:
-            found[at] = one
-    return found
+            draws[at] = uniform
+    return draws
 
 
 def uniforms(seed: int, kind: Draw, tickets: Ints, number: int | Ints = 0) -> Floats:
@@ -195,9 +195,9 @@ class DayModel:
             elif isinstance(field.default, tuple):
                 rule = "a list of numbers from 0"
                 require(isinstance(value, list | tuple), name, rule, value)
-                for one in value:
-                    require(is_number(one, lambda x: x >= 0), name, rule, one)
-                object.__setattr__(self, name, tuple(float(one) for one in value))
+                for number in value:
+                    require(is_number(number, lambda x: x >= 0), name, rule, number)
+                object.__setattr__(self, name, tuple(float(number) for number in value))
             elif value is not None or name != "expires_after":
                 require(is_number(value, lambda x: True), name, "a finite number", value)
                 require(value >= 0 or name == "skill_mean", name, "at least 0", value)
@@ -280,8 +280,8 @@ def rate_at(model: DayModel, hour: Floats) -> Floats:
         values = np.array(model.curve)
         high = (low + 1) % len(model.curve)
         share = at - np.floor(at)
-        found: Floats = values[low] * (1 - share) + values[high] * share
-        return found
+        rates: Floats = values[low] * (1 - share) + values[high] * share
+        return rates
     angle = 2 * np.pi * (hour - 20.0) / 24.0
     wave: Floats = 1 + 0.6 * np.cos(angle) + 0.15 * np.cos(2 * angle)
     return wave
@@ -298,12 +298,12 @@ def arrival_times(model: DayModel, seed: int) -> Floats:
 
     def rate(seconds: Floats) -> Floats:
         hour = model.start_hour + seconds / SECONDS_PER_HOUR
-        found = rate_at(model, hour)
+        rates = rate_at(model, hour)
         if model.burst:
             start, stop, factor = model.burst
-            found = np.where((hour % 24 >= start) & (hour % 24 < stop), found * factor, found)
+            rates = np.where((hour % 24 >= start) & (hour % 24 < stop), rates * factor, rates)
         block = np.minimum((seconds / _BURST_SECONDS).astype(np.int64), blocks - 1)
-        return found * gamma[block]
+        return rates * gamma[block]
 
     # A grid finer than a burst: the mean decides the scale, the maximum the thinning.
     grid = np.linspace(0.0, length, 60 * blocks, endpoint=False) + length / (120 * blocks)

@@ -280,26 +280,28 @@ def _by_blocks(study: Study, days: Sequence[SimulatedDay]) -> tuple[int, dict[st
             matches_of(plan, study.model, day).p_skill[day.outcome.match[matched]] - 0.5
         )
         table = {}
-        for one in range(hours):
-            chosen = hour == one
+        for number in range(hours):
+            chosen = hour == number
             if chosen.sum() >= 2 and (chosen & matched).any():
-                table[one] = (
+                table[number] = (
                     *time_to_match(day, (0.95, 0.5), chosen),
                     float(np.mean(day.outcome.status[chosen] == GAVE_UP)),
                     float(np.nanmean(unfair[chosen & matched])),
                 )
         tables.append(table)
     rng = np.random.Generator(np.random.Philox(key=study.seed))
-    found: dict[str, Any] = {}
+    by_label: dict[str, Any] = {}
     for plan, table in zip(study.plans[1:], tables[1:], strict=True):
         common = sorted(set(table) & set(tables[0]))
-        difference = np.array([table[one] for one in common]) - [tables[0][one] for one in common]
+        difference = np.array([table[block] for block in common]) - [
+            tables[0][block] for block in common
+        ]
         drawn = rng.integers(len(common), size=(_RESAMPLES, len(common)))
-        found[plan.label] = {
+        by_label[plan.label] = {
             name: _bootstrapped(difference[:, at], drawn)
             for at, name in enumerate((*WAITS, *VERDICT))
         }
-    return hours, found
+    return hours, by_label
 
 
 def _bootstrapped(values: Floats, drawn: Any) -> Estimated:
@@ -315,11 +317,11 @@ def _bootstrapped(values: Floats, drawn: Any) -> Estimated:
 def holm(p: Mapping[Any, float]) -> dict[Any, float]:
     """Return p-values corrected for their number (Holm 1979); NaN stays NaN."""
     known = sorted((key for key in p if not math.isnan(p[key])), key=lambda key: p[key])
-    found, least = dict(p), 0.0
+    adjusted, least = dict(p), 0.0
     for at, key in enumerate(known):
         least = max(least, min(1.0, (len(known) - at) * p[key]))
-        found[key] = least
-    return found
+        adjusted[key] = least
+    return adjusted
 
 
 #: Measure -> words for less and for more, factor, and unit.
@@ -335,37 +337,37 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _in_verdict(found: Mapping[str, Estimated]) -> list[str]:
+def _in_verdict(estimates: Mapping[str, Estimated]) -> list[str]:
     """Return the measures of a verdict that are known: one of the waits, and the others."""
-    waits = [name for name in WAITS if not math.isnan(found[name].upper)][:1]
-    return waits + [name for name in VERDICT if not math.isnan(found[name].upper)]
+    waits = [name for name in WAITS if not math.isnan(estimates[name].upper)][:1]
+    return waits + [name for name in VERDICT if not math.isnan(estimates[name].upper)]
 
 
-def verdict(found: Comparison) -> Iterator[str]:
+def verdict(comparison: Comparison) -> Iterator[str]:
     """Yield a sentence for each ruleset after the first: only what intervals allow."""
-    names = {label: _in_verdict(found.differences[label]) for label in found.labels[1:]}
+    names = {label: _in_verdict(comparison.differences[label]) for label in comparison.labels[1:]}
     corrected = holm(
         {
-            (label, name): found.differences[label][name].p
+            (label, name): comparison.differences[label][name].p
             for label, known in names.items()
             for name in known
         }
     )
-    for label in found.labels[1:]:
+    for label in comparison.labels[1:]:
         parts, unsure = [], []
         for name in names[label]:
-            one = found.differences[label][name]
+            estimate = comparison.differences[label][name]
             less, more, factor, unit = _WORDS[name]
             if corrected[label, name] >= 1 - CONFIDENCE:
                 unsure.append(MEASURES[name].words)
                 continue
-            low, high = sorted((abs(one.lower) * factor, abs(one.upper) * factor))
-            by = f"{_short(abs(one.mean) * factor)} {unit} ({_short(low)} to {_short(high)})"
-            parts.append(f"{less if one.mean < 0 else more} by {by}")
+            low, high = sorted((abs(estimate.lower) * factor, abs(estimate.upper) * factor))
+            by = f"{_short(abs(estimate.mean) * factor)} {unit} ({_short(low)} to {_short(high)})"
+            parts.append(f"{less if estimate.mean < 0 else more} by {by}")
         if not parts and not unsure:
-            yield f"{label} and {found.labels[0]}: nothing can be said; simulate more days."
+            yield f"{label} and {comparison.labels[0]}: nothing can be said; simulate more days."
             continue
-        sentence = f"{label}, compared with {found.labels[0]}: {'; '.join(parts)}"
+        sentence = f"{label}, compared with {comparison.labels[0]}: {'; '.join(parts)}"
         if unsure:
             chance = f"chance may explain the difference in {' and '.join(unsure)}"
             sentence += f"{'; ' if parts else ''}{chance}"

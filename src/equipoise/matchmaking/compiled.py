@@ -127,18 +127,18 @@ def packings(least: int, most: int) -> Ints:
         if total == 0:
             return [()]
         return [
-            (one, *rest)
-            for one in range(min(total, largest), 0, -1)
-            for rest in parts(total - one, one)
+            (size, *rest)
+            for size in range(min(total, largest), 0, -1)
+            for rest in parts(total - size, size)
         ]
 
     teams = [team for total in range(max(least, 1), most + 1) for team in parts(total, total)]
-    found = {
+    packings = {
         (sum(one) + sum(other), *((one + other).count(size) for size in range(1, most + 1)))
         for one in teams
         for other in teams
     }
-    return np.array(sorted(found, key=lambda row: (-row[0], row[:0:-1])), np.int64)
+    return np.array(sorted(packings, key=lambda row: (-row[0], row[:0:-1])), np.int64)
 
 
 def region_order(people: People) -> Ids:
@@ -180,19 +180,19 @@ def _may_meet(
     queue: Queue, people: People, rules: Rules, pivot: int, other: int, now: float, region: int
 ) -> bool:
     """Return whether two places of the queue may meet in a region, -1 without regions."""
-    one = queue.ticket[pivot]
+    ticket = queue.ticket[pivot]
     two = queue.ticket[other]
-    apart = abs(people.rating[one] - people.rating[two])
+    apart = abs(people.rating[ticket] - people.rating[two])
     if not (apart <= queue.tolerance[pivot] and apart <= queue.tolerance[other]):
         return False
     if rules.class_rule != 0:
-        same = people.group[one] == people.group[two]
+        same = people.group[ticket] == people.group[two]
         if same != (rules.class_rule == 1):
             return False
     if region >= 0:
-        if people.latency[one, region] > queue.allowed[pivot]:
+        if people.latency[ticket, region] > queue.allowed[pivot]:
             return False
-        sided = now - people.created[one] > rules.one_sided_after
+        sided = now - people.created[ticket] > rules.one_sided_after
         limit = rules.region_most if sided else queue.allowed[other]
         if people.latency[two, region] > limit:
             return False
@@ -231,8 +231,8 @@ def _collect(
 ) -> None:
     """Keep the cheapest candidates of each size, in order of cost, then age."""
     search.have[:] = 0
-    one = queue.ticket[pivot]
-    places = 2 * rules.most - people.size[one]
+    ticket = queue.ticket[pivot]
+    places = 2 * rules.most - people.size[ticket]
     for other in range(count):
         if other == pivot or not queue.there[other]:
             continue
@@ -241,7 +241,7 @@ def _collect(
         two = queue.ticket[other]
         size = people.size[two]
         most = places // size if size <= rules.most else 0
-        cost = rules.weight * abs(people.rating[one] - people.rating[two])
+        cost = rules.weight * abs(people.rating[ticket] - people.rating[two])
         if region >= 0 and rules.region_weight > 0:
             best = people.latency[two, queue.order[two, 0]]
             cost += rules.region_weight * (people.latency[two, region] - best)

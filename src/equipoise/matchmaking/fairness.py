@@ -69,7 +69,7 @@ class Fairness:
     ) -> None:
         self.model = TEAM_MEAN if system is None else system_model(system)
         self.teams, self.pool, self.curve = teams, pool, curve
-        known = None if ratings is None else {str(name): one for name, one in ratings.items()}
+        known = None if ratings is None else {str(name): rating for name, rating in ratings.items()}
         missing = [] if known is None else [one for one in pool.rows_of if one not in known]
         if missing:
             rule = "must have a rating for each player"
@@ -111,23 +111,23 @@ class Fairness:
                 first = two_team_divisions(sizes, least, min(most, sum(sizes)))
                 return np.asarray(1 - first, dtype=np.int64)
             return np.array([self.teams(around, rows)])
-        found = np.array(around.divisions(rows) or [self.teams(around, rows)], dtype=np.int64)
-        if separates and len(found) > 1:
-            return found
-        return np.concatenate([np.array([self.teams(around, rows)]), found])
+        divisions = np.array(around.divisions(rows) or [self.teams(around, rows)], dtype=np.int64)
+        if separates and len(divisions) > 1:
+            return divisions
+        return np.concatenate([np.array([self.teams(around, rows)]), divisions])
 
     def spread(
         self, around: Around, members: Sequence[int], divisions: Ints
     ) -> tuple[float, tuple[int, ...]]:
         """Return the highest minus the lowest expected score of the best division, and it."""
         loads = around.loads or ()
-        teams = max(int(divisions.max()) + 1, sum(1 for one in loads if one))
+        teams = max(int(divisions.max()) + 1, sum(1 for load in loads if load))
         session = [around.row] if loads else []
         everyone = [*session, *members]
         if teams < 2:
             return 0.0, tuple(divisions[0].tolist())
         count = np.bincount(divisions[0], around.pool.size[list(members)], minlength=teams)
-        sizes = [max(int(one), 1) for one in count]
+        sizes = [max(int(number), 1) for number in count]
         rating, deviation, earlier = self._of(everyone)
         fits = self.model.fits(sizes)
         if fits:
@@ -159,19 +159,19 @@ class Fairness:
         return float(spread[chosen]), tuple(divisions[chosen].tolist())
 
     def improve(
-        self, around: Around, search: Search, found: Found, rows: Ints, budget: Budget
+        self, around: Around, search: Search, best: Found, rows: Ints, budget: Budget
     ) -> Found:
         """Return a set with as many players and a smaller measure, or the same set.
 
         rows : candidates, the nearest first
         """
-        cost, _ = self.best(around, found.rows)
-        current = found.rows
+        cost, _ = self.best(around, best.rows)
+        current = best.rows
         size = around.pool.size
-        nodes = _EVALUATION + len(found.rows) ** 2 // _PAIRS
-        exact = self._count(around, rows, found.players) <= budget.left // nodes
+        nodes = _EVALUATION + len(best.rows) ** 2 // _PAIRS
+        exact = self._count(around, rows, best.players) <= budget.left // nodes
         if exact:
-            for chosen in self._sets(around, search, rows, found.players):
+            for chosen in self._sets(around, search, rows, best.players):
                 budget.spend(nodes, _OF_TICK)
                 other, _ = self.best(around, chosen)
                 key = (other, sum(chosen), chosen)
@@ -181,7 +181,7 @@ class Fairness:
             step = None
             for place, row in enumerate(current):
                 same = rows[(size[rows] == size[row]) & ~np.isin(rows, current)][:_NEAREST]
-                others = [one for at, one in enumerate(current) if at != place]
+                others = [other for at, other in enumerate(current) if at != place]
                 for candidate in self._promising(around, others, same):
                     if not search.allows([*others, candidate]):
                         continue
@@ -194,22 +194,22 @@ class Fairness:
             if step is None:
                 break
             current = step
-        proved = found.players == found.most and (exact or cost == 0)
+        proved = best.players == best.most and (exact or cost == 0)
         weight = (cost << RANK_BITS) + sum(current)
         bound = weight if proved else sum(current)
-        return Found(current, found.players, weight, bound, found.most)
+        return Found(current, best.players, weight, bound, best.most)
 
     def _promising(self, around: Around, others: Sequence[int], same: Ints) -> list[int]:
         """Return the few candidates for a place with which two teams differ least."""
         if around.loads is not None or len(others) + 2 > LISTED_PARTIES or not len(same):
-            return [int(one) for one in same[:4]]
+            return [int(row) for row in same[:4]]
         members = np.array([around.row, *others], dtype=np.int64)
         sizes = (*around.pool.size[members].tolist(), int(around.pool.size[same[0]]))
         first = two_team_divisions(sizes, 0, sum(sizes))
         count = first @ np.array(sizes, dtype=np.float64)
         rest = sum(sizes) - count
         if min(count.min(), rest.min()) == 0:
-            return [int(one) for one in same[:4]]
+            return [int(row) for row in same[:4]]
         known, last = first[:, :-1] @ self.centre[members], first[:, -1:]
         one = known[:, None] + last * self.centre[same]
         two = self.centre[members].sum() + self.centre[same] - one
@@ -243,4 +243,4 @@ class Fairness:
                 if sizes[one] <= rest:
                     yield from further(one + 1, rest - sizes[one], (*chosen, everyone[one]))
 
-        return (one for one in further(0, players, ()) if search.allows(one))
+        return (rows for rows in further(0, players, ()) if search.allows(rows))

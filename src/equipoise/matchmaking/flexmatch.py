@@ -89,8 +89,8 @@ class _Import:
                 self._rule(path, rule)
             else:
                 self.reader.check(False, path, must.OBJECT, shown(rule))
-        for path, one in self.reader.items(document.get("expansions", []), "expansions"):
-            self._expansion(path, self.reader.fields(one, path))
+        for path, expansion in self.reader.items(document.get("expansions", []), "expansions"):
+            self._expansion(path, self.reader.fields(expansion, path))
         algorithm = document.get("algorithm", {})
         for name, value in self.reader.fields(algorithm, "algorithm").items():
             self._algorithm(f"algorithm.{name}", name, value)
@@ -133,8 +133,8 @@ class _Import:
 
     def _attributes(self) -> None:
         listed = self.document.get("playerAttributes", [])
-        for path, one in self.reader.items(listed, "playerAttributes"):
-            fields = self.reader.fields(one, path)
+        for path, attribute in self.reader.items(listed, "playerAttributes"):
+            fields = self.reader.fields(attribute, path)
             name, kind, default = (fields.get(key) for key in ("name", "type", "default"))
             if kind == "number":
                 if is_number(default, must.in_range):
@@ -175,7 +175,7 @@ class _Import:
             if rule.get(key) not in (None, 0, "avg"):
                 self.change(f"{path}.{key}", "left out", "a party counts with its mean")
         rules = self.result.ruleset.setdefault("matching_rule", [])
-        if any(one["attribute"] == name for one in rules):
+        if any(rule["attribute"] == name for rule in rules):
             self.change(path, "left out", f"a second rule for {name}")
             return
         rules.append({"attribute": name, "criteria": "distance", "reference": reference})
@@ -205,35 +205,35 @@ class _Import:
 
     def _option(self, path: str, name: str, kind: str) -> None:
         options = self.result.ruleset.setdefault("match_options", {}).setdefault("options", [])
-        if any(one["name"] == name for one in options):
+        if any(option["name"] == name for option in options):
             self.change(path, "left out", f"a second rule for {name}")
         else:
             options.append({"name": name, "type": kind})
 
     def _comparison(self, path: str, rule: Mapping[str, Any]) -> None:
         measurements = _texts(rule.get("measurements"))
-        found = _ALL.match(measurements[0]) if len(measurements) == 1 else None
+        attribute = _ALL.match(measurements[0]) if len(measurements) == 1 else None
         if rule.get("referenceValue") is not None:
             text = "a comparison with a value: apply it before tickets enter the queue"
             self.change(path, "left out", text)
-        elif found and rule.get("operation") in ("=", "!="):
-            self._option(path, found[1], "all" if rule["operation"] == "=" else "unique")
+        elif attribute and rule.get("operation") in ("=", "!="):
+            self._option(path, attribute[1], "all" if rule["operation"] == "=" else "unique")
         else:
             self.change(path, "left out", f"a comparison {shown(rule.get('operation'))}")
 
     def _collection(self, path: str, rule: Mapping[str, Any]) -> None:
         operation, measurements = rule.get("operation"), _texts(rule.get("measurements"))
-        found = _ALL.search(measurements[0]) if len(measurements) == 1 else None
+        attribute = _ALL.search(measurements[0]) if len(measurements) == 1 else None
         reference = str(rule.get("referenceValue"))
-        if operation == "intersection" and found and rule.get("minCount") == 1:
-            self._option(path, found[1], "any")
+        if operation == "intersection" and attribute and rule.get("minCount") == 1:
+            self._option(path, attribute[1], "any")
         elif (
             operation == "reference_intersection_count"
             and rule.get("maxCount") == 0
-            and found
+            and attribute
             and _BLOCKS.search(reference)
         ):
-            text = f"give {found[1]} as the ticket attribute blocked_players"
+            text = f"give {attribute[1]} as the ticket attribute blocked_players"
             self.change(path, "changed", text)
             self.result.ruleset["blocked_player_option"] = "blockedPlayerCannotMatch"
         else:
@@ -284,8 +284,8 @@ class _Import:
             if step["duration"] == duration:
                 step[name] = value
                 return
-        before = [one for one in flexing if _number(one["duration"]) < _number(duration)]
-        sizes = max(before, key=lambda one: _number(one["duration"])) if before else self.sizes
+        before = [step for step in flexing if _number(step["duration"]) < _number(duration)]
+        sizes = max(before, key=lambda step: _number(step["duration"])) if before else self.sizes
         flexing.append({**sizes, "duration": duration, name: value})
         for step in flexing:
             if _number(step["duration"]) > _number(duration):
@@ -309,7 +309,7 @@ class _Import:
 
 
 def _texts(value: object) -> list[str]:
-    return [str(one) for one in (value if isinstance(value, list) else [value])]
+    return [str(item) for item in (value if isinstance(value, list) else [value])]
 
 
 def _number(value: object) -> float:

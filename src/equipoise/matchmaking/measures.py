@@ -82,31 +82,31 @@ def measures(plan: Plan, model: DayModel, day: SimulatedDay) -> dict[str, float]
     people, outcome = day.people, day.outcome
     matched = outcome.status == MATCHED
     wait = (outcome.left - people.created)[matched]
-    found = dict.fromkeys(MEASURES, math.nan)
-    found |= {"tickets": len(people.created), "matches": len(outcome.time)}
-    found |= {"queue_max": day.largest, "queue_mean": mean_waiting(day)}
+    values = dict.fromkeys(MEASURES, math.nan)
+    values |= {"tickets": len(people.created), "matches": len(outcome.time)}
+    values |= {"queue_max": day.largest, "queue_mean": mean_waiting(day)}
     if len(day.seconds):
         p50, p99 = np.quantile(day.seconds, (0.5, 0.99)).tolist()
-        found |= {"tick_p50": p50, "tick_p99": p99, "limited": day.limited / len(day.seconds)}
+        values |= {"tick_p50": p50, "tick_p99": p99, "limited": day.limited / len(day.seconds)}
     if len(people.created):
-        found |= {
+        values |= {
             "gave_up": float(np.mean(outcome.status == GAVE_UP)),
             "expired": float(np.mean(outcome.status == EXPIRED)),
             "still_waiting": float(np.mean(outcome.status == WAITING)),
             "backfilled": float(np.mean(day.backfilled)),
         }
         p50, p95 = time_to_match(day, (0.5, 0.95))
-        found |= {"to_match_p50": p50, "to_match_p95": p95}
+        values |= {"to_match_p50": p50, "to_match_p95": p95}
     if len(wait):
         p50, p95, p99 = np.quantile(wait, (0.5, 0.95, 0.99)).tolist()
-        found |= {"wait_mean": float(wait.mean()), "wait_p50": p50, "wait_p95": p95}
-        found |= {"wait_p99": p99, "wait_max": float(wait.max())}
-        found |= _of_matches(matches_of(plan, model, day))
+        values |= {"wait_mean": float(wait.mean()), "wait_p50": p50, "wait_p95": p95}
+        values |= {"wait_p99": p99, "wait_max": float(wait.max())}
+        values |= _of_matches(matches_of(plan, model, day))
         if people.latency.shape[1]:
             region = outcome.region[outcome.match[matched]]
             own = people.latency[matched, region]
             above = own - people.latency[matched].min(axis=1)
-            found |= {
+            values |= {
                 "latency_mean": float(own.mean()),
                 "latency_p95": float(np.quantile(own, 0.95)),
                 "latency_above_best": float(above.mean()),
@@ -115,8 +115,8 @@ def measures(plan: Plan, model: DayModel, day: SimulatedDay) -> dict[str, float]
         last = np.unique(day.rated.player[::-1], return_index=True)[1]
         rows = len(day.rated.player) - 1 - last
         error, correlation = rating_error(day.rated.rating[rows], people.skill[rows])
-        found |= {"rating_error": error, "rating_correlation": correlation}
-    return found
+        values |= {"rating_error": error, "rating_correlation": correlation}
+    return values
 
 
 def mean_waiting(day: SimulatedDay) -> float:
@@ -152,11 +152,11 @@ def time_to_match(
     wait, matched = wait[order], matched[order]
     at_risk = len(wait) - np.arange(len(wait))
     survival = np.cumprod(np.where(matched, 1.0 - 1.0 / at_risk, 1.0))
-    found = []
+    times = []
     for share in shares:
         reached = survival <= 1.0 - share + 1e-12
-        found.append(float(wait[np.argmax(reached)]) if reached.any() else math.nan)
-    return found
+        times.append(float(wait[np.argmax(reached)]) if reached.any() else math.nan)
+    return times
 
 
 class Matches(NamedTuple):
@@ -235,28 +235,28 @@ def matches_of(plan: Plan, model: DayModel, day: SimulatedDay) -> Matches:
     )
 
 
-def _of_matches(found: Matches) -> dict[str, float]:
+def _of_matches(matches: Matches) -> dict[str, float]:
     """Return the means of matches."""
     result: dict[str, float] = {
-        "spread": float(found.spread.mean()),
-        "deviation": float(found.deviation.mean()),
-        "team_distance": float(np.nanmean(found.distance)),
-        "players_per_match": float(found.players.mean()),
-        "lopsided": float(found.lopsided.mean()),
+        "spread": float(matches.spread.mean()),
+        "deviation": float(matches.deviation.mean()),
+        "team_distance": float(np.nanmean(matches.distance)),
+        "players_per_match": float(matches.players.mean()),
+        "lopsided": float(matches.lopsided.mean()),
     }
-    two = ~np.isnan(found.p_skill)
+    two = ~np.isnan(matches.p_skill)
     if two.any():
-        off = np.abs(found.p_skill[two] - 0.5)
+        off = np.abs(matches.p_skill[two] - 0.5)
         result["unfair"] = float(off.mean())
-        result["unfair_by_rating"] = float(np.abs(found.p_rating[two] - 0.5).mean())
+        result["unfair_by_rating"] = float(np.abs(matches.p_rating[two] - 0.5).mean())
         result["unfair_p95"] = float(np.quantile(off, 0.95))
-        favourite, won = found.p_rating[two] > 0.5, found.won[two]
-        sure = np.maximum(found.p_rating[two], 1.0 - found.p_rating[two])
+        favourite, won = matches.p_rating[two] > 0.5, matches.won[two]
+        sure = np.maximum(matches.p_rating[two], 1.0 - matches.p_rating[two])
         result["favourites"] = float(np.mean(sure - (favourite == won)))
         result["uneven"] = float(np.mean(off > EVEN[1] - 0.5))
-    mixed = two & (found.party != 0)
+    mixed = two & (matches.party != 0)
     if mixed.any():
-        above = (found.won - found.p_rating) * found.party
+        above = (matches.won - matches.p_rating) * matches.party
         result["party_advantage"] = float(above[mixed].mean())
     return result
 

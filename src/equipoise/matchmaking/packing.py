@@ -81,7 +81,7 @@ def divisions(
         counts = range(min(high, len(sizes), total // least), low - 1, -1)
     else:
         least = 0
-        used = max((at + 1 for at, one in enumerate(loads) if one), default=0)
+        used = max((at + 1 for at, load in enumerate(loads) if load), default=0)
         teams = min(high, max(len(loads), used) + len(sizes))
         counts = range(teams, teams - 1, -1)
     steps = [_STEPS] if steps is None else steps
@@ -149,7 +149,7 @@ def _may(
     if closed and team in closed[at]:
         return False
     return not apart or not any(
-        one == team and before in apart[at] for before, one in enumerate(chosen)
+        team_number == team and before in apart[at] for before, team_number in enumerate(chosen)
     )
 
 
@@ -164,8 +164,8 @@ def some_divisions(
     """Return the first divisions that keep parties apart."""
     found: list[tuple[int, ...]] = []
     with suppress(TooManyStepsError):
-        for one in divisions(sizes, alliance, loads, apart, closed):
-            found.append(one)
+        for division in divisions(sizes, alliance, loads, apart, closed):
+            found.append(division)
             if len(found) == most:
                 break
     return found

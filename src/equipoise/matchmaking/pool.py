@@ -69,16 +69,16 @@ def _is_plain(value: object, levels: int = _LEVELS) -> bool:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
-        return levels > 0 and all(_is_plain(one, levels - 1) for one in value)
+        return levels > 0 and all(_is_plain(item, levels - 1) for item in value)
     return True
 
 
 def _key(value: Any) -> Any:
     """Return a value as something that can be compared and hashed."""
     if isinstance(value, list | tuple):
-        return ("list", *(_key(one) for one in value))
+        return ("list", *(_key(item) for item in value))
     if isinstance(value, Mapping):
-        return ("map", frozenset((str(name), _key(one)) for name, one in value.items()))
+        return ("map", frozenset((str(name), _key(item)) for name, item in value.items()))
     return ("flag", value) if isinstance(value, bool) else value
 
 
@@ -93,7 +93,7 @@ def values_of(attributes: Mapping[str, Any], name: str) -> dict[Any, Any]:
     value = attributes.get(name)
     if value is None or value == "" or value == []:
         return {}
-    return {_key(one): one for one in (value if isinstance(value, list | tuple) else [value])}
+    return {_key(item): item for item in (value if isinstance(value, list | tuple) else [value])}
 
 
 def shared_values(values: Sequence[Mapping[Any, Any]]) -> list[Any]:
@@ -228,23 +228,23 @@ class Pool:
 
     def _as_ticket(self, session: Session) -> Ticket:
         """Return a session as a ticket: its players, and what its tickets agree on."""
-        members = [one for team in session.teams for one in team]
-        given = session.attributes
+        members = [ticket for team in session.teams for ticket in team]
+        attributes = session.attributes
         agreed: dict[str, Any] = {}
-        for name in {name: None for one in members for name in one.attributes} | dict(given):
+        for name in {name: None for one in members for name in one.attributes} | dict(attributes):
             kind = self.kinds.get(name)
-            own = [values_of(one.attributes, name) for one in members]
+            own = [values_of(ticket.attributes, name) for ticket in members]
             shared = kind == "any" or (name == CROSS and self.has_platforms)
             if name == "blocked_players":
-                agreed[name] = [one for ticket in members for one in blocked_by(ticket)]
-            elif shared and name not in given:
+                agreed[name] = [blocked for ticket in members for blocked in blocked_by(ticket)]
+            elif shared and name not in attributes:
                 agreed[name] = shared_values(own)
             elif kind == "unique" or (name == OWN and self.has_platforms):
                 agreed[name] = all_values(own)
-            elif name in given:
-                one = given[name]
-                alone = kind is None and isinstance(one, list | tuple) and len(one) == 1
-                agreed[name] = one[0] if alone else one
+            elif name in attributes:
+                value = attributes[name]
+                alone = kind is None and isinstance(value, list | tuple) and len(value) == 1
+                agreed[name] = value[0] if alone else value
             else:
                 agreed[name] = next(
                     one.attributes[name] for one in members if name in one.attributes
@@ -252,7 +252,7 @@ class Pool:
         return Ticket(
             ticket=session.session,
             created_at=session.created_at,
-            players=tuple(player for one in members for player in one.players),
+            players=tuple(player for ticket in members for player in ticket.players),
             attributes=agreed,
         )
 
@@ -301,7 +301,7 @@ class Pool:
         if not self.has_twice:
             return set()
         players = self.tickets[row].players
-        return {one for player in players for one in self.rows_of[str(player.player)]} - {row}
+        return {other for player in players for other in self.rows_of[str(player.player)]} - {row}
 
     def blocking(self, row: int) -> frozenset[int]:
         """Return the rows that block a player of a row, or have one that it blocks."""
@@ -310,7 +310,9 @@ class Pool:
         known = self._blocks.get(row)
         if known is None:
             ticket = self.tickets[row]
-            rows = {one for name in blocked_by(ticket) for one in self.rows_of.get(str(name), ())}
+            rows = {
+                other for name in blocked_by(ticket) for other in self.rows_of.get(str(name), ())
+            }
             for player in ticket.players:
                 rows.update(self.blockers_of.get(str(player.player), ()))
             known = self._blocks[row] = frozenset(rows - {row})
@@ -365,7 +367,7 @@ def check(
     defaults: Mapping[str, float],
 ) -> None:
     """Raise InvalidDataError with the path of everything that is wrong."""
-    everyone = [(f"tickets[{at}]", one) for at, one in enumerate(tickets)]
+    everyone = [(f"tickets[{at}]", ticket) for at, ticket in enumerate(tickets)]
     faults: list[Fault] = []
     seen: set[str] = set()
     for at, session in enumerate(sessions):

@@ -101,9 +101,9 @@ def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[s
             }
             waited = float(pool.wait[row])
             later = [
-                (one.duration, -place, one.reference)
-                for place, one in enumerate(ruleset.flexing_rule)
-                if one.attribute == rule.attribute and one.duration >= waited
+                (step.duration, -place, step.reference)
+                for place, step in enumerate(ruleset.flexing_rule)
+                if step.attribute == rule.attribute and step.duration >= waited
             ]
             if later:
                 duration, _, reference = min(later)
@@ -184,11 +184,11 @@ def _flags(values: Iterable[bool]) -> Flags:
 def _next_change(pool: Pool, row: int) -> float:
     """Return the earliest time at which the rules for a ticket change; inf for never."""
     ruleset, ticket, waited = pool.ruleset, pool.tickets[row], float(pool.wait[row])
-    durations = [one.duration for one in ruleset.alliance_flexing_rule]
-    durations += [one.duration for one in ruleset.flexing_rule]
+    durations = [step.duration for step in ruleset.alliance_flexing_rule]
+    durations += [step.duration for step in ruleset.flexing_rule]
     if after := ruleset.disable_bidirectional_latency_after_ms:
         durations.append(after / 1000.0)
-    times = [ticket.created_at + one for one in durations if one >= waited]
+    times = [ticket.created_at + duration for duration in durations if duration >= waited]
     times += _region_change(pool, ruleset, row, waited)
     return min(times, default=math.inf)
 

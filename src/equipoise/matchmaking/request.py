@@ -60,7 +60,7 @@ class TickRequest:
     def players(self) -> list[str]:
         """The ids of all players, each once."""
         everyone = [*self.tickets, *(t for s in self.sessions for team in s.teams for t in team)]
-        return list(dict.fromkeys(str(one.player) for t in everyone for one in t.players))
+        return list(dict.fromkeys(str(player.player) for t in everyone for player in t.players))
 
     def tick(self) -> Tick:
         """Return the answer, with the notes of the request. Raises : as `tick`."""
@@ -71,7 +71,7 @@ class TickRequest:
         try:
             answer = tick(**{name: getattr(self, name) for name in signature(tick).parameters})
         except InvalidDataError as error:
-            problems = [replace(one, file=self.name) for one in error.problems]
+            problems = [replace(problem, file=self.name) for problem in error.problems]
             raise InvalidDataError(problems, error.summary) from None
         return replace(answer, notes=(*self.notes, *answer.notes))
 
@@ -155,13 +155,13 @@ class _TickReader(RequestReader):
         )
 
     def _defaults(self, fields: Mapping[str, Any]) -> dict[str, float]:
-        found = {}
-        given = self.fields(fields.get("default_attributes", {}), "default_attributes")
-        for name, value in given.items():
+        defaults = {}
+        attributes = self.fields(fields.get("default_attributes", {}), "default_attributes")
+        for name, value in attributes.items():
             path = f"default_attributes.{str(name)[:60]}"
             if self.check(is_number(value, must.in_range), path, must.ATTRIBUTE, shown(value)):
-                found[str(name)] = float(value)
-        return found
+                defaults[str(name)] = float(value)
+        return defaults
 
     def _system(self, value: object) -> RatingSystem | None:
         """Return the system of a name, or of an object with name and parameters."""
@@ -184,28 +184,30 @@ class _TickReader(RequestReader):
         """Return (rating, deviation) by player."""
         if value is None:
             return None
-        found: dict[Id, tuple[float, float]] = {}
-        for name, one in self.fields(value, "ratings").items():
+        ratings: dict[Id, tuple[float, float]] = {}
+        for name, rating in self.fields(value, "ratings").items():
             path = f"ratings.{str(name)[:60]}"
-            numbers = [one, 0.0]
-            if isinstance(one, Mapping):
-                fields = self.fields(one, path, ("rating", "deviation"))
+            numbers = [rating, 0.0]
+            if isinstance(rating, Mapping):
+                fields = self.fields(rating, path, ("rating", "deviation"))
                 numbers = [fields.get("rating"), fields.get("deviation", 0.0)]
             sound = is_number(numbers[0], must.in_range) and is_number(
                 numbers[1], lambda x: 0 <= x <= must.LARGEST
             )
-            if self.check(sound, path, RATING, shown(one)):
-                found[str(name)] = (float(numbers[0]), float(numbers[1]))
-        return found
+            if self.check(sound, path, RATING, shown(rating)):
+                ratings[str(name)] = (float(numbers[0]), float(numbers[1]))
+        return ratings
 
     def _tickets(self, value: object, path: str) -> tuple[Ticket, ...]:
-        found = []
-        for where, one in self.items(value, path, MOST_TICKETS):
+        tickets = []
+        for where, ticket in self.items(value, path, MOST_TICKETS):
             if len(self.faults) > must.MOST_PROBLEMS:
                 break
-            fields = self.fields(one, where, _TICKET)
+            fields = self.fields(ticket, where, _TICKET)
             if not fields:
-                self.check(not isinstance(one, Mapping), where, must.GIVEN, "an object without it")
+                self.check(
+                    not isinstance(ticket, Mapping), where, must.GIVEN, "an object without it"
+                )
                 continue
             self.has(fields, where, ("ticket", "created_at", "players"))
             players: list[MatchedPlayer] = []
@@ -213,7 +215,7 @@ class _TickReader(RequestReader):
                 players += self._player(player, at)
             attributes = self.fields(fields.get("attributes", {}), f"{where}.attributes")
             excluded = self.items(fields.get("excluded_sessions", []), f"{where}.excluded_sessions")
-            found.append(
+            tickets.append(
                 Ticket(
                     ticket=fields.get("ticket", ""),
                     created_at=fields.get("created_at", 0.0),
@@ -224,12 +226,12 @@ class _TickReader(RequestReader):
                     priority=fields.get("priority", 0),
                 )
             )
-        return tuple(found)
+        return tuple(tickets)
 
     def _sessions(self, value: object) -> tuple[Session, ...]:
-        found = []
-        for where, one in self.items(value, "sessions", MOST_TICKETS):
-            fields = self.fields(one, where, _SESSION)
+        sessions = []
+        for where, session in self.items(value, "sessions", MOST_TICKETS):
+            fields = self.fields(session, where, _SESSION)
             self.has(fields, where, ("session", "created_at", "teams"))
             teams = tuple(
                 self._tickets(team, at)
@@ -238,7 +240,7 @@ class _TickReader(RequestReader):
             region = fields.get("region")
             named = region is None or must.is_name(region)
             self.check(named, f"{where}.region", must.NAMED, shown(region))
-            found.append(
+            sessions.append(
                 Session(
                     session=fields.get("session", ""),
                     created_at=fields.get("created_at", 0.0),
@@ -247,4 +249,4 @@ class _TickReader(RequestReader):
                     region=region,
                 )
             )
-        return tuple(found)
+        return tuple(sessions)

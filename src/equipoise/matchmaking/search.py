@@ -116,7 +116,7 @@ class Around:
         closed: list[set[int]] = []
         for row in rows if self.team_names else ():
             ticket = pool.tickets[row]
-            own = {str(one.player) for one in ticket.players}
+            own = {str(player.player) for player in ticket.players}
             blocks = set(map(str, blocked_by(ticket)))
             closed.append(
                 {
@@ -145,9 +145,9 @@ class Around:
         order = sorted(members, key=lambda row: (-int(self.pool.size[row]), row))
         apart, closed = self.separations(order)
         sizes = [int(self.pool.size[row]) for row in order]
-        found = some_divisions(sizes, alliance, self.loads, apart, closed, most)
+        packed = some_divisions(sizes, alliance, self.loads, apart, closed, most)
         place = {row: at for at, row in enumerate(order)}
-        return [tuple(one[place[row]] for row in members) for one in found]
+        return [tuple(division[place[row]] for row in members) for division in packed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class Search:
         columns = [column[rows] for column in pool.any_bits.values()]
         masks: list[Flags] = []
         # An option without values is absent for all of the class.
-        combinations = itertools.product(*(one or [0] for one in bits))
+        combinations = itertools.product(*(choices or [0] for choices in bits))
         for values in combinations:
             if not self.budget.spend(len(bits) * (1 + len(rows) // COMPARED) // 2):
                 self._open(self.around.room, 0)
@@ -332,8 +332,8 @@ class Search:
             if self._fit(sizes) and self._divides(chosen):
                 self._offer(sum(sizes), sum(weights), tuple(chosen))
                 return
-            for one in (chosen, sizes, weights):
-                one.pop()
+            for stack in (chosen, sizes, weights):
+                stack.pop()
 
     def _fit(self, sizes: Sequence[int], *, complete: bool = True) -> bool | None:
         """Return whether parties fit into teams besides the pivot, and count the nodes of it."""
@@ -425,13 +425,13 @@ class Search:
         self.budget.spend(len(chosen) // ASKED)
         for column in self.unique:
             own = column[row]
-            if own and any(own & column[one] for one in chosen):
+            if own and any(own & column[other] for other in chosen):
                 return False
-        if pool.own is not None and not all(platforms_agree(pool, row, one) for one in chosen):
+        if pool.own is not None and not all(platforms_agree(pool, row, other) for other in chosen):
             return False
         if self.conflicts:
-            for one in chosen:
-                if row in pool.conflicts_of(one):
+            for other in chosen:
+                if row in pool.conflicts_of(other):
                     return False
         if self.in_pairs and chosen:
             others = np.array(chosen)
@@ -488,7 +488,7 @@ def _fitting(
     players : of all these parties; base : of the pivot or session
     Returns : the numbers, nodes for the search of them, and whether none is missing
     """
-    found: list[tuple[int, ...]] = []
+    fitting: list[tuple[int, ...]] = []
     looked_at, steps, complete = 0, 0, True
     for counts in _compositions(sizes, most, players):
         looked_at += 1
@@ -502,9 +502,9 @@ def _fitting(
         steps += fit.steps
         complete = complete and fit.possible is not None
         if fit.possible:
-            found.append(counts)
+            fitting.append(counts)
     nodes = looked_at * (1 + players // 16) // 4 + steps // PLACED
-    return tuple(found), nodes, complete
+    return tuple(fitting), nodes, complete
 
 
 def _compositions(

@@ -147,7 +147,7 @@ def check_plan(plan: Plan, model: DayModel) -> None:
 def not_compiled(plan: Plan, model: DayModel) -> str:
     """Return why the tick itself is needed: a field of the ruleset; "" if it is not."""
     ruleset = plan.ruleset
-    option = next((one.type for one in ruleset.match_options if one.name == CLASS), "all")
+    option = next((option.type for option in ruleset.match_options if option.name == CLASS), "all")
     reasons = {
         "objective": plan.objective != "accelbyte",
         "waiting_price": plan.waiting_price is not None,
@@ -168,14 +168,14 @@ def rules_of(ruleset: MatchRuleset, model: DayModel) -> Rules:
     """Return a ruleset as numbers; see `not_compiled`."""
     durations, tolerances, weight, even = [-1.0], [math.inf], 0.0, False
     for rule in ruleset.rules:
-        flexed = [one for one in ruleset.flexing_rule if one.attribute == rule.attribute]
-        flexed.sort(key=lambda one: one.duration)
-        durations += [float(one.duration) for one in flexed]
-        tolerances = [float(rule.reference or 0.0), *(float(one.reference) for one in flexed)]
+        flexed = [step for step in ruleset.flexing_rule if step.attribute == rule.attribute]
+        flexed.sort(key=lambda step: step.duration)
+        durations += [float(step.duration) for step in flexed]
+        tolerances = [float(rule.reference or 0.0), *(float(step.reference) for step in flexed)]
         divisor = ruleset.divisor(rule)
         weight = float(getattr(rule, "weight", 1.0)) / divisor if divisor > 0 else 0.0
         even = bool(ruleset.balancing_rules())
-    option = {one.name: one.type for one in ruleset.match_options}.get(CLASS, "all")
+    option = {option.name: option.type for option in ruleset.match_options}.get(CLASS, "all")
     kinds = {"unique": compiled.OTHER_CLASS, "disable": compiled.ANY_CLASS}
     most = float(ruleset.region_latency_max_ms) or math.inf
     sided = ruleset.disable_bidirectional_latency_after_ms / 1000
@@ -328,11 +328,11 @@ class _LiveDay:
                 size = self._people.size
                 party = np.repeat(self._parties, size)
                 member = np.arange(len(party)) - self._people.first[party]
-                found = normals(self._seed, kind, party, (number << 8) + member)
+                numbers = normals(self._seed, kind, party, (number << 8) + member)
             else:
                 draw = normals if kind is Draw.LENGTH else uniforms
-                found = draw(self._seed, kind, self._parties, number)
-            self._rounds[kind, number] = found
+                numbers = draw(self._seed, kind, self._parties, number)
+            self._rounds[kind, number] = numbers
         return self._rounds[kind, number]
 
     def _players(self, party: int) -> range:
@@ -401,7 +401,7 @@ class _LiveDay:
         for visit in queue:
             created = self._visits[visit].created
             wait = now - created
-            steps = [one for one in durations if one >= wait]
+            steps = [duration for duration in durations if duration >= wait]
             if self._model.region_names:
                 steps.append((math.floor(wait / rules.region_step) + 1) * rules.region_step)
             found = min(found, created + min(steps, default=math.inf))
@@ -422,7 +422,7 @@ class _LiveDay:
                 for visit in queue
                 for player in self._players(self._visits[visit].party)
             }
-        found = tick(
+        answer = tick(
             [ticket for visit in queue if (ticket := self._visits[visit].ticket)],
             [session for match in self._open if (session := self._matches[match].session)],
             plan.ruleset,
@@ -432,19 +432,19 @@ class _LiveDay:
             ratings=ratings,
             waiting_price=plan.waiting_price,
         )
-        reasons = {str(one["reason"]) for waiting in found.waiting for one in waiting.reasons}
-        ended = "node_limit" in reasons or any("node limit" in note for note in found.notes)
+        reasons = {str(one["reason"]) for waiting in answer.waiting for one in waiting.reasons}
+        ended = "node_limit" in reasons or any("node limit" in note for note in answer.notes)
         self._limited += ended
-        for joined in found.backfills:
+        for joined in answer.backfills:
             self._join(joined, now)
         names = {name: at for at, name in enumerate(self._model.region_names)}
-        for one in found.matches:
-            teams = [[int(visit) for visit in team] for team in one.teams]
-            region = -1 if one.region is None else names[one.region]
-            self._start(teams, region, one.attributes, now)
+        for match in answer.matches:
+            teams = [[int(visit) for visit in team] for team in match.teams]
+            region = -1 if match.region is None else names[match.region]
+            self._start(teams, region, match.attributes, now)
         # A price of waiting falls all the time.
         change = math.inf if plan.waiting_price is None else now
-        for waiting in found.waiting:
+        for waiting in answer.waiting:
             if waiting.next_change_at is not None:
                 change = min(change, waiting.next_change_at)
             if waiting.reasons:
@@ -548,20 +548,20 @@ class _LiveDay:
         teams = []
         for team in session.teams:
             parts = [
-                replace(one, players=tuple(p for p in one.players if p.player != player))
-                for one in team
+                replace(part, players=tuple(p for p in part.players if p.player != player))
+                for part in team
             ]
             teams.append([one for one in parts if one.players])
         self._go_on(match, session, teams)
 
-    def _join(self, found: Backfill, now: float) -> None:
+    def _join(self, backfill: Backfill, now: float) -> None:
         """Let tickets join a running match."""
-        match = int(found.session)
+        match = int(backfill.session)
         played = self._matches[match]
         assert played.session is not None
         teams: list[list[Any]] = [list(team) for team in played.session.teams]
-        for visit in map(int, found.tickets):
-            number = next(at for at, team in enumerate(found.teams) if visit in team)
+        for visit in map(int, backfill.tickets):
+            number = next(at for at, team in enumerate(backfill.teams) if visit in team)
             while number >= len(teams):
                 teams.append([])
                 played.teams.append([])
@@ -634,9 +634,9 @@ class _LiveDay:
             )
             shown = rated.rating
         luck = np.empty(len(player))
-        for one in np.unique(number).tolist():
-            of_round = number[owner] == one
-            luck[of_round] = self._round(Draw.PERFORMANCE, one)[player[of_round]]
+        for round_number in np.unique(number).tolist():
+            of_round = number[owner] == round_number
+            luck[of_round] = self._round(Draw.PERFORMANCE, round_number)[player[of_round]]
         starts = np.array([(one.time, one.region, one.pivot) for one in self._matches], np.float64)
         starts = starts.reshape(-1, 3)
         return SimulatedDay(

@@ -129,22 +129,24 @@ def tick(
     defaults = default_attributes or {}
     check(tickets, sessions, ruleset, defaults)
     late = [
-        one for one in tickets if expires_after is not None and now - one.created_at > expires_after
+        ticket
+        for ticket in tickets
+        if expires_after is not None and now - ticket.created_at > expires_after
     ]
-    gone = {str(one.ticket) for one in late}
-    rest = [one for one in tickets if str(one.ticket) not in gone] if late else tickets
+    gone = {str(ticket.ticket) for ticket in late}
+    rest = [ticket for ticket in tickets if str(ticket.ticket) not in gone] if late else tickets
     pool = Pool(rest, sessions, ruleset, now, defaults)
     evaluation = _Evaluation(pool, defaults, Budget(node_limit), waiting_price)
     if objective == "fair" and pool.tickets:
         evaluation.fairness = Fairness(pool, system, ratings, evaluation.team_numbers, curve)
     evaluation.run()
-    late.sort(key=lambda one: (-one.priority, one.created_at, str(one.ticket)))
+    late.sort(key=lambda ticket: (-ticket.priority, ticket.created_at, str(ticket.ticket)))
     missing = _default_notes([*tickets], ruleset, defaults)
     return Tick(
         matches=tuple(evaluation.matches),
         backfills=tuple(evaluation.backfills),
         waiting=tuple(evaluation.waiting()),
-        expired=tuple(one.ticket for one in late),
+        expired=tuple(ticket.ticket for ticket in late),
         notes=(*missing, *evaluation.notes),
     )
 
@@ -158,7 +160,9 @@ def _default_notes(
         name = rule.attribute
         if name in defaults:
             count = sum(
-                one.attributes.get(name) is None for ticket in tickets for one in ticket.players
+                player.attributes.get(name) is None
+                for ticket in tickets
+                for player in ticket.players
             )
             if count:
                 notes.append(
@@ -232,12 +236,12 @@ class _Evaluation:
         if around.room < 0:
             return
         self.budget.begin()
-        found = self._search(around, None)
+        search_result = self._search(around, None)
         if self.budget.left < 0:
             self.unsearched.add(row)
-        if found is None:
+        if search_result is None:
             return
-        region, best = found
+        region, best = search_result
         chosen = [row, *best.rows]
         cost = best.cost / UNIT
         if self.price is not None:
@@ -256,8 +260,8 @@ class _Evaluation:
         self._remove(chosen)
         teams = [
             tuple(
-                pool.tickets[one].ticket
-                for one, team in zip(chosen, numbers, strict=True)
+                pool.tickets[row].ticket
+                for row, team in zip(chosen, numbers, strict=True)
                 if team == number
             )
             for number in range(max(numbers) + 1)
@@ -265,7 +269,7 @@ class _Evaluation:
         players = around.base + best.players
         self.matches.append(
             Match(
-                tickets=tuple(pool.tickets[one].ticket for one in chosen),
+                tickets=tuple(pool.tickets[row].ticket for row in chosen),
                 teams=tuple(teams),
                 region=region,
                 attributes=self._agreed(chosen),
@@ -281,11 +285,13 @@ class _Evaluation:
         """Return the players of a full match, by the wait of its oldest ticket."""
         return self.rules.alliance_at(float(self.pool.wait[list(chosen)].max())).places
 
-    def _note_gap(self, what: str, around: Around, found: Found) -> None:
-        if found.most > found.players:
-            gap = f"up to {counted(found.most - found.players, 'more player')}"
+    def _note_gap(self, what: str, around: Around, result: Found) -> None:
+        if result.most > result.players:
+            gap = f"up to {counted(result.most - result.players, 'more player')}"
         else:
-            gap = f"a cost lower by at most {(found.cost - (found.bound >> RANK_BITS)) / UNIT:.6g}"
+            gap = (
+                f"a cost lower by at most {(result.cost - (result.bound >> RANK_BITS)) / UNIT:.6g}"
+            )
         self.notes.append(f"{what}: not proved at the node limit; {gap}")
 
     def _remove(self, rows: Sequence[int]) -> None:
@@ -298,12 +304,12 @@ class _Evaluation:
     def _fill(self, row: int, session: Session) -> None:
         """Fill a session, if tickets may join it."""
         pool = self.pool
-        loads = tuple(sum(len(one.players) for one in team) for team in session.teams)
+        loads = tuple(sum(len(ticket.players) for ticket in team) for team in session.teams)
         alliance = self.rules.alliance_at(float(pool.wait[row]))
         names = [
             (
-                {str(player.player) for one in team for player in one.players},
-                {str(name) for one in team for name in blocked_by(one)},
+                {str(player.player) for ticket in team for player in ticket.players},
+                {str(name) for ticket in team for name in blocked_by(ticket)},
             )
             for team in session.teams
         ]
@@ -312,20 +318,20 @@ class _Evaluation:
         if around.room <= 0 or len(session.teams) > alliance.max_number or self.budget.over:
             return
         self.budget.begin()
-        found = self._search(around, session)
-        if found is None:
+        search_result = self._search(around, session)
+        if search_result is None:
             return
-        best = found[1]
+        best = search_result[1]
         numbers = self._teams(around, best.rows)
         self._remove(list(best.rows))
-        teams = [[one.ticket for one in team] for team in session.teams]
+        teams = [[ticket.ticket for ticket in team] for team in session.teams]
         for one, team in zip(best.rows, numbers, strict=True):
             teams += [[] for _ in range(team + 1 - len(teams))]
             teams[team].append(pool.tickets[one].ticket)
         self.backfills.append(
             Backfill(
                 session=session.session,
-                tickets=tuple(pool.tickets[one].ticket for one in best.rows),
+                tickets=tuple(pool.tickets[row].ticket for row in best.rows),
                 teams=tuple(map(tuple, teams)),
                 full=around.base + best.players >= alliance.places,
             )
@@ -343,22 +349,24 @@ class _Evaluation:
             regions = [pool.regions.index(session.region)] if known else [None]
         else:
             ranked = np.lexsort((np.arange(len(pool.regions)), pool.latency[row]))
-            regions = [int(one) for one in ranked if pool.accepts[row, one]] or [None]
+            regions = [
+                int(region_number) for region_number in ranked if pool.accepts[row, region_number]
+            ] or [None]
         for region in regions:
             rows = near if region is None else near[self._reaches(around, near, region)]
             if region is None and pool.regions:
                 rows = rows[~np.isfinite(pool.best[rows])]
             search = Search(around, self.budget)
-            found = search.run(rows, self._score(around, rows, region))
-            if found is None or (session is not None and not found.rows):
+            result = search.run(rows, self._score(around, rows, region))
+            if result is None or (session is not None and not result.rows):
                 continue
             if self.fairness is not None:
                 order = np.argsort(self._score(around, rows, region), kind="stable")
                 nearest = rows[order]
-                found = self.fairness.improve(around, search, found, nearest, self.budget)
-            wishes = np.isfinite(pool.best[[row, *found.rows]]).any()
+                result = self.fairness.improve(around, search, result, nearest, self.budget)
+            wishes = np.isfinite(pool.best[[row, *result.rows]]).any()
             where = pool.regions[region] if region is not None and wishes else None
-            return where, found
+            return where, result
         return None
 
     def _near(self, around: Around, session: Session | None) -> Ints:
@@ -367,7 +375,7 @@ class _Evaluation:
         key = (int(pool.options[row]), int(pool.others[row]))
         groups = [self.groups[key]] if key in self.groups else []
         if session is not None and self.rules.match_options_referred_for_backfill:
-            groups = [one for (options, _), one in self.groups.items() if options == key[0]]
+            groups = [group for (options, _), group in self.groups.items() if options == key[0]]
         value, limit = pool.value[row], pool.limit[row]
         distant = len(value) > 0 and not np.isnan(value).any()
         parts = [_within(*one, value[0], limit[0]) if distant else one[0] for one in groups]
@@ -395,7 +403,7 @@ class _Evaluation:
             conflicts = pool.conflicts_of(row)
             self.budget.spend(len(conflicts) // COMPARED)
             if conflicts:
-                rows = rows[[one not in conflicts for one in rows.tolist()]]
+                rows = rows[[row not in conflicts for row in rows.tolist()]]
         return np.asarray(rows, dtype=np.int64)
 
     def _reaches(self, around: Around, rows: Ints, region: int) -> Any:
@@ -441,16 +449,16 @@ class _Evaluation:
         ):
             return self._most_even(around, around.divisions(rows), members)
         alliance = around.alliance
-        places = around.base + sum(int(pool.size[one]) for one in members)
+        places = around.base + sum(int(pool.size[row]) for row in members)
         parties = tuple(
-            MatchedParty(players=pool.tickets[one].players, party=at)
-            for at, one in enumerate(members)
+            MatchedParty(players=pool.tickets[row].players, party=at)
+            for at, row in enumerate(members)
         )
         session: tuple[tuple[MatchedParty, ...], ...] = ()
         if around.loads is not None:
             teams = pool.sessions[around.row - pool.waiting].teams
             session = tuple(
-                tuple(MatchedParty(players=one.players) for one in team) for team in teams
+                tuple(MatchedParty(players=ticket.players) for ticket in team) for team in teams
             )
         try:
             request = RebalanceRequest(
@@ -471,11 +479,11 @@ class _Evaluation:
             # A search of the rebalance that ends without teams; the packing has some.
             order = sorted(range(len(members)), key=lambda at: -int(pool.size[members[at]]))
             sizes = [int(pool.size[members[at]]) for at in order]
-            found = next(divisions(sizes, alliance, around.loads))
-            return tuple(found[order.index(at)] for at in range(len(members)))
+            division = next(divisions(sizes, alliance, around.loads))
+            return tuple(division[order.index(at)] for at in range(len(members)))
 
     def _most_even(
-        self, around: Around, found: list[tuple[int, ...]], members: Sequence[int]
+        self, around: Around, divisions: list[tuple[int, ...]], members: Sequence[int]
     ) -> tuple[int, ...]:
         """Return the most even of divisions: member counts first, then mean attributes."""
         pool = self.pool
@@ -496,21 +504,21 @@ class _Evaluation:
             far = float(np.abs(means - means.mean()).sum())
             return int(count.max() - count.min()), round(far, 9), numbers
 
-        return min(found, key=unevenness)
+        return min(divisions, key=unevenness)
 
     def _agreed(self, rows: Sequence[int]) -> dict[str, tuple[Any, ...]]:
         """Return the values that a match agrees on."""
         pool = self.pool
-        tickets = [pool.tickets[one] for one in rows]
-        found: dict[str, tuple[Any, ...]] = {}
+        tickets = [pool.tickets[row] for row in rows]
+        agreed: dict[str, tuple[Any, ...]] = {}
         for name, kind in pool.kinds.items():
-            own = [values_of(one.attributes, name) for one in tickets]
+            own = [values_of(ticket.attributes, name) for ticket in tickets]
             values = shared_values(own) if kind == "any" else all_values(own)
             if values and kind != "disable":
-                found[name] = tuple(values)
+                agreed[name] = tuple(values)
         for name in pool.compared(tickets[0].attributes):
-            found[name] = (tickets[0].attributes[name],)
-        return dict(sorted(found.items()))
+            agreed[name] = (tickets[0].attributes[name],)
+        return dict(sorted(agreed.items()))
 
     def waiting(self) -> list[Waiting]:
         """Return the tickets that stay in the queue, with reasons."""
@@ -534,4 +542,4 @@ def _within(rows: Ints, first: Floats, value: float, limit: float) -> Ints:
 
 def _balancing(rules: MatchRuleset) -> tuple[Rule, ...]:
     """Return the rules in which teams are evened out, with their divisors if there are several."""
-    return tuple(Rule(attribute=one.attribute, max=one.max) for one in rules.balancing_rules())
+    return tuple(Rule(attribute=rule.attribute, max=rule.max) for rule in rules.balancing_rules())

@@ -31,14 +31,14 @@ def plain(value: Any, *left_out: str) -> Any:
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if dataclasses.is_dataclass(value):
-        names = [one.name for one in dataclasses.fields(value) if one.name not in left_out]
+        names = [field.name for field in dataclasses.fields(value) if field.name not in left_out]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     value = json_value(value)
-    return [plain(one) for one in value] if isinstance(value, list) else value
+    return [plain(item) for item in value] if isinstance(value, list) else value
 
 
 def to_message(kind: type[_Message], value: object, /, **others: object) -> _Message:
@@ -84,15 +84,15 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
     """Return the function that converts to a type."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        (kind, *others) = [one for one in inside if one is not type(None)]
+        (kind, *others) = [part for part in inside if part is not type(None)]
         convert = json_value if others else _converter(kind)
         return lambda value: None if value is None else convert(value)
     if origin is list:
         of_list = _converter(inside[0])
-        return lambda value: [of_list(one) for one in json_value(value)]
+        return lambda value: [of_list(item) for item in json_value(value)]
     if origin is dict:
         of_dict = _converter(inside[1])
-        return lambda value: {name: of_dict(one) for name, one in value.items()}
+        return lambda value: {name: of_dict(item) for name, item in value.items()}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return lambda value: value if isinstance(value, hint) else to_message(hint, value)
     return json_value
@@ -128,5 +128,5 @@ def error_message(error: EquipoiseError) -> ErrorMessage:
     message = str(error)
     if isinstance(error, InvalidDataError):
         message = message.partition("\n")[0].removesuffix(":")
-        problems = [to_message(ProblemMessage, found) for found in error.problems]
+        problems = [to_message(ProblemMessage, problem) for problem in error.problems]
     return ErrorMessage(ErrorBody(error.code, message, problems))

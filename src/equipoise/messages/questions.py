@@ -316,18 +316,20 @@ class ComparedMessage(msgspec.Struct, frozen=True):
     note: str
 
 
-def rebalance_message(found: Rebalance) -> RebalanceMessage:
+def rebalance_message(result: Rebalance) -> RebalanceMessage:
     """Return the JSON message."""
     return to_message(
         RebalanceMessage,
-        found,
-        optimum=found.optimum and _optimum(found.optimum),
-        steps=[_step(number, step) for number, step in enumerate(found.steps, start=1)],
+        result,
+        optimum=result.optimum and _optimum(result.optimum),
+        steps=[_step(number, step) for number, step in enumerate(result.steps, start=1)],
     )
 
 
-def _optimum(found: Optimum) -> OptimumMessage:
-    return to_message(OptimumMessage, found, bound_member_count_difference=found.bound_difference)
+def _optimum(optimum: Optimum) -> OptimumMessage:
+    return to_message(
+        OptimumMessage, optimum, bound_member_count_difference=optimum.bound_difference
+    )
 
 
 def _step(number: int, step: Step) -> StepMessage:

@@ -51,7 +51,7 @@ def components_and_classes(
     plain : whether to run without the compiler
     """
     run = _Runner(plain)
-    edges = [run.given(one) for one in (first, second, forth, back)]
+    edges = [run.given(edges) for edges in (first, second, forth, back)]
     root = run.room(nodes, -1)
     run.compiled(_join)(*edges[:2], root)
     component = _numbered(np.asarray(root, dtype=np.int64))

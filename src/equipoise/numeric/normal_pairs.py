@@ -285,7 +285,7 @@ def count_members(
 ) -> None:
     """Write how many members are above and below members start:stop of the order, at their rows."""
     n, sharp = len(crowd.x), crowd.sharp
-    found, terms = np.zeros(stop - start), np.empty(BLOCK)
+    counts, terms = np.zeros(stop - start), np.empty(BLOCK)
     least = min(_TAIL_SHARE * n, _TAIL_MOST) if sharp < n else 0.0
     split = min(max(start, sharp), stop)
     if crowd.terms > 0:
@@ -297,10 +297,10 @@ def count_members(
             crowd.terms,
             crowd.half_period,
         )
-        _read(shifted, waves.blunt, n - sharp, 0, split - start, found)
-        _read(shifted, waves.every, n, split - start, stop - start, found)
+        _read(shifted, waves.blunt, n - sharp, 0, split - start, counts)
+        _read(shifted, waves.every, n, split - start, stop - start, counts)
     for i in range(start, stop):
-        value = found[i - start]
+        value = counts[i - start]
         if i < sharp:
             value += _pairs(crowd, i, 1.0, sharp, terms)
         rest = n - value

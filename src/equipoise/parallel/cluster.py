@@ -124,7 +124,7 @@ class Cluster(Executor):
         Workers of a machine share its files, so kernels are compiled once.
         """
         machines = {info["host"]: address for address, info in self._workers().items()}
-        for future in [self._submitted(function, args, one) for one in machines.values()]:
+        for future in [self._submitted(function, args, machine) for machine in machines.values()]:
             future.result()
 
     def is_here(self) -> bool:
@@ -281,23 +281,21 @@ def code_of_this_process() -> dict[str, str]:
 def _check_code(client: distributed.Client, expected: dict[str, str]) -> None:
     """Refuse workers with other code than this process. Raises : ConflictError."""
     faults = []
-    for worker, found in client.run(code_of_this_process, on_error="return").items():
-        if isinstance(found, BaseException):
-            faults.append(
-                f"worker {worker} cannot import equipoise {version('equipoise')}: {found}"
-            )
-        elif found != expected:
-            faults.append(_difference(worker, found, expected))
+    for worker, code in client.run(code_of_this_process, on_error="return").items():
+        if isinstance(code, BaseException):
+            faults.append(f"worker {worker} cannot import equipoise {version('equipoise')}: {code}")
+        elif code != expected:
+            faults.append(_difference(worker, code, expected))
     if faults:
         more = f"; and {len(faults) - 1:,} more" if len(faults) > 1 else ""
         raise ConflictError(faults[0] + more)
 
 
-def _difference(worker: str, found: dict[str, str], expected: dict[str, str]) -> str:
+def _difference(worker: str, code: dict[str, str], expected: dict[str, str]) -> str:
     """Return a sentence on the first difference between a worker and this machine."""
-    name = next(name for name in expected if found.get(name) != expected[name])
+    name = next(name for name in expected if code.get(name) != expected[name])
     return (
-        f"worker {worker} has {name} {found.get(name)} and this machine has {expected[name]}: "
+        f"worker {worker} has {name} {code.get(name)} and this machine has {expected[name]}: "
         "install the same version there, and restart the worker"
     )
 

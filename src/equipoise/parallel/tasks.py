@@ -299,8 +299,8 @@ class _Worker:
         # That it has ended shows with the first call.
         with suppress(BrokenProcessPool, BrokenPipeError):
             pid = self.pool.submit(os.getpid).result()
-            found = [one for one in multiprocessing.active_children() if one.pid == pid]
-            self._process = found[0] if found else None
+            children = [child for child in multiprocessing.active_children() if child.pid == pid]
+            self._process = children[0] if children else None
 
     def kill(self) -> None:
         if self._process is not None:

@@ -210,10 +210,10 @@ def _correct(wanted: _Wanted) -> _Make:
     if str(request.match) != match:
         rule = f"must be {match}, the id in the path"
         raise InvalidDataError([Problem("", None, "match", rule, str(request.match)[:200])])
-    found, problems = read_matches([request], rules)
+    read, problems = read_matches([request], rules)
     if problems:
         raise InvalidDataError(problems)
-    posted = found[0]
+    posted = read[0]
     too_late = Clock(wanted.now, wanted.future_seconds).fault(posted.time)
     if too_late is not None:
         got = str(written(posted.time, rules))
@@ -414,10 +414,10 @@ def _default_effect(store: Store, pool: str, player: str, match: str | None) -> 
             pieces = _matches_of(connection, record, player)
         for piece in pieces:
             amendments = amendments_of_matches(
-                connection, record, [str(one.match) for one in piece]
+                connection, record, [str(counted.match) for counted in piece]
             )
             requests = map(amendments.request, piece)
-            if any(len(team.players) > 1 for one in requests for team in one.teams):
+            if any(len(team.players) > 1 for request in requests for team in request.teams):
                 return "keep"
     return "without"
 
@@ -435,9 +435,11 @@ def _matches_of(connection: Connection, pool: PoolRecord, player: str) -> Iterat
     if not rows:
         # The log has no index of players, so that takes a second for a million matches.
         for piece in records_with(connection, pool.id, player):
-            matches = [one.record for one in piece if one.record.kind == "match"]
-            played = amendments_of_matches(connection, pool, [str(one.match) for one in matches])
-            yield [one for one in matches if player in players_of(played.request(one))]
+            matches = [counted.record for counted in piece if counted.record.kind == "match"]
+            played = amendments_of_matches(
+                connection, pool, [str(match.match) for match in matches]
+            )
+            yield [match for match in matches if player in players_of(played.request(match))]
     while rows:
         yield list(log.records_at(connection, pool.id, [row.seq for row in rows]).values())
         last = rows[-1].time, rows[-1].seq
@@ -495,16 +497,16 @@ def _preview(
     connection: Connection, pool: PoolRecord, before: Amendments, record: LogRecord
 ) -> AmendmentMessage:
     """Return what an amendment would change, with everything else that waits for a replay."""
-    found, moved = DifferenceMessage(0, 0, []), OthersMessage(0, None, None)
+    change, moved = DifferenceMessage(0, 0, []), OthersMessage(0, None, None)
     if record.needs_replay:
         begin = first_changed(connection, pool, record, before)
         records = [*log.amendments(connection, pool.id), record]
         after = Amendments.of(records, record.seq)
         rules = rules_through(connection, pool)
         old, new, matches = numbers_of_replay(connection, pool, rules, after, begin)
-        found = difference(old, new, matches)
+        change = difference(old, new, matches)
         moved = difference_of_others(old, new, (record.player, _new_id(record)))
-    shown = _message(pool, record, "done", found)
+    shown = _message(pool, record, "done", change)
     others = None if record.player is None else moved
     return msgspec.structs.replace(shown, seq=None, kind="preview", others=others)
 
@@ -531,10 +533,10 @@ def amendments(
     before = decode_cursor(cursor, int)
     with store.read() as connection:
         record = get_pool(connection, pool)
-        found = log.amendments_before(connection, record.id, before, limit + 1)
-        shown = [message_of(connection, record, one) for one in found[:limit]]
-    more = len(found) > limit
-    return AmendmentPage(shown, encode_cursor(found[limit - 1].seq) if more else None)
+        records = log.amendments_before(connection, record.id, before, limit + 1)
+        shown = [message_of(connection, record, one) for one in records[:limit]]
+    more = len(records) > limit
+    return AmendmentPage(shown, encode_cursor(records[limit - 1].seq) if more else None)
 
 
 def message_of(connection: Connection, pool: PoolRecord, record: LogRecord) -> AmendmentMessage:
@@ -548,9 +550,9 @@ def message_of(connection: Connection, pool: PoolRecord, record: LogRecord) -> A
 
 
 def _message(
-    pool: PoolRecord, record: LogRecord, status: str, found: DifferenceMessage | None
+    pool: PoolRecord, record: LogRecord, status: str, difference: DifferenceMessage | None
 ) -> AmendmentMessage:
-    """Return an amendment; found : what it changed, None if that is not known."""
+    """Return an amendment; difference : what it changed, None if that is not known."""
     rules = rules_of(pool.settings)
     change = content_of(record.content) if record.kind == "settings" else None
     return AmendmentMessage(
@@ -562,7 +564,7 @@ def _message(
         reason=reason_of(record),
         received=iso(record.received),
         status=status,
-        difference=found,
+        difference=difference,
         settings=None if change is None else change.settings,
         settings_before=None if change is None else change.before,
         effect=_effect(record.kind, record.content),

@@ -83,9 +83,9 @@ def backups_in(folder: Path, like: Path) -> list[Path]:
     """Return the backups of the same database as `like` in a folder, oldest first."""
     name = _STAMP.sub("", like.name)
     return sorted(
-        one
-        for one in folder.iterdir()
-        if _STAMP.search(one.name) and _STAMP.sub("", one.name) == name
+        path
+        for path in folder.iterdir()
+        if _STAMP.search(path.name) and _STAMP.sub("", path.name) == name
     )
 
 
@@ -200,8 +200,8 @@ def _run(program: str, url: URL, *arguments: str, last: str | None = None) -> No
     last : an argument after the address, which then comes after `arguments`
     Raises : InvalidParameterError if it is not installed; InvalidDataError if it fails
     """
-    found = shutil.which(program)
-    if found is None:
+    executable = shutil.which(program)
+    if executable is None:
         raise InvalidParameterError(
             f"PostgreSQL needs its program {program}, which is not in PATH: install the client "
             "programs of your version of PostgreSQL"
@@ -211,7 +211,7 @@ def _run(program: str, url: URL, *arguments: str, last: str | None = None) -> No
     environment = dict(os.environ)
     if url.password is not None:
         environment["PGPASSWORD"] = str(url.password)
-    command = [found, *arguments, address] + ([] if last is None else [last])
+    command = [executable, *arguments, address] + ([] if last is None else [last])
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().partition("\n")[0]
@@ -254,7 +254,7 @@ def back_up(
     return BackupMessage(
         file=str(path),
         bytes=path.stat().st_size,
-        removed=[str(one) for one in removed],
+        removed=[str(path) for path in removed],
         seconds=working_time() - started,
     )
 
@@ -317,7 +317,7 @@ def _restore_sqlite(
         if wrong:
             raise InvalidDataError([], f"the backup {backup} is damaged: {wrong[0]}")
         beside.chmod(0o600)
-        found = _checked(f"sqlite:///{beside}", backup, verify, shown)
+        outcome = _checked(f"sqlite:///{beside}", backup, verify, shown)
         _synchronize(beside)
         if target.exists():
             _release_file(target)
@@ -326,7 +326,7 @@ def _restore_sqlite(
     finally:
         for ending in ("", "-wal", "-shm", "-journal"):
             beside.with_name(beside.name + ending).unlink(missing_ok=True)
-    return found
+    return outcome
 
 
 def _restore_postgresql(
@@ -393,14 +393,16 @@ def check_database(url: str, *, quick: bool = False) -> CheckList:
     """
     checks = list(checks_of(url, quick=quick))
     if quick:
-        return CheckList(all(one.status != "failed" for one in checks), checks)
-    failed = [one.check for one in checks if one.status == "failed" and one.check != "free space"]
+        return CheckList(all(check.status != "failed" for check in checks), checks)
+    failed = [
+        check.check for check in checks if check.status == "failed" and check.check != "free space"
+    ]
     if failed:
         detail = f"not read, because another check failed: {', '.join(failed)}"
         checks.append(CheckMessage("hash chain", "skipped", detail))
     else:
         checks.append(_hash_chain(url))
-    return CheckList(all(one.status != "failed" for one in checks), checks)
+    return CheckList(all(check.status != "failed" for check in checks), checks)
 
 
 def _hash_chain(url: str) -> CheckMessage:
@@ -411,10 +413,10 @@ def _hash_chain(url: str) -> CheckMessage:
         try:
             with store.read() as connection:
                 for pool in all_pools(connection):
-                    found, walk = Findings(), LogWalk.start(pool)
-                    walk.finish(connection, pool, found)
+                    findings, walk = Findings(), LogWalk.start(pool)
+                    walk.finish(connection, pool, findings)
                     records += walk.after
-                    wrong += [f"pool {pool.name}: {sentence}" for sentence in found.listed]
+                    wrong += [f"pool {pool.name}: {sentence}" for sentence in findings.listed]
             wrong += verify_audit(store).differences
         finally:
             store.close()
@@ -514,11 +516,13 @@ def _indexes(connection: Connection) -> tuple[bool, str]:
             continue
         columns = {column["name"] for column in seen.get_columns(table.name)}
         missing += [
-            f"column {table.name}.{one.name}" for one in table.columns if one.name not in columns
+            f"column {table.name}.{column.name}"
+            for column in table.columns
+            if column.name not in columns
         ]
-        there = {index["name"] for index in seen.get_indexes(table.name)}
+        present = {index["name"] for index in seen.get_indexes(table.name)}
         wanted = {str(index.name) for index in table.indexes}
-        missing += [f"index {name}" for name in sorted(wanted - there)]
+        missing += [f"index {name}" for name in sorted(wanted - present)]
         count += len(wanted)
     if connection.dialect.name == "postgresql":
         query = "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"

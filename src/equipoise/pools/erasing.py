@@ -55,8 +55,8 @@ class Rewriter:
         """Make what replaces an id; others : names of the player, which texts may have too."""
         self.name, self.pseudonym = name, pseudonym
         #: What texts may have: the names, and the names as links write them.
-        forms = (form(one) for one in (name, *others) for form in (str, quote, quote_plus))
-        self.words = sorted(set(forms), key=lambda one: (-len(one), one))
+        forms = (form(text) for text in (name, *others) for form in (str, quote, quote_plus))
+        self.words = sorted(set(forms), key=lambda word: (-len(word), word))
         pattern = "|".join(map(re.escape, self.words))
         self._word = re.compile(rf"(?<!\w)(?:{pattern})(?!\w)")
         #: Texts with the name that stay as they are.
@@ -89,15 +89,15 @@ class Rewriter:
         Raises : ValueError if the state cannot be read
         """
         try:
-            found = PoolState.from_bytes(zlib.decompress(content), "state")
+            saved = PoolState.from_bytes(zlib.decompress(content), "state")
         except (zlib.error, InvalidDataError) as error:
             raise ValueError(str(error)) from error
-        players = [str(player) for player in found.player_ids.tolist()]
+        players = [str(player) for player in saved.player_ids.tolist()]
         if self.name not in players:
             return None
         players[players.index(self.name)] = self.pseudonym
-        found.player_ids = object_array(players)
-        return zlib.compress(found.to_bytes(), ZLIB_LEVEL)
+        saved.player_ids = object_array(players)
+        return zlib.compress(saved.to_bytes(), ZLIB_LEVEL)
 
     def audit_row(
         self, what: str, subject: str | None, detail: str
@@ -129,9 +129,9 @@ class Rewriter:
             return self._profile(value)
         if isinstance(value, dict):
             inside = field == "attributes"
-            return {key: self._value(one, "" if inside else key) for key, one in value.items()}
+            return {key: self._value(item, "" if inside else key) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._value(one, field) for one in value]
+            return [self._value(item, field) for item in value]
         if not isinstance(value, str):
             return value
         if field in _KEPT:
@@ -207,7 +207,7 @@ def erase_player(
 
 def _rewriter(connection: Connection, pools: Iterable[PoolRecord], player: str) -> Rewriter:
     """Return what replaces a player's id, and the names of the player's profiles."""
-    names = [one for pool in pools for one in profiles.names_in_log(connection, pool, player)]
+    names = [text for pool in pools for text in profiles.names_in_log(connection, pool, player)]
     return Rewriter(player, PREFIX + secrets.token_hex(8), names)
 
 
@@ -247,14 +247,14 @@ def _seasons(connection: Connection, pool: str, *, lock: bool) -> list[PoolRecor
     base = get_pool(connection, pool)
     league = base.archive_of or base.name
     now = find_pool(connection, league)
-    every = {one.id: one for one in [base, *archives_of(connection, league)]}
+    every = {pool.id: pool for pool in [base, *archives_of(connection, league)]}
     if now is not None:
         every[now.id] = now
     records = [every[number] for number in sorted(every)]
     if not lock:
         return records
-    locked = [get_pool(connection, one.name, lock=True) for one in records]
-    if [one.id for one in locked] != [one.id for one in records]:
+    locked = [get_pool(connection, pool.name, lock=True) for pool in records]
+    if [pool.id for pool in locked] != [pool.id for pool in records]:
         raise ConflictError(f"a season of pool {league!r} ended in the meantime; try again")
     return locked
 
@@ -269,13 +269,15 @@ def _erased(
 ) -> ErasureMessage:
     """Rewrite pools and the audit log; return what was found. Raises : NotFoundError."""
     every = list(records)
-    found = [_erase_in(connection, one, rewriter, write=write) for one in every]
-    touched = [one for one in found if one.matches or one.ratings or one.amendments or one.seed]
+    erased = [_erase_in(connection, pool, rewriter, write=write) for pool in every]
+    touched = [
+        pool for pool in erased if pool.matches or pool.ratings or pool.amendments or pool.seed
+    ]
     if not touched:
         raise NotFoundError(
             f"no player {rewriter.name!r} in pool {pool!r}, nor in an archive of its seasons"
         )
-    names = [one.name for one in every]
+    names = [pool.name for pool in every]
     rewriter.audit_rows = log.rewrite_audit(
         connection, names, rewriter.name, rewriter.audit_row, write
     )
@@ -297,18 +299,18 @@ def _erase_in(
     leaves = rewriter.records.setdefault(pool.id, {})
     for piece in log.records_with(connection, pool.id, name, rewriter.words):
         pairs = []
-        for one in piece:
-            new = rewriter.record(one.record)
-            if new == one.record:
+        for record in piece:
+            new = rewriter.record(record.record)
+            if new == record.record:
                 continue
-            pairs.append((one, new))
+            pairs.append((record, new))
             is_match = new.kind in ("match", "correct", "describe")
             matches += is_match
             amendments += not is_match
-            texts += _changed_texts(one.record, new) if is_match else 0
+            texts += _changed_texts(record.record, new) if is_match else 0
         if write:
             leaves |= log.rewrite_records(connection, pool.id, pairs)
-    found = ErasedPool(
+    erased = ErasedPool(
         pool=pool.name,
         seq=None,
         matches=matches,
@@ -327,12 +329,12 @@ def _erase_in(
         partial_checkpoints.rename_player(connection, pool.id, name, rewriter.pseudonym)
         if pool.profiled:
             profiles.project(connection, pool)
-    return found
+    return erased
 
 
 def _changed_texts(before: LogRecord, after: LogRecord) -> int:
     """Return how many of title, link and attributes of a match were rewritten."""
-    old, new = (msgspec.json.decode(one.content) for one in (before, after))
+    old, new = (msgspec.json.decode(content.content) for content in (before, after))
     attributes, now = old.get("attributes", {}), new.get("attributes", {})
     changed = [old.get(name) != new.get(name) for name in ("title", "link")]
     changed += [value != now[name] for name, value in attributes.items()]

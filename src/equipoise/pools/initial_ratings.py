@@ -99,9 +99,11 @@ def initial_content(request: InitialRequest) -> KnownContent:
             [Problem("", None, "ratings", "must be given, unless pool is", "nothing")]
         )
     check_number(len(request.ratings))
-    names = [id_text(one.player) for one in request.ratings]
-    rating = [float(one.rating) for one in request.ratings]
-    deviation = [None if one.deviation is None else one.deviation for one in request.ratings]
+    names = [id_text(rating.player) for rating in request.ratings]
+    rating = [float(rating.rating) for rating in request.ratings]
+    deviation = [
+        None if rating.deviation is None else rating.deviation for rating in request.ratings
+    ]
     # Ids, repeated players and numbers are named by their place in the list.
     seen: set[str] = set()
     problems = []
@@ -188,7 +190,7 @@ def _content_of(
 
     Raises : InvalidDataError
     """
-    names = [id_text(one) for one in known.player_ids.tolist()]
+    names = [id_text(player) for player in known.player_ids.tolist()]
     order = sorted(range(len(names)), key=names.__getitem__)
     rating, deviation = known.rating.tolist(), known.deviation.tolist()
     content = KnownContent(
@@ -309,7 +311,9 @@ def _check_no_start(connection: Connection, pool: PoolRecord) -> None:
 def _mark_disqualified(connection: Connection, pool: PoolRecord) -> None:
     """Mark the players who are disqualified already."""
     eligible = amendments_of(connection, pool).eligibility
-    players = [one for one in eligible.players if eligible.disqualification_of(one) is not None]
+    players = [
+        player for player in eligible.players if eligible.disqualification_of(player) is not None
+    ]
     if players:
         ratings.mark_disqualified(connection, pool.id, [pool.generation], players, True)
 

@@ -45,7 +45,7 @@ def precompile(request: PoolRequest) -> bool:
         try:
             create_pool(store, _POOL, request, _NOW)
             answers = posting.post_matches(store, _POOL, [posting.Post(_matches())], _NOW)
-            failed = [one for one in answers if isinstance(one, EquipoiseError)]
+            failed = [answer for answer in answers if isinstance(answer, EquipoiseError)]
             if failed:
                 raise failed[0]
             system = PoolRules(request).system

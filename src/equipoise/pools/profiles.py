@@ -47,9 +47,13 @@ def set_profiles(
     changed: list[ProfileRequest] = []
 
     def make(connection: Connection, record: PoolRecord) -> Draft | None:
-        names = [str(one.player) for one in content.profiles]
-        there = profiles.profiles_of(connection, record.id, names)
-        changed[:] = [one for one in content.profiles if _row(one) != there.get(str(one.player))]
+        names = [str(profile.player) for profile in content.profiles]
+        stored = profiles.profiles_of(connection, record.id, names)
+        changed[:] = [
+            profile
+            for profile in content.profiles
+            if _row(profile) != stored.get(str(profile.player))
+        ]
         kept = msgspec.structs.replace(content, profiles=changed)
         return _draft(record, kept, now) if changed else None
 
@@ -85,9 +89,9 @@ def checked(request: ProfilesRequest) -> ProfilesRequest:
         raise InvalidDataError([Problem("", None, "profiles", rule, f"{count:,}")])
     problems: list[Problem] = []
     seen: set[str] = set()
-    for at, one in enumerate(request.profiles):
-        player = id_text(one.player)
-        faults = list(text_faults(one.name, one.link, one.attributes, MOST_ATTRIBUTES))
+    for at, profile in enumerate(request.profiles):
+        player = id_text(profile.player)
+        faults = list(text_faults(profile.name, profile.link, profile.attributes, MOST_ATTRIBUTES))
         fault = id_fault(player)
         faults += [] if fault is None else [("player", fault, player)]
         faults += [("player", "must not repeat a player", player)] if player in seen else []
@@ -98,7 +102,10 @@ def checked(request: ProfilesRequest) -> ProfilesRequest:
     if problems:
         summary = f"{len(problems):,} problems in the profiles" if len(problems) > 1 else ""
         raise InvalidDataError(problems[:_MOST_PROBLEMS], summary)
-    listed = [msgspec.structs.replace(one, player=id_text(one.player)) for one in request.profiles]
+    listed = [
+        msgspec.structs.replace(profile, player=id_text(profile.player))
+        for profile in request.profiles
+    ]
     return msgspec.structs.replace(request, profiles=listed)
 
 
@@ -121,12 +128,14 @@ def read_profiles(path: str) -> list[ProfileRequest]:
 
 def _of_row(player: str, row: Mapping[str, Any]) -> ProfileRequest:
     """Return the profile in a row of a table."""
-    given = {name: one for name, one in row.items() if one not in (None, "") and one == one}
-    texts = {name: str(given.pop(name)) for name in ("name", "link") if name in given}
-    given.pop("player", None)
+    values = {
+        name: value for name, value in row.items() if value not in (None, "") and value == value
+    }
+    texts = {name: str(values.pop(name)) for name in ("name", "link") if name in values}
+    values.pop("player", None)
     attributes: dict[str, str | int | float | bool | None] = {
-        name: one if isinstance(one, str | int | float | bool) else str(one)
-        for name, one in given.items()
+        name: value if isinstance(value, str | int | float | bool) else str(value)
+        for name, value in values.items()
     }
     return ProfileRequest(player, texts.get("name"), texts.get("link"), attributes)
 
@@ -142,15 +151,17 @@ def set_file(store: Store, pool: str, path: str, reason: str, *, now: int) -> Pr
     requests = [ProfilesRequest(every[at : at + MOST_PROFILES], reason) for at in starts]
     for request in requests:
         checked(request)
-    done = [set_profiles(store, pool, one, key=None, now=now) for one in requests]
-    numbers = [one.seq for one in done if one.seq is not None]
-    return ProfilesMessage(pool, numbers[-1] if numbers else None, sum(one.changed for one in done))
+    done = [set_profiles(store, pool, request, key=None, now=now) for request in requests]
+    numbers = [outcome.seq for outcome in done if outcome.seq is not None]
+    return ProfilesMessage(
+        pool, numbers[-1] if numbers else None, sum(outcome.changed for outcome in done)
+    )
 
 
 def folded(text: str) -> str:
     """Return a text as searches compare it: without case and accents."""
     apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(one for one in apart if not unicodedata.combining(one))
+    return "".join(character for character in apart if not unicodedata.combining(character))
 
 
 def keep_profiles(
@@ -198,30 +209,37 @@ def project(connection: Connection, pool: PoolRecord) -> None:
 def names_in_log(connection: Connection, pool: PoolRecord, player: str) -> list[str]:
     """Return all names that the log of a pool has for a player."""
     contents = _contents_of(connection, pool.id) if pool.profiled else ()
-    found = [one.name for content in contents for one in content.profiles if one.player == player]
-    return [name for name in dict.fromkeys(found) if name is not None]
+    names = [
+        profile.name
+        for content in contents
+        for profile in content.profiles
+        if profile.player == player
+    ]
+    return [name for name in dict.fromkeys(names) if name is not None]
 
 
-def compare_profiles(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+def compare_profiles(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
     """Compare the profiles of a pool with its log."""
     numbers = [0, *log.numbers_of_kind(connection, pool.id, "profiles")]
-    found.check(pool.profiled == numbers[-1], "the last profiles are not the last ones in the log")
+    findings.check(
+        pool.profiled == numbers[-1], "the last profiles are not the last ones in the log"
+    )
     expected: dict[str, ProfileRow] = {}
     try:
         for content in _contents_of(connection, pool.id):
-            for one in content.profiles:
-                row = _row(one)
-                expected.pop(str(one.player), None)
+            for profile in content.profiles:
+                row = _row(profile)
+                expected.pop(str(profile.player), None)
                 if row is not None:
                     expected[row.player] = row
     except msgspec.MsgspecError as error:
-        found.add(f"profiles in the log cannot be read: {error}")
+        findings.add(f"profiles in the log cannot be read: {error}")
     for rows in profiles.all_profiles(connection, pool.id):
         for row in rows:
             same = expected.pop(row.player, None) == row
-            found.check(same, f"player {row.player}: the profile is not that of the log")
+            findings.check(same, f"player {row.player}: the profile is not that of the log")
     for player in expected:
-        found.add(f"player {player}: the profile in the log is missing")
+        findings.add(f"player {player}: the profile in the log is missing")
 
 
 def _contents_of(connection: Connection, pool: int) -> Iterator[ProfilesRequest]:
@@ -248,20 +266,20 @@ def _then(connection: Connection, pool: PoolRecord, new: LogRecord) -> None:
 
 def _apply(connection: Connection, pool: int, content: ProfilesRequest) -> None:
     """Write the profiles of a record into the table."""
-    rows = {str(one.player): _row(one) for one in content.profiles}
+    rows = {str(profile.player): _row(profile) for profile in content.profiles}
     profiles.put(connection, pool, [row for row in rows.values() if row is not None])
     gone = [player for player, row in rows.items() if row is None]
     if gone:
         profiles.remove(connection, pool, gone)
 
 
-def _row(one: ProfileRequest) -> ProfileRow | None:
+def _row(profile: ProfileRequest) -> ProfileRow | None:
     """Return a profile as its row, None if it has no text."""
-    if one.name is None and one.link is None and not one.attributes:
+    if profile.name is None and profile.link is None and not profile.attributes:
         return None
-    name = one.name or ""
-    attributes = msgspec.json.encode(one.attributes, order="deterministic").decode()
-    return ProfileRow(str(one.player), name, folded(name), one.link, attributes)
+    name = profile.name or ""
+    attributes = msgspec.json.encode(profile.attributes, order="deterministic").decode()
+    return ProfileRow(str(profile.player), name, folded(name), profile.link, attributes)
 
 
 def _request(row: ProfileRow) -> ProfileRequest:
@@ -276,5 +294,5 @@ def names_of(store: Store, pool: str, players: Sequence[str]) -> dict[str, str]:
         record = find_pool(connection, pool)
         if record is None or not record.profiled:
             return {}
-        found = profiles.profiles_of(connection, record.id, players)
-    return {player: row.name for player, row in found.items() if row.name}
+        rows = profiles.profiles_of(connection, record.id, players)
+    return {player: row.name for player, row in rows.items() if row.name}

@@ -123,9 +123,9 @@ def read_content(content: str | bytes | msgspec.Raw) -> KnownContent:
 
     Raises : msgspec.MsgspecError, InvalidDataError
     """
-    found = _contents.decode(content)
-    check_content(found)
-    return found
+    known = _contents.decode(content)
+    check_content(known)
+    return known
 
 
 def check_content(content: KnownContent) -> None:
@@ -189,20 +189,20 @@ class _Cache:
             return read_known(connection, pool)
         key = (pool.id, pool.initial, salt)
         with self._lock:
-            found = self._kept.get(key)
-        if found is None:
-            found = read_known(connection, pool)
-        if found is None:
+            cached = self._kept.get(key)
+        if cached is None:
+            cached = read_known(connection, pool)
+        if cached is None:
             return None
         with self._lock:
-            self._kept[key] = found
+            self._kept[key] = cached
             self._kept.move_to_end(key)
             while (
                 len(self._kept) > 1
-                and sum(len(one.content.players) for one in self._kept.values()) > _MOST_CACHED
+                and sum(len(entry.content.players) for entry in self._kept.values()) > _MOST_CACHED
             ):
                 self._kept.popitem(last=False)
-        return found
+        return cached
 
 
 _cache = _Cache()
@@ -370,17 +370,17 @@ class Eligibility:
         cls, records: Iterable[LogRecord], through: int, renames: Mapping[str, str]
     ) -> Eligibility:
         """Return what the amendments of a log say of eligibility, by present ids of players."""
-        found = cls(through=through)
+        eligibility = cls(through=through)
         for record in records:
             if record.kind not in ("disqualify", "reinstate") or record.player is None:
                 continue
             player = renames.get(record.player, record.player)
             if record.match is None:
-                found.players.setdefault(player, []).append(EligibilityRecord.of(record))
+                eligibility.players.setdefault(player, []).append(EligibilityRecord.of(record))
             elif record.seq <= through:
-                of_match = found.matches.setdefault(record.match, {})
+                of_match = eligibility.matches.setdefault(record.match, {})
                 of_match[player] = EligibilityRecord.of(record)
-        return found
+        return eligibility
 
     @classmethod
     def of_players(
@@ -412,14 +412,14 @@ class Eligibility:
         if not self:
             return {}
         alone = self.matches.get(str(match.request.match), {})
-        found = {}
+        records = {}
         for player in players_of(match.request):
             record = alone.get(player)
             if record is None or not record.disqualifies:
                 record = self._last_covering(player, match.position)
             if record is not None and record.disqualifies:
-                found[player] = record
-        return found
+                records[player] = record
+        return records
 
     def is_disqualified_from(self, player: str, match: str) -> bool:
         """Return whether a player is disqualified from one match alone."""
@@ -535,8 +535,10 @@ class Amendments:
         match = str(record.match)
         request = logged_match(self.corrections.get(match, record).content)
         request = renamed(request, self.renames)
-        found = self.descriptions.get(match)
-        return request if found is None else describe_content(found.content).applied(request)
+        described = self.descriptions.get(match)
+        return (
+            request if described is None else describe_content(described.content).applied(request)
+        )
 
     def latest(self, match: str) -> LogRecord | None:
         """Return the correction or description that has the title of a match; None for none."""
@@ -576,8 +578,8 @@ def amendments_of_matches(
     Players are renamed as in the ratings.
     """
     last = pool.last_seq if through is None else through
-    found = log.amendments_about(connection, pool.id, "match", matches) if pool.amendments else []
-    return Amendments.of(found, last, renames_rated(connection, pool))
+    records = log.amendments_about(connection, pool.id, "match", matches) if pool.amendments else []
+    return Amendments.of(records, last, renames_rated(connection, pool))
 
 
 class Piece(NamedTuple):
@@ -626,7 +628,7 @@ def counted_piece(
             for record in records
             if amendments.position(record) == record.position
         ]
-        placed = sorted(placed + moved, key=lambda one: one[0])
+        placed = sorted(placed + moved, key=lambda place: place[0])
         reached = max([after, *(place for place, _ in placed), *(r.position for r in records[-1:])])
         records = [record for _, record in placed]
     else:
@@ -645,9 +647,13 @@ def _moved(
     """Return the matches that corrections of their time moved to after `after`, up to `end`."""
     if not amendments.corrections:
         return []
-    found = log.matches_by_id(connection, pool.id, amendments.corrections)
-    places = [(amendments.position(record), record) for record in found.values()]
-    return [(place, one) for place, one in places if place != one.position and after < place <= end]
+    records = log.matches_by_id(connection, pool.id, amendments.corrections)
+    places = [(amendments.position(record), record) for record in records.values()]
+    return [
+        (place, record)
+        for place, record in places
+        if place != record.position and after < place <= end
+    ]
 
 
 def _counted(records: Sequence[LogRecord], amendments: Amendments) -> list[LoggedMatch]:
@@ -686,27 +692,27 @@ def last_counting_time(
     A match counts if it is rated or lists a player, now or by the replay that the pool waits for.
     So void and unrated matches do not count.
     """
-    found: int | None = None
+    time: int | None = None
     before, limit, more = None, 1, True
-    while found is None and more:
+    while time is None and more:
         piece = log.matches_before(connection, pool.id, before, limit)
         for record in piece:
             before = record.position
             if amendments.position(record) == before and _counted([record], amendments):
-                found = record.time
+                time = record.time
                 break
         more, limit = len(piece) == limit, min(2 * limit, _MOST_READ)
     # Corrections may have moved other matches after this one.
     moved = {
         match: record.time
         for match, record in amendments.corrections.items()
-        if (found is None or record.time > found) and match not in amendments.void
+        if (time is None or record.time > time) and match not in amendments.void
     }
     matches = log.matches_by_id(connection, pool.id, moved) if moved else {}
     for match, record in matches.items():
         if _counted([record], amendments):
-            found = latest_of(found, moved[match])
-    return found
+            time = latest_of(time, moved[match])
+    return time
 
 
 def first_position(record: LogRecord, match: LogRecord | None, before: Amendments) -> Position:
@@ -733,8 +739,8 @@ def waiting_from(connection: Connection, pool: PoolRecord, through: int) -> Posi
     if not pool.amendments:
         return min(places, default=None)
     every = log.amendments(connection, pool.id)
-    waiting = [one for one in every if one.seq > through and one.needs_replay]
-    named = {one.match for one in waiting if one.match is not None}
+    waiting = [record for record in every if record.seq > through and record.needs_replay]
+    named = {record.match for record in waiting if record.match is not None}
     matches = log.matches_by_id(connection, pool.id, named) if named else {}
     before = Amendments(through)
     for record in every:

@@ -79,9 +79,9 @@ def end_season(
     archive = _archive_name(pool, request)
     with store.write() as connection:
         old = get_pool(connection, pool, lock=True)
-        there = find_pool(connection, archive)
-        if there is not None:
-            return _repeated(connection, there, pool, request)
+        existing = find_pool(connection, archive)
+        if existing is not None:
+            return _repeated(connection, existing, pool, request)
         settings = _next_settings(old, request)
         change_pool(
             connection, old.id, name=archive, closed=now, archive_of=pool, season=request.season
@@ -114,7 +114,9 @@ def seasons(store: Store, pool: str) -> SeasonList:
     """Return the seasons of a pool that have ended, newest first. Raises : NotFoundError."""
     with store.read() as connection:
         get_pool(connection, pool)
-        return SeasonList([_message(connection, one) for one in archives_of(connection, pool)])
+        return SeasonList(
+            [_message(connection, archive) for archive in archives_of(connection, pool)]
+        )
 
 
 def season_message(connection: Connection, archive: int) -> SeasonMessage:
@@ -163,7 +165,7 @@ def _seed_numbers(
     if request.reset == "hard" or not pool.players:
         return {}, None, _newcomer(system)[0]
     seeded, centre = _soft_seed(connection, pool, request, system)
-    names = [str(one) for one in seeded.player_ids.tolist()]
+    names = [str(player) for player in seeded.player_ids.tolist()]
     numbers = system.at(seeded.state, np.arange(len(names)), None)
     pairs = zip(numbers["rating"].tolist(), numbers["deviation"].tolist(), strict=True)
     after = {name: Numbers.of(*pair) for name, pair in zip(names, pairs, strict=True)}
@@ -202,17 +204,19 @@ def _next_settings(pool: PoolRecord, request: SeasonRequest) -> PoolRequest:
 
 
 def _repeated(
-    connection: Connection, there: PoolRecord, pool: str, request: SeasonRequest
+    connection: Connection, existing: PoolRecord, pool: str, request: SeasonRequest
 ) -> SeasonMessage:
     """Return the season that an earlier request has ended. Raises : ConflictError."""
-    after = pools.seed_after(connection, there.id)
-    if there.archive_of != pool or after is None:
-        raise ConflictError(f"pool {there.name!r} already exists and is not a season of {pool!r}")
+    after = pools.seed_after(connection, existing.id)
+    if existing.archive_of != pool or after is None:
+        raise ConflictError(
+            f"pool {existing.name!r} already exists and is not a season of {pool!r}"
+        )
     if msgspec.json.decode(after[1].request, type=SeasonRequest) != request:
         raise ConflictError(
-            f"season {there.season!r} of pool {pool!r} has already ended with different settings"
+            f"season {existing.season!r} of pool {pool!r} has already ended with different settings"
         )
-    return _message(connection, there)
+    return _message(connection, existing)
 
 
 def _write_seed(
@@ -282,8 +286,8 @@ def _newcomer(system: RatingSystem, shared: dict[str, Floats] | None = None) -> 
     """
     state = system.initial(1)
     state.shared = state.shared if shared is None else shared
-    found = system.at(state, np.zeros(1, np.int64), None)
-    return float(found["rating"][0]), float(found["deviation"][0])
+    columns = system.at(state, np.zeros(1, np.int64), None)
+    return float(columns["rating"][0]), float(columns["deviation"][0])
 
 
 def write_seed_ratings(
@@ -359,10 +363,10 @@ def _move_webhooks(connection: Connection, old: PoolRecord, new: int, now: int) 
 
 
 def _archive(connection: Connection, number: int) -> PoolRecord:
-    found = pool_by_number(connection, number)
-    if found is None:
+    archive = pool_by_number(connection, number)
+    if archive is None:
         raise LookupError(f"no pool number {number}")
-    return found
+    return archive
 
 
 def _message(connection: Connection, archive: PoolRecord) -> SeasonMessage:

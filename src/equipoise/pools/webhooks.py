@@ -71,13 +71,13 @@ _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 def is_public(address: str) -> bool:
     """Return whether an IP address is public. Raises : ValueError if it is no address."""
-    found = ipaddress.ip_address(address)
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is None:
-            return _is_public_6(found)
-        found = found.ipv4_mapped
-    refused = any(found in network for network in _REFUSED_4)
-    return found.is_global and not found.is_multicast and not refused
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is None:
+            return _is_public_6(ip)
+        ip = ip.ipv4_mapped
+    refused = any(ip in network for network in _REFUSED_4)
+    return ip.is_global and not ip.is_multicast and not refused
 
 
 def _is_public_6(address: ipaddress.IPv6Address) -> bool:
@@ -122,19 +122,19 @@ def create_webhook(
         record = get_pool(connection, pool, lock=True)
         check_open(record)
         _check_number(connection, record)
-        made = webhooks.add_webhook(connection, record.id, request.url, secret, events, now)
+        hook = webhooks.add_webhook(connection, record.id, request.url, secret, events, now)
         detail = {"url": request.url, "events": events}
         what = "webhook.created"
-        audit.note(connection, what, now=now, key=key, pool=pool, subject=made.id, **detail)
-        return NewWebhookMessage(_message(connection, made), secret)
+        audit.note(connection, what, now=now, key=key, pool=pool, subject=hook.id, **detail)
+        return NewWebhookMessage(_message(connection, hook), secret)
 
 
 def list_webhooks(store: Store, pool: str) -> WebhookList:
     """Return the webhooks of a pool, newest first. Raises : NotFoundError."""
     with store.read() as connection:
         record = get_pool(connection, pool)
-        found = webhooks.webhooks_of(connection, record.id)
-        return WebhookList([_message(connection, hook) for hook in found])
+        hooks = webhooks.webhooks_of(connection, record.id)
+        return WebhookList([_message(connection, hook) for hook in hooks])
 
 
 def disable_webhook(
@@ -209,8 +209,8 @@ class _Change:
 
     def message(self) -> WebhookMessage:
         """Return the webhook as it is now."""
-        found = webhooks.get_webhook(self.connection, self.pool.id, self.hook.id)
-        return _message(self.connection, found)
+        hook = webhooks.get_webhook(self.connection, self.pool.id, self.hook.id)
+        return _message(self.connection, hook)
 
 
 @contextmanager
@@ -357,14 +357,14 @@ def outgoing(
         wanted = [event for event in events if event.kind in kinds]
         sources = {number: pool_by_number(connection, number) for number in _sources(wanted)}
         matches = _matches(connection, sources, wanted)
-        found = []
+        outgoing = []
         for event in events:
             source = sources.get(event.source)
             if event.kind not in kinds or source is None:
-                found.append(Outgoing(event.number, "", None))
+                outgoing.append(Outgoing(event.number, "", None))
                 continue
-            found.append(_outgoing(event, source, _data(connection, source, event, matches)))
-    return found
+            outgoing.append(_outgoing(event, source, _data(connection, source, event, matches)))
+    return outgoing
 
 
 def _outgoing(event: Event, source: PoolRecord, data: Any) -> Outgoing:
@@ -400,7 +400,7 @@ def _matches(
 ) -> dict[tuple[int, int], MatchMessage]:
     """Return the matches that events are about, by pool and record."""
     rated = [event for event in events if event.kind == "match.rated"]
-    found: dict[tuple[int, int], MatchMessage] = {}
+    messages: dict[tuple[int, int], MatchMessage] = {}
     for number in _sources(rated):
         source = sources[number]
         if source is None:
@@ -408,8 +408,8 @@ def _matches(
         seqs = [event.reference for event in rated if event.source == number]
         ids = log.match_ids(connection, number, seqs)
         stored = stored_matches(connection, source, rules_of(source.settings), ids.values())
-        found |= {(number, seq): stored[match] for seq, match in ids.items() if match in stored}
-    return found
+        messages |= {(number, seq): stored[match] for seq, match in ids.items() if match in stored}
+    return messages
 
 
 def _corrected(
@@ -422,12 +422,13 @@ def _corrected(
     difference = known_difference(replay)
     before = replays.through_before(connection, pool.id, generation)
     amendments = log.amendments(connection, pool.id, through=replay.through_seq)
-    new = [one for one in amendments if one.seq > before]
+    new = [amendment for amendment in amendments if amendment.seq > before]
     return CorrectedMessage(
         generation=generation,
         amended=len(new),
         amendments=[
-            AmendmentLine(one.seq, one.kind, one.match, one.player) for one in new[:_LISTED]
+            AmendmentLine(amendment.seq, amendment.kind, amendment.match, amendment.player)
+            for amendment in new[:_LISTED]
         ],
         matches=None if difference is None else difference.matches,
         changed=None if difference is None else difference.changed,
@@ -437,8 +438,8 @@ def _corrected(
 def forget_delivered(store: Store) -> None:
     """Delete events that no webhook of their pool waits for, in small steps."""
     with store.read() as connection:
-        found = webhooks.not_awaited(connection)
-    for pool, through in found:
+        waiting = webhooks.not_awaited(connection)
+    for pool, through in waiting:
         gone = _DELETED_AT_ONCE
         while gone == _DELETED_AT_ONCE:
             with store.write() as connection:

@@ -120,8 +120,8 @@ def matches_of(history: History, start: int = 0, stop: int | None = None) -> Mat
     low, high = int(history.offsets[start]), int(history.offsets[stop])
     ceiling = np.full(stop - start, np.inf)
     if history.performance_ceiling is not None:
-        given = history.performance_ceiling[start:stop]
-        ceiling = np.where(np.isnan(given), np.inf, given)
+        ceilings = history.performance_ceiling[start:stop]
+        ceiling = np.where(np.isnan(ceilings), np.inf, ceilings)
     return Matches(
         offsets=history.offsets[start : stop + 1] - low,
         player=history.player[low:high],
@@ -165,9 +165,9 @@ class System(OneCall, EntryParameters, ABC):
     def __repr__(self) -> str:
         """Return the call that makes the system, with the parameters that are not the default."""
         changed = (
-            f"{one.name}={getattr(self, one.name)!r}"
-            for one in fields(self)
-            if getattr(self, one.name) != one.default
+            f"{parameter.name}={getattr(self, parameter.name)!r}"
+            for parameter in fields(self)
+            if getattr(self, parameter.name) != parameter.default
         )
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -453,7 +453,9 @@ class HomeSystem(System):
         """Refuse contexts where offsets cannot be learned. Raises : InvalidParameterError."""
         rule = f"0 for {self.name}, whose own loop knows no contexts"
         require(self.in_loop, CONTEXT_DEVIATION, rule, self.context_deviation)
-        periods = next((one for one in fields(self) if one.name == "period_days"), None)
+        periods = next(
+            (parameter for parameter in fields(self) if parameter.name == "period_days"), None
+        )
         if periods is not None and periods.default is None and self.period_days is not None:  # type: ignore[attr-defined]
             raise InvalidParameterError(
                 "context_deviation cannot be combined with period_days, because a rating period "
@@ -514,11 +516,11 @@ class HomeSystem(System):
         """Return contexts and offsets in the form that kernels use, None where none count."""
         if not self.counts_contexts:
             return None
-        columns, one, fixed = list(state.initial), np.ones(1), 0.0
+        columns, unit, fixed = list(state.initial), np.ones(1), 0.0
         deviation = float(self.context_deviation)
         if "deviation" not in columns:
             usual = self.usual_deviation
-            fixed = usual * usual * float(self.first_share(usual * one, usual * one, one)[0])
+            fixed = usual * usual * float(self.first_share(usual * unit, usual * unit, unit)[0])
         volatile = self.added == "volatility"
         outlook_fixed, own, slope, normal = self._scales()
         return Contexts(
@@ -624,10 +626,10 @@ class HomeSystem(System):
 
     def flags(self, history: History, low: int, high: int) -> Any:
         """Return who of participations low:high is at home. Raises : InvalidDataError."""
-        found = history.at_home(low, high)
-        if found is None:
+        at_home = history.at_home(low, high)
+        if at_home is None:
             raise no_home_side()
-        return found
+        return at_home
 
 
 def belief_of(state: State) -> tuple[float, float] | None:
@@ -688,7 +690,7 @@ def explain_with_home(
     without = math.fsum(part.change for part in on_neutral.contributions)
     change = rating - rating_before
     ratings = {other.player: other.rating for other in on_neutral.opponents}
-    found = dataclasses.replace(
+    explanation = dataclasses.replace(
         actual,
         rating_before=rating_before,
         rating=rating,
@@ -705,7 +707,7 @@ def explain_with_home(
             for other in actual.opponents
         ),
     )
-    return _with_quantity(found, system, before)
+    return _with_quantity(explanation, system, before)
 
 
 def _reason(
@@ -726,7 +728,7 @@ def _reason(
     )
 
 
-def _with_quantity(found: Explanation, system: HomeSystem, before: State) -> Explanation:
+def _with_quantity(explanation: Explanation, system: HomeSystem, before: State) -> Explanation:
     """Return an explanation with what the advantage was before the match."""
     belief = belief_of(before) if system.learns_advantage else None
     value, meaning = float(system.home_advantage), "rating points that a team at home is stronger"
@@ -734,4 +736,4 @@ def _with_quantity(found: Explanation, system: HomeSystem, before: State) -> Exp
         value = belief[0]
         meaning += f", as the matches before have shown; its deviation is {belief[1]:.1f}"
     quantity = Quantity(name="home advantage", value=value, unit="points", meaning=meaning)
-    return dataclasses.replace(found, quantities=(*found.quantities, quantity))
+    return dataclasses.replace(explanation, quantities=(*explanation.quantities, quantity))

@@ -317,9 +317,9 @@ def _earlier(after: Floats, player: Ints, rated: Flags) -> Floats:
     order = np.argsort(player, kind="stable")
     players, counts = player[order], np.cumsum(rated[order])
     last = counts[np.searchsorted(players, players, side="right") - 1]
-    found = np.empty(len(player))
-    found[order] = after[order] - (last - counts + rated[order])
-    return found
+    earlier = np.empty(len(player))
+    earlier[order] = after[order] - (last - counts + rated[order])
+    return earlier
 
 
 class LearnedCurve(NamedTuple):

@@ -313,9 +313,9 @@ def _coded(history: History) -> tuple[Floats, Ints, Floats]:
     codes = codes_of(column)
     names = np.unique(codes[~np.isnan(codes)])
     numbers = np.where(np.isnan(codes), -1, np.searchsorted(names, codes))
-    found, key = (codes, numbers, names), id(column)
-    _known[key] = ref(column, lambda _: _known.pop(key, None)), found
-    return found
+    coded, key = (codes, numbers, names), id(column)
+    _known[key] = ref(column, lambda _: _known.pop(key, None)), coded
+    return coded
 
 
 def numbered_contexts(history: History) -> tuple[Floats, Ints]:

@@ -63,29 +63,31 @@ def explain_with_entry(
     rows = history.player[int(history.offsets[match]) : int(history.offsets[match + 1])]
     # A period that ends before this match ends with what it handed out, which `fixed` leaves out.
     system.begin_period(state, rows, float(history.days(match, match + 1)[0]))
-    found = explainer(fixed, state, history, match, row)
+    explanation = explainer(fixed, state, history, match, row)
     delta = 0.0
     if player[entry.matches] < entry.young and player[entry.seeded] == 0.0:
         delta = level_adjustment(entry.pool, entry.holds, entry.most)
     return dataclasses.replace(
-        found,
+        explanation,
         # Within a rating period a pending adjustment is part of both.
         rating_before=float(single.trace["rating_before"][i]),
         rating=float(single.trace["rating"][i]),
-        contributions=(*found.contributions, *_adjustment(system, entry, delta)),
+        contributions=(*explanation.contributions, *_adjustment(system, entry, delta)),
         quantities=(
             *_start(system, entry, player),
-            *found.quantities,
+            *explanation.quantities,
         ),
         # The whole belief moves, so the rating stays the mean of what is remembered.
         remembered=tuple(
             dataclasses.replace(
-                one, performance=one.performance + delta, change=one.change + one.weight * delta
+                memory,
+                performance=memory.performance + delta,
+                change=memory.change + memory.weight * delta,
             )
-            for one in found.remembered
+            for memory in explanation.remembered
         ),
-        least_change=found.least_change + delta,
-        largest_change=found.largest_change + delta,
+        least_change=explanation.least_change + delta,
+        largest_change=explanation.largest_change + delta,
     )
 
 
@@ -196,12 +198,15 @@ def explain(
             if progress is not None:
                 done, total = history.offsets[[high, where]] - history.offsets[start]
                 progress(int(done), int(total))
-    found = explain_change(system, before, history, where, row)
+    explanation = explain_change(system, before, history, where, row)
     player = int(history.player[row])
     if player < pool.known_ratings and before.column("matches")[player] == 0.0:
         # The player has a known rating, and has not played yet.
-        return replace(found, quantities=(_known_rating(found.rating_before), *found.quantities))
-    return found
+        return replace(
+            explanation,
+            quantities=(_known_rating(explanation.rating_before), *explanation.quantities),
+        )
+    return explanation
 
 
 def _known_rating(rating: float) -> Quantity:
@@ -241,11 +246,14 @@ def explain_change(
     explainer = explainer_of(system)
     if isinstance(system, System):
         in_context = partial(_explain_in_context, partial(explain_with_home, explainer))
-        found = explain_with_entry(in_context, system, before, history, match, row)
-        if found.belief is not None and found.belief.rating != found.rating:
+        explanation = explain_with_entry(in_context, system, before, history, match, row)
+        if explanation.belief is not None and explanation.belief.rating != explanation.rating:
             # The level adjustment moves the complete belief.
-            found = replace(found, belief=found.belief.moved(found.rating - found.belief.rating))
-        return found
+            explanation = replace(
+                explanation,
+                belief=explanation.belief.moved(explanation.rating - explanation.belief.rating),
+            )
+        return explanation
     return explainer(system, before, history, match, row)
 
 
@@ -273,16 +281,16 @@ def _explain_in_context(
     if "deviation" in moved.initial:
         own = moved.column("deviation")
         own[players] = np.sqrt(own[players] ** 2 + trace[OFFSET_VARIANCE])
-    found = explainer(replace(system, context_deviation=0.0), moved, history, match, row)
+    explanation = explainer(replace(system, context_deviation=0.0), moved, history, match, row)
     i = row - int(history.offsets[match])
     shown: dict[str, Any] = {name: float(trace[name][i]) for name in names}
     offset, variance = float(offsets[i]), shown.pop(OFFSET_VARIANCE)
     del shown[OFFSET]
-    found = replace(found, **shown)
+    explanation = replace(explanation, **shown)
     if variance == 0.0:
-        return found
-    change = found.rating - found.rating_before
-    whole = math.fsum(part.change for part in found.contributions)
+        return explanation
+    change = explanation.rating - explanation.rating_before
+    whole = math.fsum(part.change for part in explanation.contributions)
     share, context = change / whole if whole else math.nan, isolated.attributes[CONTEXT][i]
     reason = f"the offset in {context} takes it, because it is uncertain too"
     part = Contribution(name="the context", change=change - whole, reason=reason)
@@ -290,11 +298,11 @@ def _explain_in_context(
     meaning += f"{math.sqrt(variance):.1f}"
     number = Quantity(name=f"offset in {context}", value=offset, unit="points", meaning=meaning)
     return replace(
-        found,
-        contributions=(*found.contributions, part),
-        quantities=(*found.quantities, number),
-        least_change=share * found.least_change,
-        largest_change=share * found.largest_change,
+        explanation,
+        contributions=(*explanation.contributions, part),
+        quantities=(*explanation.quantities, number),
+        least_change=share * explanation.least_change,
+        largest_change=share * explanation.largest_change,
     )
 
 
@@ -302,11 +310,11 @@ def _participation(
     system: RatingSystem, history: History, player: object, match: object
 ) -> tuple[int, int]:
     """Return (the match to explain, the participation of the player in it)."""
-    found = np.flatnonzero(history.player_ids.astype(str) == str(player))
-    if not len(found):
+    players = np.flatnonzero(history.player_ids.astype(str) == str(player))
+    if not len(players):
         hint = did_you_mean([player], history.player_ids)
         raise NotFoundError(f"no player {player} among the {history.players} of the history{hint}")
-    rows = np.flatnonzero(history.player == found[0])
+    rows = np.flatnonzero(history.player == players[0])
     matches = np.searchsorted(history.offsets, rows, side="right") - 1
     if match is not None:
         where = _match(history, player, match, matches)
@@ -322,17 +330,17 @@ def _participation(
 
 def _match(history: History, player: object, match: object, matches: Ints) -> int:
     """Return the row of this match, which must be one of the player's. Raises : NotFoundError."""
-    found = np.flatnonzero(history.match_ids.astype(str) == str(match))
-    if not len(found):
+    matches_found = np.flatnonzero(history.match_ids.astype(str) == str(match))
+    if not len(matches_found):
         hint = did_you_mean([match], history.match_ids)
         raise NotFoundError(f"no match {match} among the {history.matches} of the history{hint}")
-    if found[0] not in matches:
-        last = ", ".join(str(one) for one in history.match_ids[matches[-_NAMED:]])
+    if matches_found[0] not in matches:
+        last = ", ".join(str(match) for match in history.match_ids[matches[-_NAMED:]])
         raise NotFoundError(
             f"{player} did not take part in match {match}, but in {len(matches)} others, the last "
             f"of them {last}"
         )
-    return int(found[0])
+    return int(matches_found[0])
 
 
 def why_unrated(system: RatingSystem, history: History, match: int) -> str | None:
@@ -404,13 +412,17 @@ def _opponents(system: RatingSystem, single: SingleMatch, row: int) -> list[Oppo
     place, scores = places(match), single.scores(row)
     change = trace["rating"][row] - trace["rating_before"][row]
     every = zip(opposing_teams(match, row), _beats(system, single, row).tolist(), strict=True)
-    nearest = sorted(every, key=lambda one: abs(int(place[one[0][1][0]]) - int(place[row])))
-    found = []
+    nearest = sorted(
+        every, key=lambda opponent: abs(int(place[opponent[0][1][0]]) - int(place[row]))
+    )
+    opponents = []
     for (ids, rows), expected in nearest[:NAMED_OPPONENTS]:
         first = int(rows[0])
-        found.append(
+        opponents.append(
             Opponent(
-                player=ids.tolist()[0] if len(ids) == 1 else ", ".join(str(one) for one in ids),
+                player=ids.tolist()[0]
+                if len(ids) == 1
+                else ", ".join(str(player) for player in ids),
                 rank=int(place[first]),
                 rating=float(trace["rating_before"][rows].mean()),
                 deviation=float(trace["deviation_before"][rows].mean()),
@@ -419,7 +431,7 @@ def _opponents(system: RatingSystem, single: SingleMatch, row: int) -> list[Oppo
                 effect=float(change - _change_without(system, single, row, int(match.team[first]))),
             )
         )
-    return found
+    return opponents
 
 
 def _change_without(system: RatingSystem, single: SingleMatch, row: int, team: int) -> float:

@@ -78,8 +78,8 @@ def facts_of(
     Raises : InvalidDataError
     """
     high = history.participations if high is None else high
-    found = Facts(*(np.full(high - low, np.nan) for _ in FACTS))
-    for name, values in zip(FACTS, found, strict=True):
+    facts = Facts(*(np.full(high - low, np.nan) for _ in FACTS))
+    for name, values in zip(FACTS, facts, strict=True):
         column = history.attributes.get(name) if name in uses else None
         if column is None:
             continue
@@ -87,14 +87,17 @@ def facts_of(
             values[:] = codes_of(column[low:high])
         else:
             values[:] = _numbers(name, column[low:high], history, low)
-    return found
+    return facts
 
 
 def codes_of(column: Ids) -> Floats:
     """Return a number for every name of an event or a context, NaN where there is none."""
     values = column.tolist()
-    known = {one: math.nan if _absent(one) else _code(_text(one)) for one in dict.fromkeys(values)}
-    return np.array([known[one] for one in values], np.float64)
+    known = {
+        value: math.nan if _absent(value) else _code(_text(value))
+        for value in dict.fromkeys(values)
+    }
+    return np.array([known[value] for value in values], np.float64)
 
 
 def _code(text: str) -> float:
@@ -113,7 +116,7 @@ def _text(value: object) -> str:
 
 def _numbers(name: str, column: Ids, history: History, low: int) -> Floats:
     """Return whole numbers of a column. Raises : InvalidDataError."""
-    found = np.full(len(column), np.nan)
+    numbers = np.full(len(column), np.nan)
     for row, value in enumerate(column.tolist()):
         if _absent(value):
             continue
@@ -124,8 +127,8 @@ def _numbers(name: str, column: Ids, history: History, low: int) -> Floats:
             shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
             problem = Problem("", None, name, rule, f"{shown} in match {match}")
             raise InvalidDataError([problem])
-        found[row] = _number(value)
-    return found
+        numbers[row] = _number(value)
+    return numbers
 
 
 def broken_rule(name: str, value: object) -> str | None:
@@ -155,8 +158,8 @@ def _absent(value: object) -> bool:
 def players_without(history: History, name: str) -> int:
     """Return how many players of a history have no value in a column of it."""
     column = history.attributes[name].tolist()
-    given = np.array([not _absent(value) for value in column], bool)
-    return history.players - len(np.unique(history.player[given]))
+    has_value = np.array([not _absent(value) for value in column], bool)
+    return history.players - len(np.unique(history.player[has_value]))
 
 
 def players_with_several(history: History, name: str) -> int:
@@ -166,7 +169,7 @@ def players_with_several(history: History, name: str) -> int:
     for player, value in zip(history.player.tolist(), column, strict=True):
         if not _absent(value):
             values.setdefault(player, set()).add(_text(value))
-    return sum(len(found) > 1 for found in values.values())
+    return sum(len(several) > 1 for several in values.values())
 
 
 def matches_of_two_events(history: History) -> int:
@@ -184,8 +187,10 @@ def stones_on_both_sides(history: History) -> int | None:
     if column is None:
         return None
     # What is no number is refused when the match is rated.
-    given = np.array([not _absent(one) and _number(one) > 0.0 for one in column.tolist()], bool)
-    counts = np.bincount(history.match_rows()[given], minlength=history.matches)
+    has_stones = np.array(
+        [not _absent(value) and _number(value) > 0.0 for value in column.tolist()], bool
+    )
+    counts = np.bincount(history.match_rows()[has_stones], minlength=history.matches)
     return int(np.argmax(counts > 1)) if (counts > 1).any() else None
 
 

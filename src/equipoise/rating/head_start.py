@@ -61,7 +61,7 @@ def is_saved(system: Any, name: str) -> bool:
     """
     if name == "home_advantage" and getattr(system, "adds_head_starts", False):
         return True
-    usual = next(one.default for one in fields(system) if one.name == name)
+    usual = next(parameter.default for parameter in fields(system) if parameter.name == name)
     return bool(getattr(system, name) != usual)
 
 

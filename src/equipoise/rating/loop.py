@@ -251,12 +251,12 @@ def rate_duels(
 
     Returns (match, residual) of the first match that cannot be rated, or (-1, -1).
     """
-    given = lent(job)
+    lent_job = lent(job)
     return _rate_duels(
-        given,
-        given.entry,
-        given.home,
-        given.contexts,
+        lent_job,
+        lent_job.entry,
+        lent_job.home,
+        lent_job.contexts,
         first,
         last,
         duel,
@@ -359,12 +359,12 @@ def rate_teams(
 
     Returns (match, residual) of the first match that cannot be rated, or (-1, -1).
     """
-    given = lent(job)
+    lent_job = lent(job)
     return _rate_teams(
-        given,
-        given.entry,
-        given.home,
-        given.contexts,
+        lent_job,
+        lent_job.entry,
+        lent_job.home,
+        lent_job.contexts,
         first,
         last,
         match,

@@ -51,7 +51,7 @@ def digests_of(history: History, uses: frozenset[str]) -> Digests:
     """
     players = _player_hashes(history)
     extra = _extra_of_rows(history, uses)
-    found = _extra_of_matches(history, uses)
+    digests = _extra_of_matches(history, uses)
     offsets = history.offsets
     first = 0
     while first < history.matches:
@@ -68,11 +68,11 @@ def digests_of(history: History, uses: frozenset[str]) -> Digests:
         if not np.array_equal(teams, sizes):
             member, rank, begins = _teams(member, team, rank, sizes, teams)
         member += _bits(rank) * np.uint64(_GOLDEN)
-        found[first:last] += np.add.reduceat(_mix(member), begins)
+        digests[first:last] += np.add.reduceat(_mix(member), begins)
         first = last
-    _mix(found)
-    found[found == NOT_KNOWN] = 1
-    return found
+    _mix(digests)
+    digests[digests == NOT_KNOWN] = 1
+    return digests
 
 
 def _mix(values: Digests) -> Digests:
@@ -123,13 +123,13 @@ def _player_hashes(history: History) -> Digests:
     taking_part = np.zeros(history.players, np.bool_)
     taking_part[history.player] = True
     rows = np.flatnonzero(taking_part)
-    found = np.zeros(history.players, np.uint64)
+    hashes = np.zeros(history.players, np.uint64)
     ids = history.player_ids[rows]
     if ids.dtype == object:
-        found[rows] = _text_hashes([str(one) for one in ids.tolist()])
+        hashes[rows] = _text_hashes([str(player) for player in ids.tolist()])
     else:
-        found[rows] = _salted(_bits(ids), "id")
-    return found
+        hashes[rows] = _salted(_bits(ids), "id")
+    return hashes
 
 
 def _teams(
@@ -148,47 +148,47 @@ def _teams(
 def _extra_of_matches(history: History, uses: frozenset[str]) -> Digests:
     """Return the sums of mixed times, weights and other numbers of matches, shape (M,)."""
     if history.time is None:
-        found = np.full(history.matches, _NO_TIME)
+        extra = np.full(history.matches, _NO_TIME)
         if history.order is not None:
-            found += _salted(_bits(history.order), "order")
+            extra += _salted(_bits(history.order), "order")
     else:
-        found = _salted(_bits(history.time), "time")
+        extra = _salted(_bits(history.time), "time")
     if "weight" in uses:
-        found += _salted(_float_bits(history.weights()), "weight")
+        extra += _salted(_float_bits(history.weights()), "weight")
     if "performance_ceiling" in uses:
         ceiling = _column(history.performance_ceiling, history.matches, np.nan)
-        found += _salted(_float_bits(ceiling), "performance_ceiling")
+        extra += _salted(_float_bits(ceiling), "performance_ceiling")
     for name in OF_ROUNDS:
         own = getattr(history, name)
         if name in uses and own is not None:
             # A match without one has the digest that it had before there were such columns.
-            found += np.where(np.isnan(own), np.uint64(0), _salted(_float_bits(own), name))
-    return found
+            extra += np.where(np.isnan(own), np.uint64(0), _salted(_float_bits(own), name))
+    return extra
 
 
 def _extra_of_rows(history: History, uses: frozenset[str]) -> Digests | None:
     """Return the sums of the mixed columns of participations, shape (N,); None if none counts."""
-    rows, found = history.participations, []
+    rows, columns = history.participations, []
     if "performance" in uses:
         performance = _column(history.performance, rows, np.nan)
-        found.append(_salted(_float_bits(performance), "performance"))
+        columns.append(_salted(_float_bits(performance), "performance"))
     if "share" in uses:
-        found.append(_salted(_float_bits(_column(history.share, rows, 1.0)), "share"))
+        columns.append(_salted(_float_bits(_column(history.share, rows, 1.0)), "share"))
     if "score" in uses:
-        found.append(_salted(_float_bits(_column(history.scores(), rows, np.nan)), "score"))
+        columns.append(_salted(_float_bits(_column(history.scores(), rows, np.nan)), "score"))
     if "at_home" in uses:
         home = history.at_home()
         if home is not None:
-            found.append(_salted(home.astype(np.uint64), "at_home"))
+            columns.append(_salted(home.astype(np.uint64), "at_home"))
     if "role" in uses and "role" in history.attributes:
-        found.append(_role_hashes(history.attributes["role"]))
+        columns.append(_role_hashes(history.attributes["role"]))
     if CONTEXT in uses and CONTEXT in history.attributes:
         codes, number = numbered_contexts(history)
-        found.append(_salted(_float_bits(codes), CONTEXT)[number])
+        columns.append(_salted(_float_bits(codes), CONTEXT)[number])
     if used := used_facts(uses):
         facts = facts_of(history, uses)._asdict()
-        found += [_salted(_float_bits(facts[name]), name) for name in used]
-    return sum(found[1:], found[0]) if found else None
+        columns += [_salted(_float_bits(facts[name]), name) for name in used]
+    return sum(columns[1:], columns[0]) if columns else None
 
 
 def _role_hashes(column: Ids) -> Digests:

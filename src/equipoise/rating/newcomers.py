@@ -261,9 +261,9 @@ def _learn_entry(
         pull[at] = levers[t] * change / new[t]
         at += 1
     # d^k, and e: of k newcomers at once the later ones would have counted for less.
-    one = math.expm1(-math.log(2.0) / entry.half_life)
+    decay = math.expm1(-math.log(2.0) / entry.half_life)
     every = math.expm1(-math.log(2.0) * teams / entry.half_life)
-    each = every / (one * teams)
+    each = every / (decay * teams)
     kept = max((1.0 + every) * pool[WEIGHT], entry.weight)
     pool[WEIGHT] = kept + each * entry.kept * exact_sum(information, newcomers)
     pool[MU] += each * exact_sum(pull, newcomers) / pool[WEIGHT]

@@ -89,13 +89,13 @@ def history_of(
     match_ids : None numbers the matches from 0
     """
     # The fields of all matches: a tuple of what `OneMatch` has one of.
-    given: Any = OneMatch._make(zip(*matches, strict=True))
-    counts = [sum(sizes) for sizes in given.sizes]
+    columns: Any = OneMatch._make(zip(*matches, strict=True))
+    counts = [sum(sizes) for sizes in columns.sizes]
     row_of: dict[Hashable, int] = {}
     named = [range(count) for count in counts] if players is None else players
     player = [row_of.setdefault(name, len(row_of)) for names in named for name in names]
     team, rank = [], []
-    for sizes, ranks in zip(given.sizes, given.ranks, strict=True):
+    for sizes, ranks in zip(columns.sizes, columns.ranks, strict=True):
         for number, (size, place) in enumerate(zip(sizes, ranks, strict=True)):
             team += [number] * size
             rank += [place] * size
@@ -113,12 +113,12 @@ def history_of(
 
     contexts = [
         () if name is None else [name] * count
-        for name, count in zip(given.context, counts, strict=True)
+        for name, count in zip(columns.context, counts, strict=True)
     ]
     kept = {
-        "at_home": of_players(given.at_home, 0.0),
-        "score": of_players(given.score, math.nan),
-        "role": of_players(given.role, None, object),
+        "at_home": of_players(columns.at_home, 0.0),
+        "score": of_players(columns.score, math.nan),
+        "role": of_players(columns.role, None, object),
         "context": of_players(contexts, None, object),
     }
     return History(
@@ -128,25 +128,25 @@ def history_of(
         player=np.array(player),
         team=np.array(team),
         rank=np.array(rank),
-        time=None if matches[0].time is None else np.array(given.time, np.int64),
+        time=None if matches[0].time is None else np.array(columns.time, np.int64),
         time_kind="datetime",
-        weight=of_matches(given.weight),
-        performance_ceiling=of_matches(given.performance_ceiling),
-        beta=of_matches(given.beta),
-        gamma=of_matches(given.gamma),
-        performance=of_players(given.performance, math.nan),
-        share=of_players(given.share, 1.0),
+        weight=of_matches(columns.weight),
+        performance_ceiling=of_matches(columns.performance_ceiling),
+        beta=of_matches(columns.beta),
+        gamma=of_matches(columns.gamma),
+        performance=of_players(columns.performance, math.nan),
+        share=of_players(columns.share, 1.0),
         attributes={name: column for name, column in kept.items() if column is not None},
     )
 
 
 def ids_of(values: Sequence[Any]) -> Ids:
     """Return ids as a history has them: whole numbers, or Python objects."""
-    if all(isinstance(one, int) for one in values):
+    if all(isinstance(value, int) for value in values):
         return np.array(values, np.int64)
-    found: Ids = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    ids: Ids = np.empty(len(values), dtype=object)
+    ids[:] = values
+    return ids
 
 
 #: A player's state: the row of `State.table`, and the records in use of `State.runs`, field after
@@ -172,9 +172,9 @@ def rate_match(
     if workspaces.usable and not match.has_own_deviations:
         shape = tuple(match.sizes)
         workspace = workspaces.take(shape)
-        found = workspace.rate(players, match)
+        rated = workspace.rate(players, match)
         workspaces.give_back(shape, workspace)
-        return found
+        return rated
     return rate_once(system, players, match)
 
 
@@ -269,12 +269,12 @@ _known: dict[int, Workspaces] = {}
 def workspaces_of(system: System) -> Workspaces:
     """Return the workspaces of a system."""
     # Equal systems would do as well, but comparing parameters takes longer than rating.
-    found = _known.get(id(system))
-    if found is None or found.system is not system:
+    workspaces = _known.get(id(system))
+    if workspaces is None or workspaces.system is not system:
         if len(_known) >= _SYSTEMS:
             _known.clear()
-        found = _known[id(system)] = Workspaces(system)
-    return found
+        workspaces = _known[id(system)] = Workspaces(system)
+    return workspaces
 
 
 def _learns(system: System) -> bool:
@@ -400,7 +400,7 @@ class Workspace:
         runs = self.state.runs
         assert runs is not None
         fields = runs.fields
-        counts = [len(one) // fields for one in records]
+        counts = [len(record) // fields for record in records]
         if max(counts) + 1 + 2 * PADDING > self._room:
             self._make_room(2 * max(counts) + 4 * PADDING)
         room, values = self._room, self._values
@@ -418,15 +418,15 @@ class Workspace:
         """Return the players' remembered records, and leave their memory empty."""
         runs = self.state.runs
         assert runs is not None
-        values, found = self._values, []
+        values, records = self._values, []
         for begin, room, first, count in runs.spans.tolist():
             kept: list[float] = []
             for field in range(runs.fields if count else 0):
                 start = begin + field * room + first
                 kept += values[start : start + count].tolist()
-            found.append(tuple(kept))
+            records.append(tuple(kept))
         runs.values.fill(0.0)
-        return found
+        return records
 
     def _make_room(self, room: int) -> None:
         """Make memory for `room` records of each player."""

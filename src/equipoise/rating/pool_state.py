@@ -128,14 +128,14 @@ def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> Stat
     Raises : InvalidDataError for bytes that are not the state of a player under this system
     """
     state = system.initial(len(packed))
-    rows = [row for row, one in enumerate(packed) if one is not None]
-    known = [one for one in packed if one is not None]
+    rows = [row for row, words in enumerate(packed) if words is not None]
+    known = [words for words in packed if words is not None]
     if not known:
         return state
-    if any(len(one) % _WORD or not one for one in known):
+    if any(len(words) % _WORD or not words for words in known):
         raise _foreign(system)
     words = np.frombuffer(b"".join(known), np.uint64)
-    lengths = np.array([len(one) // _WORD for one in known])
+    lengths = np.array([len(words) // _WORD for words in known])
     begins = np.cumsum(lengths) - lengths
     heads, width = words[begins], len(state.initial)
     records = (heads & np.uint64(2**_RECORD_BITS - 1)).astype(np.int64)
@@ -385,7 +385,7 @@ class PoolState(Displayed):
             every[row] if row >= 0 else _newcomer_id(player, numbered)
             for row, player in zip(rows.tolist(), players, strict=True)
         ]
-        whole = numbered and all(isinstance(one, int) for one in ids)
+        whole = numbered and all(isinstance(player, int) for player in ids)
         return state, np.array(ids, dtype=np.int64 if whole else object), known
 
     @checks_arguments()
@@ -571,14 +571,14 @@ def saved_parameters(system: RatingSystem) -> dict[str, Any]:
     }
 
 
-def other_system(saved: RatingSystem, given: RatingSystem, what: str = "state") -> str:
+def other_system(saved: RatingSystem, new: RatingSystem, what: str = "state") -> str:
     """Return a sentence on how a system differs from the one that made a state.
 
     what : the word for what that one made
     """
-    if saved.name != given.name:
-        return f"the system must be the same: the {what} is of {saved.name}, not {given.name}"
-    before, now = parameters_of(saved), parameters_of(given)
+    if saved.name != new.name:
+        return f"the system must be the same: the {what} is of {saved.name}, not {new.name}"
+    before, now = parameters_of(saved), parameters_of(new)
     changed = [
         f"{name} was {before[name]}, not {now[name]}"
         for name in before
@@ -592,9 +592,9 @@ def check_ids(name: str, players: Iterable[object]) -> None:
 
     name : of the argument
     """
-    for one in players:
-        fits = isinstance(one, str | int | np.integer) and not isinstance(one, bool)
-        require(fits, name, "ids of players, which are strings or whole numbers", one)
+    for player in players:
+        fits = isinstance(player, str | int | np.integer) and not isinstance(player, bool)
+        require(fits, name, "ids of players, which are strings or whole numbers", player)
 
 
 def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: str) -> list[str]:
@@ -605,7 +605,7 @@ def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: 
     """
     if not newcomers:
         return []
-    named = ", ".join(str(one) for one in newcomers[:_NAMED])
+    named = ", ".join(str(player) for player in newcomers[:_NAMED])
     more = f" and {len(newcomers) - _NAMED:,} more" if len(newcomers) > _NAMED else ""
     count = "a newcomer" if len(newcomers) == 1 else "newcomers"
     hint = did_you_mean(newcomers[:_NAMED], known)
@@ -700,14 +700,14 @@ def _unreadable(path: str | os.PathLike[str], got: str) -> InvalidDataError:
     return InvalidDataError([Problem(str(path), None, "", rule, got)])
 
 
-def scale_difference(there: RatingSystem, here: RatingSystem) -> str | None:
+def scale_difference(theirs: RatingSystem, here: RatingSystem) -> str | None:
     """Return how the scales of two systems differ, as a part of a sentence; None if they agree.
 
-    there : whose ratings are to be used; here : the system that uses them
+    theirs : whose ratings are to be used; here : the system that uses them
     """
-    if there.name != here.name:
-        return f"ratings of {there.name}, not of {here.name}"
-    one, other = parameters_of(there), parameters_of(here)
+    if theirs.name != here.name:
+        return f"ratings of {theirs.name}, not of {here.name}"
+    one, other = parameters_of(theirs), parameters_of(here)
     differing = [
         f"{name} {one[name]}, not {other[name]}"
         for name in _OF_SCALE
@@ -715,4 +715,4 @@ def scale_difference(there: RatingSystem, here: RatingSystem) -> str | None:
     ]
     if not differing:
         return None
-    return f"ratings of {there.name} with {' and '.join(differing)}"
+    return f"ratings of {theirs.name} with {' and '.join(differing)}"

@@ -377,8 +377,8 @@ def team_prediction(
         outlook = corrected(state.shared[CALIBRATION], outlook, team, earlier)
     if len(sizes) == 2 and models and models_draws(system):
         # The system rates the match with the head starts in the ratings.
-        found = _modelled(system, outlook, started, quality, quality_by)
-        return replace(found, uncalibrated=uncalibrated)
+        prediction = _modelled(system, outlook, started, quality, quality_by)
+        return replace(prediction, uncalibrated=uncalibrated)
     expected = tuple(outlook.expected().tolist())
     win, draw, draw_by, note = None, None, None, ""
     if len(sizes) == 2:
@@ -388,7 +388,7 @@ def team_prediction(
         else:
             draw = estimated_draw(rate, *expected)
             # Rounding must not make a probability negative.
-            win = tuple(max(one - 0.5 * draw, 0.0) for one in expected)
+            win = tuple(max(share - 0.5 * draw, 0.0) for share in expected)
             draw_by = ESTIMATE if draw_rate is None else GIVEN
     return Prediction(
         expected=expected,
@@ -533,7 +533,7 @@ def lobby_prediction(state: PoolState, lobby: Lobby, teams: Sequence[Sequence[in
     if CALIBRATION in state.state.shared:
         players, ids, _ = state.with_newcomers(lobby.player_ids.tolist())
         earlier = state.system.at(players, np.arange(len(ids)), None)["matches"][rows]
-    found = team_prediction(
+    prediction = team_prediction(
         state.system,
         state.state,
         lobby.rating[rows],
@@ -541,4 +541,4 @@ def lobby_prediction(state: PoolState, lobby: Lobby, teams: Sequence[Sequence[in
         number,
         earlier=earlier,
     )
-    return replace(found, newcomers=lobby.newcomers)
+    return replace(prediction, newcomers=lobby.newcomers)

@@ -121,7 +121,7 @@ class RatedSystem(System):
     @property
     def trace_columns(self) -> Sequence[str]:
         """The further columns that the system adds to a trace."""
-        more = (name for one in self.shown[2:] for name in (f"{one}_before", one))
+        more = (name for column in self.shown[2:] for name in (f"{column}_before", column))
         return (*more, *self.more_traced, *self.context_columns)
 
     def newcomer(self) -> Mapping[str, float]:
@@ -181,18 +181,20 @@ class RatedSystem(System):
         self, able: Capabilities, home: Home | None, history: History, low: int, high: int
     ) -> Inputs:
         """Return what participations low:high say beside ranks, in memory that can be written."""
-        found: dict[str, Floats] = {}
+        inputs: dict[str, Floats] = {}
         if home is not None and not home.moves:
-            found["head_start"] = home.head_start
+            inputs["head_start"] = home.head_start
         for name, absent in ABSENT.items():
             if name in able.uses:
                 column = getattr(history, name, None)
-                given = column if column is None else column[low:high]
+                values = column if column is None else column[low:high]
                 if name == "score":
-                    given = history.scores(low, high)
+                    values = history.scores(low, high)
                 # A copy, because what a history holds is read-only, and `workspaces` write here.
-                found[name] = np.full(high - low, absent) if given is None else given.astype(float)
-        return Inputs(**found)
+                inputs[name] = (
+                    np.full(high - low, absent) if values is None else values.astype(float)
+                )
+        return Inputs(**inputs)
 
     def _trace(self, wanted: TraceColumns, low: int, high: int) -> Trace:
         """Return rows low:high of a trace's columns as kernels take them."""
@@ -216,8 +218,8 @@ class RatedSystem(System):
 
     def kernel(self, job: Any) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        found: Rate = type(self).loop
-        return found
+        loop: Rate = type(self).loop
+        return loop
 
     def update(self, job: Any, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -242,24 +244,26 @@ class RatedSystem(System):
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return players' ratings as of a time in days (None: as of their last match)."""
         if self.read_players is None or self.shows_columns:
-            found = {name: state.column(name)[rows] for name in self.shown if name in state.initial}
+            columns = {
+                name: state.column(name)[rows] for name in self.shown if name in state.initial
+            }
         elif not len(rows):
             # The kernel learns the number of columns from the first player.
-            found = {name: np.empty(0) for name in self.shown}
+            columns = {name: np.empty(0) for name in self.shown}
         else:
             day = math.nan if time is None else time
             settings = _prepared(self).settings
             read = type(self).read_players(state.table, rows, day, settings)
-            found = dict(zip(self.shown, read, strict=False))
-        if "deviation" not in found:
+            columns = dict(zip(self.shown, read, strict=False))
+        if "deviation" not in columns:
             same = self.initial_deviation if "deviation" in self.shown else math.nan
-            found["deviation"] = np.full(len(rows), float(same))
+            columns["deviation"] = np.full(len(rows), float(same))
         return {
-            "rating": self.entered(state, rows, found.pop("rating")),
-            "deviation": found.pop("deviation"),
+            "rating": self.entered(state, rows, columns.pop("rating")),
+            "deviation": columns.pop("deviation"),
             "matches": state.column("matches")[rows],
             "last_time": state.column("last_time")[rows],
-            **found,
+            **columns,
         }
 
 
@@ -296,15 +300,15 @@ def _prepared(system: RatedSystem) -> _Prepared:
 @cache
 def _own_parameters(kind: type[Any]) -> tuple[str, ...]:
     """Return the parameters of a system but those of newcomers, the entry and the advantage."""
-    shared = {one.name for one in fields(HomeSystem)} | set(kind.columns.values())
-    return tuple(one.name for one in fields(kind) if one.name not in shared)
+    shared = {parameter.name for parameter in fields(HomeSystem)} | set(kind.columns.values())
+    return tuple(parameter.name for parameter in fields(kind) if parameter.name not in shared)
 
 
 @cache
 def _field(kind: type[Any], name: str) -> tuple[Mapping[str, int], bool]:
     """Return (word -> number of a parameter, whether its numbers need not be whole)."""
-    one = next(one for one in fields(kind) if one.name == name)
-    return one.metadata.get("words", {}), "float" in str(one.type)
+    parameter = next(parameter for parameter in fields(kind) if parameter.name == name)
+    return parameter.metadata.get("words", {}), "float" in str(parameter.type)
 
 
 def _as_number(system: RatedSystem, name: str) -> float | bool:
@@ -327,10 +331,10 @@ def _settings_type(kind: type[Any], names: tuple[str, ...]) -> type[Any]:
         )
         if known is not None and known._fields == names:
             return known
-    found = namedtuple(f"{kind.__name__}Settings", names)  # type: ignore[misc]
-    found.__module__ = kind.__module__
-    setattr(sys.modules[kind.__module__], found.__name__, found)
-    return found
+    settings = namedtuple(f"{kind.__name__}Settings", names)  # type: ignore[misc]
+    settings.__module__ = kind.__module__
+    setattr(sys.modules[kind.__module__], settings.__name__, settings)
+    return settings
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -340,12 +344,12 @@ def rating_system(kind: type[Any]) -> Any:
     The type of its numbers is made here, because compiled code on disk names it by its module.
     """
     found: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False)(kind)
-    made = found.__init__
+    original = found.__init__
 
-    @wraps(made)
+    @wraps(original)
     def init(self: Any, **parameters: Any) -> None:
         refuse_removed(found, parameters)
-        made(self, **parameters)
+        original(self, **parameters)
 
     if found.removed:
         found.__init__ = init

@@ -149,7 +149,7 @@ SYSTEMS: dict[str, SystemSpec] = {
 
 def system_names() -> list[str]:
     """Return the names of all systems: those built in, then those of other packages."""
-    return list(dict.fromkeys([*SYSTEMS, *(one.name for one in offered())]))
+    return list(dict.fromkeys([*SYSTEMS, *(plugin.name for plugin in offered())]))
 
 
 def check_name(name: str) -> Plugin | None:
@@ -196,8 +196,8 @@ def system_class(name: str) -> type[Any]:
     if plugin is not None:
         return load(plugin)
     module, _, class_name = SYSTEMS[name].place.rpartition(".")
-    found: type[Any] = getattr(importlib.import_module(f"{__package__}.{module}"), class_name)
-    return found
+    system: type[Any] = getattr(importlib.import_module(f"{__package__}.{module}"), class_name)
+    return system
 
 
 @checks_arguments()
@@ -295,9 +295,11 @@ def is_later_default(system: RatingSystem, name: str) -> bool:
 
     Files and messages leave it out, so that they are what they were before there was one.
     """
-    for one in fields_of(type(system)):
-        if one.name == name:
-            return bool(one.metadata.get("later")) and getattr(system, name) == one.default
+    for parameter in fields_of(type(system)):
+        if parameter.name == name:
+            return (
+                bool(parameter.metadata.get("later")) and getattr(system, name) == parameter.default
+            )
     return False
 
 
@@ -310,7 +312,7 @@ def notes_of(system: RatingSystem) -> tuple[str, ...]:
 def unsuited(history_misfits: Mapping[str, list[str]]) -> str:
     """Return a sentence on why the first system cannot rate a history, and which systems can."""
     name, misfits = next(iter(history_misfits.items()))
-    fits = [other for other, found in history_misfits.items() if not found]
+    fits = [other for other, misfits in history_misfits.items() if not misfits]
     advice = f"systems that can: {', '.join(fits)}" if fits else "no system can rate it"
     return f"{name} cannot rate {'; '.join(misfits)}; {advice}"
 

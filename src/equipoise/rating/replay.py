@@ -209,12 +209,14 @@ def _places(rated: Ids, ids: Ids) -> Ints:
         return np.full(len(ids), -1)
     if rated.dtype == object or ids.dtype == object:
         rated, ids = rated.astype(str), ids.astype(str)
-    there = np.flatnonzero(rated == ids[0])
-    if len(there) and np.array_equal(rated[there[0] :][: len(ids)], ids[: len(rated) - there[0]]):
+    starts = np.flatnonzero(rated == ids[0])
+    if len(starts) and np.array_equal(
+        rated[starts[0] :][: len(ids)], ids[: len(rated) - starts[0]]
+    ):
         # The usual case needs no sorting: the history begins with a slice of what was rated.
-        overlap = min(len(ids), len(rated) - int(there[0]))
+        overlap = min(len(ids), len(rated) - int(starts[0]))
         rest = _places(rated, ids[overlap:]) if overlap < len(ids) else ids[:0].astype(np.int64)
-        return np.concatenate([there[0] + np.arange(overlap), rest])
+        return np.concatenate([starts[0] + np.arange(overlap), rest])
     names, first = np.unique(rated, return_index=True)
     near = np.minimum(np.searchsorted(names, ids), len(names) - 1)
     return np.where(names[near] == ids, first[near], -1)
@@ -295,11 +297,11 @@ def _check_unchanged(pool: PoolState, history: History, place: Ints, digests: Di
         # Without times the order is compared instead.
         changed[1:] |= (before[1:] != NOT_KNOWN) & (np.diff(place) < 0)
     if changed.any():
-        named, one = _named(history.match_ids[: len(place)][changed])
+        named, single = _named(history.match_ids[: len(place)][changed])
         uses = sorted(pool.system.capabilities.uses - {"time"})
         read = ", ".join(("time", "players", "teams", "ranks", *uses))
         raise ConflictError(
-            f"{named} {'has' if one else 'have'} changed since the saved state was rated "
+            f"{named} {'has' if single else 'have'} changed since the saved state was rated "
             f"(compared: {read}). Undo the change, or use {_RESTART} to rate the history from the "
             f"beginning{_numbered(history)}"
         )
@@ -314,16 +316,18 @@ def _check_none_missing(pool: PoolState, history: History, place: Ints) -> None:
     if not len(place):
         return
     stop = len(pool.rated) if history.matches > len(place) else int(place.max()) + 1
-    there = np.zeros(len(pool.rated), np.bool_)
-    there[place] = True
-    there[: place.min()] = True
-    there[stop:] = True
-    missing = ~there & (pool.digests != NOT_KNOWN)
+    present = np.zeros(len(pool.rated), np.bool_)
+    present[place] = True
+    present[: place.min()] = True
+    present[stop:] = True
+    missing = ~present & (pool.digests != NOT_KNOWN)
     if missing.any():
-        named, one = _named(pool.rated[missing])
+        named, single = _named(pool.rated[missing])
         raise ConflictError(
-            f"{named} {'is' if one else 'are'} missing from the history: the saved state has rated "
-            f"{'it' if one else 'them'}, and the history has earlier and later matches. Give the "
+            f"{named} {'is' if single else 'are'} missing from the history: the saved state "
+            f"has rated "
+            f"{'it' if single else 'them'}, and the history has earlier and later matches. "
+            f"Give the "
             f"complete history (--from, --until, --where and --skip-bad leave matches out), give "
             f"only the new matches, or rate without the saved state"
         )
@@ -346,17 +350,18 @@ def _check_complete(pool: PoolState, history: History, start: PoolState | None) 
         )
     missing = _places(history.match_ids, pool.rated) < 0
     if missing.any():
-        named, one = _named(pool.rated[missing])
+        named, single = _named(pool.rated[missing])
         raise ConflictError(
             f"a restart needs all matches of the saved state, and {named} "
-            f"{'is' if one else 'are'} not in the history: give the complete history, or rate it "
+            f"{'is' if single else 'are'} not in the history: give the complete history, or "
+            f"rate it "
             f"without the saved state"
         )
 
 
 def _named(matches: Ids) -> tuple[str, bool]:
     """Return the first few of these ids as text, and whether there is only one."""
-    shown = ", ".join(str(one) for one in matches[:_NAMED].tolist())
+    shown = ", ".join(str(match) for match in matches[:_NAMED].tolist())
     if len(matches) == 1:
         return f"match {shown}", True
     more = f" and {len(matches) - _NAMED:,} more" if len(matches) > _NAMED else ""
@@ -543,13 +548,13 @@ def known_pool(
     """
     ids = initial.player_ids
     if history is not None and history.player_ids.dtype == object:
-        ids = np.array([str(one) for one in ids.tolist()], dtype=object)
+        ids = np.array([str(player) for player in ids.tolist()], dtype=object)
     elif history is not None and ids.dtype == object:
-        wrong = [one for one in ids.tolist() if not str(one).lstrip("-").isdecimal()]
+        wrong = [player for player in ids.tolist() if not str(player).lstrip("-").isdecimal()]
         if wrong:
             rule = "whole numbers, as the players of the history are"
             require(False, "the players of the initial ratings", rule, wrong[0])
-        ids = np.array([int(one) for one in ids.tolist()], dtype=np.int64)
+        ids = np.array([int(player) for player in ids.tolist()], dtype=np.int64)
     return PoolState(
         system=system,
         player_ids=ids,
@@ -710,7 +715,7 @@ def predict(
     now = system.at(field.state, np.arange(len(field.team)), field.day)
     rating, deviation = of_match(system, field.state, now["rating"], now["deviation"], context)
     match = field.match(np.arange(field.teams))
-    found = team_prediction(
+    prediction = team_prediction(
         system,
         field.state,
         rating,
@@ -720,7 +725,7 @@ def predict(
         draw_rate=draw_rate,
         earlier=now["matches"],
     )
-    return replace(found, newcomers=field.newcomers)
+    return replace(prediction, newcomers=field.newcomers)
 
 
 def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
@@ -757,15 +762,15 @@ def _player_order(
     """
     if history.order is None and pool.player_order is None:
         return None
-    found = np.full(players, -1, np.int64)
+    order = np.full(players, -1, np.int64)
     if pool.player_order is not None:
-        found[: len(pool.player_order)] = pool.player_order
+        order[: len(pool.player_order)] = pool.player_order
     if history.order is not None:
         counted = (np.arange(history.matches) >= start) & (history.teams() > 1)
         counted[tied] = False
         rows = np.flatnonzero(counted[history.match_rows()])
-        np.maximum.at(found, history.player[rows], history.order[history.match_rows()[rows]])
-    return found
+        np.maximum.at(order, history.player[rows], history.order[history.match_rows()[rows]])
+    return order
 
 
 def days(microseconds: int) -> float:
@@ -924,11 +929,11 @@ class _Players:
         return found
 
     def _of_text(self, ids: Ids) -> Ints:
-        new = [one for one in ids.tolist() if one not in self._row_of]
-        self._row_of.update({one: len(self.ids) + at for at, one in enumerate(new)})
+        new = [player for player in ids.tolist() if player not in self._row_of]
+        self._row_of.update({player: len(self.ids) + at for at, player in enumerate(new)})
         if new:
             self.ids = np.concatenate([self.ids, np.array(new, dtype=object)])
-        return np.array([self._row_of[one] for one in ids.tolist()], dtype=np.int64)
+        return np.array([self._row_of[player] for player in ids.tolist()], dtype=np.int64)
 
 
 def _joined(parts: list[Ids]) -> Ids:

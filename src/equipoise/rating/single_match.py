@@ -73,9 +73,9 @@ def single_match(system: RatingSystem, before: State, history: History, match: i
 
 def alone(history: History, match: int) -> tuple[History, Ints]:
     """Return a match alone, its players numbered as its participations, and who they were."""
-    found = history.slice(match, match + 1)
-    players = found.player
-    return found.with_players(history.player_ids[players], np.arange(len(players))), players
+    single = history.slice(match, match + 1)
+    players = single.player
+    return single.with_players(history.player_ids[players], np.arange(len(players))), players
 
 
 def rate_isolated(system: RatingSystem, match: History, before: State) -> SingleMatch:
@@ -128,7 +128,7 @@ def explanation(
     ranks, rank = match.rank[firsts], int(match.rank[row])
     teams = len(firsts)
     beaten, tied = int(np.sum(ranks > rank)), int(np.sum(ranks == rank)) - 1
-    by_effect = sorted(opponents, key=lambda one: -abs(one.effect))
+    by_effect = sorted(opponents, key=lambda opponent: -abs(opponent.effect))
     return Explanation(
         system=system.name,
         match=match.match_ids[:1].tolist()[0],
@@ -168,11 +168,11 @@ def by_opponent(
     numbers : from (a participation of the team, score against it) to (its rating, its deviation,
         expected score, effect)
     """
-    place, scores, found = places(single.history), single.scores(i), []
+    place, scores, opponents = places(single.history), single.scores(i), []
     for ids, rows in opposing_teams(single.history, i):
         j, who = int(rows[0]), ids.tolist()
         rating, deviation, expected, effect = numbers(j, float(scores[j]))
-        found.append(
+        opponents.append(
             Opponent(
                 player=who[0] if len(who) == 1 else ", ".join(map(str, who)),
                 rank=int(place[j]),
@@ -183,7 +183,7 @@ def by_opponent(
                 effect=effect,
             )
         )
-    return found
+    return opponents
 
 
 def changes_of_duel(system: RatingSystem, single: SingleMatch, i: int) -> tuple[float, float]:
@@ -191,7 +191,9 @@ def changes_of_duel(system: RatingSystem, single: SingleMatch, i: int) -> tuple[
     lost, won = (
         single.with_result(system, np.abs(np.arange(2) - winner)).trace for winner in (1 - i, i)
     )
-    change = [float(one["rating"][i] - one["rating_before"][i]) for one in (lost, won)]
+    change = [
+        float(change_of["rating"][i] - change_of["rating_before"][i]) for change_of in (lost, won)
+    ]
     return change[0], change[1]
 
 
@@ -202,11 +204,11 @@ def sum_by_result(opponents: Sequence[Opponent], names: Mapping[float, str]) -> 
     """
     parts = []
     for score, name in names.items():
-        met = [one for one in opponents if one.score == score]
+        met = [opponent for opponent in opponents if opponent.score == score]
         if met:
-            expected = math.fsum(one.expected for one in met)
+            expected = math.fsum(opponent.expected for opponent in met)
             reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
-            change = math.fsum(one.effect for one in met)
+            change = math.fsum(opponent.effect for opponent in met)
             parts.append(Contribution(name=name, change=change, reason=reason))
     return parts
 
@@ -246,9 +248,9 @@ def places(match: History) -> Ints:
 
 def opposing_teams(match: History, row: int) -> list[tuple[Ids, Ints]]:
     """Return (player ids, participations) of every team except that of participation `row`."""
-    found = []
+    opposing = []
     for team in np.unique(match.team):
         rows = np.flatnonzero(match.team == team)
         if team != match.team[row]:
-            found.append((match.player_ids[match.player[rows]], rows))
-    return found
+            opposing.append((match.player_ids[match.player[rows]], rows))
+    return opposing

@@ -88,7 +88,7 @@ def param(
         text = rule or f"from {_number(low)} to {_number(high)}"
         bounds = Bounds(low, high, text, above, below)
     more = {"bounds": bounds, "words": words, "later": later, "note": note}
-    return field(default=default, metadata={name: one for name, one in more.items() if one})
+    return field(default=default, metadata={name: value for name, value in more.items() if value})
 
 
 def positive(default: float | None, *, later: bool = False, note: str = "") -> Any:
@@ -110,13 +110,13 @@ def initial_deviation(default: float = 350.0) -> Any:
 
 def check_bounds(system: Any, names: Iterable[str] | None = None) -> None:
     """Check the numbers of these parameters, or of all. Raises : InvalidParameterError."""
-    for one in fields(system):
-        bounds: Bounds | None = one.metadata.get("bounds")
-        if bounds is None or (names is not None and one.name not in names):
+    for parameter in fields(system):
+        bounds: Bounds | None = parameter.metadata.get("bounds")
+        if bounds is None or (names is not None and parameter.name not in names):
             continue
-        value = getattr(system, one.name)
+        value = getattr(system, parameter.name)
         if value is not None:
-            require(bounds.allow(value), one.name, bounds.rule, value)
+            require(bounds.allow(value), parameter.name, bounds.rule, value)
 
 
 def refuse_removed(kind: Any, names: Iterable[str]) -> None:
@@ -216,30 +216,30 @@ class Capabilities:
         Matches of three or more that all tie are left out if the system skips them.
         """
         teams = history.teams()
-        found: Flags = teams > 1
+        counts: Flags = teams > 1
         if self.skips_all_tied:
-            found &= (teams == 2) | (history.distinct_ranks() > 1)
-        return found
+            counts &= (teams == 2) | (history.distinct_ranks() > 1)
+        return counts
 
     def unused(self, history: History) -> list[str]:
         """Return the columns of a history that the system does not use."""
-        there = {name: getattr(history, name) is not None for name in USABLE[:4]}
-        there |= {name: name in history.attributes for name in USABLE[4:8]}
-        found = [name for name in USABLE[:8] if there[name] and name not in self.uses]
-        if there["side"] and there["at_home"] and "side" in self.uses:
-            found.append("side")  # at_home is used instead
-        return found
+        present = {name: getattr(history, name) is not None for name in USABLE[:4]}
+        present |= {name: name in history.attributes for name in USABLE[4:8]}
+        unused = [name for name in USABLE[:8] if present[name] and name not in self.uses]
+        if present["side"] and present["at_home"] and "side" in self.uses:
+            unused.append("side")  # at_home is used instead
+        return unused
 
     def misfits(self, history: History) -> list[str]:
         """Return what the system cannot rate in a history, as phrases; empty if it fits."""
-        found = []
+        misfits = []
         if history.matches and (self.max_team_size is not None or self.max_teams is not None):
             teams = history.teams()
             largest = _largest_team(history, teams)
             if self.max_team_size is not None and largest > self.max_team_size:
-                found.append(f"teams of {largest} (at most {self.max_team_size})")
+                misfits.append(f"teams of {largest} (at most {self.max_team_size})")
             if self.max_teams is not None and teams.max() > self.max_teams:
-                found.append(
+                misfits.append(
                     f"matches of {teams.max()} players or teams (at most {self.max_teams})"
                 )
         if not self.draws and history.matches:
@@ -247,13 +247,13 @@ class Capabilities:
             if ties:
                 many = counted(ties, "match", "matches")
                 need = f"; they need {self.ties_need}" if self.ties_need else ""
-                found.append(f"ties ({many}{need})")
+                misfits.append(f"ties ({many}{need})")
         if self.needs_time and history.time is None:
-            found.append("no times")
+            misfits.append("no times")
         for name in OF_ROUNDS:
             if name not in self.uses and getattr(history, name) is not None:
-                found.append(f"a {name} for each match")
-        return found
+                misfits.append(f"a {name} for each match")
+        return misfits
 
     def __str__(self) -> str:
         size = {None: "teams of any size", 1: "single players"}.get(
@@ -376,15 +376,15 @@ def own_deviations(name: str, able: Capabilities, beta: object, gamma: object) -
     name, able : of the system
     Raises : InvalidParameterError
     """
-    found = {}
+    deviations = {}
     for field_name, value in (("beta", beta), ("gamma", gamma)):
         if value is None:
             continue
         least, most, _ = OWN_DEVIATIONS[field_name]
-        found[field_name] = checked_number(field_name, value, least, most)
+        deviations[field_name] = checked_number(field_name, value, least, most)
         rule = f"left out, because {name} has no {field_name} for each match"
         require(field_name in able.uses, field_name, rule, value)
-    return found
+    return deviations
 
 
 def no_advantage(system: RatingSystem) -> InvalidParameterError:

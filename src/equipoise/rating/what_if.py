@@ -197,13 +197,13 @@ def _position(field: Lineup, player: object) -> int:
     """Return the row of a player in the line-up. Raises : NotFoundError."""
     if player is None:
         return 0
-    found = np.flatnonzero(field.player_ids.astype(str) == str(player))
-    if not len(found):
+    positions = np.flatnonzero(field.player_ids.astype(str) == str(player))
+    if not len(positions):
         hint = did_you_mean([player], field.player_ids)
         raise NotFoundError(
             f"{player} is not among the {counted(len(field.team), 'player')} named{hint}"
         )
-    return int(found[0])
+    return int(positions[0])
 
 
 def _read(system: RatingSystem, state: State, who: int, at: float | None) -> tuple[float, float]:

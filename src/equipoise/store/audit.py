@@ -114,7 +114,7 @@ def cut_through(connection: Connection, number: int, limit: int) -> bool:
     Returns : whether all of them are deleted
     """
     chain = lock_chain(connection)
-    rows = [one for one in chained_rows(connection, chain.cut, limit) if one[0].id <= number]
+    rows = [row for row in chained_rows(connection, chain.cut, limit) if row[0].id <= number]
     if not rows:
         return True
     head = chain.cut_head

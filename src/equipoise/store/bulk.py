@@ -99,8 +99,8 @@ SIZES = Sizes()
 
 def sizes_of(connection: Connection) -> Sizes:
     """Return the sizes of the store that a connection belongs to."""
-    found: Sizes = connection.get_execution_options().get(OPTION, SIZES)
-    return found
+    sizes: Sizes = connection.get_execution_options().get(OPTION, SIZES)
+    return sizes
 
 
 @contextmanager
@@ -225,12 +225,12 @@ def _insert_arrays(
         same = tuple(values.count(values[0]) == len(values) for values in columns)
         same = same if not all(same) else (False,) * len(names)
     kinds = [_array(table.c[name]) for name in names]
-    given = [
+    arrays = [
         values[0] if once else _literal(values, kind)
         for values, kind, once in zip(columns, kinds, same, strict=True)
     ]
     with driver_cursor(connection) as cursor:
-        cursor.execute(_for_postgresql(table, names, replace, same), given)
+        cursor.execute(_for_postgresql(table, names, replace, same), arrays)
 
 
 def _literal(values: Sequence[Any], kind: str) -> str:
@@ -238,21 +238,22 @@ def _literal(values: Sequence[Any], kind: str) -> str:
     if kind == "text":
         words = _quoted(values)
     elif kind == "bytea":
-        words = ["NULL" if one is None else f'"\\\\x{one.hex()}"' for one in values]
+        words = ["NULL" if value is None else f'"\\\\x{value.hex()}"' for value in values]
     else:
         # PostgreSQL reads numbers and booleans as Python writes them.
-        words = ["NULL" if one is None else repr(one) for one in values]
+        words = ["NULL" if value is None else repr(value) for value in values]
     return "{" + ",".join(words) + "}"
 
 
 def _quoted(values: Sequence[str | None]) -> list[str]:
     """Return texts as quoted elements of an array literal."""
-    every = "".join(one for one in values if one is not None)
+    every = "".join(value for value in values if value is not None)
     if "\\" in every or '"' in every:
         values = [
-            None if one is None else one.replace("\\", "\\\\").replace('"', '\\"') for one in values
+            None if value is None else value.replace("\\", "\\\\").replace('"', '\\"')
+            for value in values
         ]
-    return ["NULL" if one is None else f'"{one}"' for one in values]
+    return ["NULL" if value is None else f'"{value}"' for value in values]
 
 
 def among(column: Column[Any], values: Iterable[Any], connection: Connection) -> Any:
@@ -273,7 +274,7 @@ def _each(values: list[Any]) -> Any:
 def _names(values: Iterable[str]) -> list[str]:
     """Return the values that a column of names can have."""
     wanted = list(values)
-    return wanted if is_name("".join(wanted)) else [one for one in wanted if is_name(one)]
+    return wanted if is_name("".join(wanted)) else [name for name in wanted if is_name(name)]
 
 
 @lru_cache(maxsize=64)
@@ -347,14 +348,14 @@ class Prepared:
         name = () if connection.dialect.name == "sqlite" else ("equipoise_rows",)
         with driver_cursor(connection, *name) as cursor:
             cursor.execute(statement.text, statement.parameters(values))
-            while found := cursor.fetchmany(rows):
-                yield found
+            while piece := cursor.fetchmany(rows):
+                yield piece
 
     def _statement(self, dialect: Dialect) -> _Statement:
-        found = self._compiled.get(dialect.name)
-        if found is None:
-            found = self._compiled[dialect.name] = _statement(self._query, dialect)
-        return found
+        statement = self._compiled.get(dialect.name)
+        if statement is None:
+            statement = self._compiled[dialect.name] = _statement(self._query, dialect)
+        return statement
 
 
 class PreparedEach:
@@ -372,9 +373,9 @@ class PreparedEach:
         # equality alone it may choose another index with the same first columns.
         array = bindparam("each", type_=ARRAY(Text))
         wanted = func.unnest(array).table_valued("value").render_derived("wanted")
-        found = query.where(column >= wanted.c.value).order_by(column).limit(1).lateral()
-        one = found.c[column.name] == wanted.c.value
-        self._postgresql = Prepared(select(found).select_from(wanted).join(found, one))
+        nearest = query.where(column >= wanted.c.value).order_by(column).limit(1).lateral()
+        matches = nearest.c[column.name] == wanted.c.value
+        self._postgresql = Prepared(select(nearest).select_from(wanted).join(nearest, matches))
 
     def rows(
         self, connection: Connection, wanted: Iterable[str], values: Mapping[str, Any]
@@ -403,7 +404,7 @@ class _Statement(NamedTuple):
 
 
 def _statement(query: Select[Any] | Update, dialect: Dialect) -> _Statement:
-    found = query.compile(dialect=dialect)
-    order = list(found.positiontup or ()) if found.positional else None
-    fixed = {name: value for name, value in found.params.items() if value is not None}
-    return _Statement(str(found), order, fixed)
+    compiled = query.compile(dialect=dialect)
+    order = list(compiled.positiontup or ()) if compiled.positional else None
+    fixed = {name: value for name, value in compiled.params.items() if value is not None}
+    return _Statement(str(compiled), order, fixed)

@@ -153,9 +153,9 @@ def changes_of_matches(
 
     Matches that changed nothing are left out.
     """
-    found: dict[Position, dict[str, ChangeRow]] = {}
+    of_position: dict[Position, dict[str, ChangeRow]] = {}
     if not positions:
-        return found
+        return of_position
     if connection.dialect.name == "sqlite":
         rows = _OF_MATCHES_SQLITE.rows(connection, {**pool.seen, "each": json.dumps([*positions])})
     else:
@@ -163,8 +163,8 @@ def changes_of_matches(
         values = {**pool.seen, "times": [*times], "seqs": [*seqs]}
         rows = _OF_MATCHES_POSTGRESQL.rows(connection, values)
     for row in rows:
-        found.setdefault((row[1], row[2]), {})[row[0]] = change_row(row)
-    return found
+        of_position.setdefault((row[1], row[2]), {})[row[0]] = change_row(row)
+    return of_position
 
 
 def changes_in_turn(
@@ -178,13 +178,13 @@ def changes_in_turn(
     left = _AT_ONCE
     for position, players in matches:
         if piece and players > left:
-            found = changes_of_matches(connection, pool, piece)
-            yield from (found.get(one, {}) for one in piece)
+            of_position = changes_of_matches(connection, pool, piece)
+            yield from (of_position.get(position, {}) for position in piece)
             piece, left = [], _AT_ONCE
         piece.append(position)
         left -= players
-    found = changes_of_matches(connection, pool, piece)
-    yield from (found.get(one, {}) for one in piece)
+    of_position = changes_of_matches(connection, pool, piece)
+    yield from (of_position.get(position, {}) for position in piece)
 
 
 _SEEN = select(*SHOWN).where(
@@ -287,8 +287,8 @@ def _previous(
     query = select(changes.c.previous_time, changes.c.previous_seq).where(
         counts(pool), *_at(position), changes.c.player == player
     )
-    found = connection.execute(query).first()
-    return None if found is None else (found[0], found[1])
+    row = connection.execute(query).first()
+    return None if row is None else (row[0], row[1])
 
 
 def _last(connection: Connection, pool: PoolRecord, player: str) -> Position | None:
@@ -298,8 +298,8 @@ def _last(connection: Connection, pool: PoolRecord, player: str) -> Position | N
         ratings.c.generation == pool.generation,
         ratings.c.player == player,
     )
-    found = connection.execute(query).first()
-    return None if found is None else (found[0], found[1])
+    row = connection.execute(query).first()
+    return None if row is None else (row[0], row[1])
 
 
 def changes_between(
@@ -318,8 +318,8 @@ def changes_between(
     )
     if limit is not None:
         query = query.limit(limit)
-    found = (change_row(row) for row in connection.execute(query).all())
-    return {(row.player, row.seq): row for row in found}
+    changes = (change_row(row) for row in connection.execute(query).all())
+    return {(row.player, row.seq): row for row in changes}
 
 
 def newest_changes(

@@ -137,10 +137,10 @@ def commit_confirmed(connection: Connection, transaction: RootTransaction) -> No
     driver: Any = connection.connection.driver_connection
     warnings: list[str] = []
 
-    def notice(said: Any) -> None:
+    def notice(message: Any) -> None:
         # The text may be in any language, and these warnings have no code of their own.
-        if said.severity_nonlocalized == "WARNING":
-            warnings.append(said.message_primary or "a warning")
+        if message.severity_nonlocalized == "WARNING":
+            warnings.append(message.message_primary or "a warning")
 
     driver.add_notice_handler(notice)
     try:
@@ -463,11 +463,11 @@ class Store:
         If not, `write` raises an error from now on.
         """
         with self.read() as connection:
-            found = too_new(connection)
-        if found is not None and self.outdated is None:
-            log.error("%s", found)
-        self.outdated = found
-        return found is None
+            version = too_new(connection)
+        if version is not None and self.outdated is None:
+            log.error("%s", version)
+        self.outdated = version
+        return version is None
 
     @property
     def name(self) -> str:
@@ -516,10 +516,10 @@ class Store:
             return True
         try:
             with self.read() as connection:
-                found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+                result = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
         except DamagedError:
             return False
-        return bool(found == "ok")
+        return bool(result == "ok")
 
     def close(self) -> None:
         """Close the connections that nobody uses, and others when they are given back.
@@ -586,10 +586,10 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
             raise DamagedError(_damaged(reason_of(error))) from error
         path = Path(parsed.database or "") if parsed.drivername == "sqlite" else None
         reason = reason_of(error) if path is None else file_reason(path, error.orig or error)
-        there = "no database at"
+        failure = "no database at"
         if path is not None and path.exists():
-            there = "cannot open the database"
-        sentence = f"{there} {parsed.render_as_string()}: {reason}"
+            failure = "cannot open the database"
+        sentence = f"{failure} {parsed.render_as_string()}: {reason}"
         if "connection option" in reason:
             raise InvalidParameterError(sentence) from error
         raise NotFoundError(sentence) from error
@@ -714,34 +714,34 @@ def _prepare_threshold(url: URL) -> dict[str, int | None]:
 
     Raises : InvalidParameterError
     """
-    given = url.query.get(PREPARE)
-    if given is None:
+    text = url.query.get(PREPARE)
+    if text is None:
         return {}
-    if given == "none":
+    if text == "none":
         return {PREPARE: None}
-    if not isinstance(given, str) or re.fullmatch(r"\d{1,9}", given, re.ASCII) is None:
+    if not isinstance(text, str) or re.fullmatch(r"\d{1,9}", text, re.ASCII) is None:
         raise InvalidParameterError(
-            f"{PREPARE} of the database must be a whole number from 0 on, or none; got {given!r}"
+            f"{PREPARE} of the database must be a whole number from 0 on, or none; got {text!r}"
         )
-    return {PREPARE: int(given)}
+    return {PREPARE: int(text)}
 
 
 def _hosts(text: str) -> dict[str, str]:
     """Return the hosts and ports of a list of hosts, as options. Raises : ValueError."""
     hosts, ports = [], []
     for part in text.split(","):
-        found = re.fullmatch(r"(?:\[([\da-fA-F:.]+)\]|([^:\[\]]+))(?::(\d+))?", part)
-        if found is None:
+        host_match = re.fullmatch(r"(?:\[([\da-fA-F:.]+)\]|([^:\[\]]+))(?::(\d+))?", part)
+        if host_match is None:
             raise ValueError(part)
-        hosts.append(found[1] or unquote(found[2]))
-        ports.append(found[3] or "5432")
+        hosts.append(host_match[1] or unquote(host_match[2]))
+        ports.append(host_match[3] or "5432")
     return {"host": ",".join(hosts), "port": ",".join(ports)}
 
 
 def _has_several_hosts(url: URL) -> bool:
     """Return whether the address of a PostgreSQL database names several hosts."""
-    found = url.query.get("host", url.host or "")
-    return not isinstance(found, str) or "," in found
+    hosts = url.query.get("host", url.host or "")
+    return not isinstance(hosts, str) or "," in hosts
 
 
 def _without_password(url: str) -> str:
@@ -758,12 +758,12 @@ def _engine(url: URL) -> Engine:
             event.listen(engine, "connect", _set_up_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
             return engine
-        given: dict[str, str | int | None] = {
+        arguments: dict[str, str | int | None] = {
             name: value for name, value in _POSTGRES_OPTIONS.items() if name not in url.query
         }
         threshold = _prepare_threshold(url)
-        given |= threshold  # instead of its text in the address
-        engine = create_engine(url, pool_pre_ping=True, connect_args=given, **options)
+        arguments |= threshold  # instead of its text in the address
+        engine = create_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
         if not threshold:
             event.listen(engine, "connect", _set_up_postgresql)
         return engine

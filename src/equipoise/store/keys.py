@@ -81,10 +81,10 @@ def create_key(
     """
 
     def make(connection: Connection, random: str) -> KeyRecord:
-        made = insert(keys).values(
+        statement = insert(keys).values(
             name=name, role=role, pool=pool, hash=_hash(random), created=now, expires=expires
         )
-        number = int(connection.execute(made.returning(keys.c.id)).scalar_one())
+        number = int(connection.execute(statement.returning(keys.c.id)).scalar_one())
         detail = {"name": name, "role": role, "expires": expires}
         audit.note(connection, "key.created", now=now, key=by, pool=pool, subject=number, **detail)
         return _by_number(connection, number)
@@ -109,8 +109,8 @@ def rotate_key(
     """
 
     def change(connection: Connection, random: str) -> KeyRecord:
-        found = _by_number(connection, number)
-        if found.revoked is not None or (found.expires is not None and found.expires <= now):
+        key = _by_number(connection, number)
+        if key.revoked is not None or (key.expires is not None and key.expires <= now):
             raise ConflictError(f"key {number} is revoked or has expired: create a new one")
         connection.execute(
             update(keys)
@@ -125,7 +125,7 @@ def rotate_key(
         connection.execute(update(sessions).where(mine).values(expires=now + keep))
         detail = {"keep_seconds": keep / 1_000_000}
         what = "key.rotated"
-        audit.note(connection, what, now=now, key=by, pool=found.pool, subject=number, **detail)
+        audit.note(connection, what, now=now, key=by, pool=key.pool, subject=number, **detail)
         return _by_number(connection, number)
 
     return _issued(store, ("rotate", number, keep, by), token, now, change)
@@ -142,9 +142,9 @@ def _issued(
 
     def attempt() -> Issued:
         with store.write() as connection:
-            found = None if token is None else _repeated(connection, token, digest, now)
-            if found is not None:
-                return found
+            earlier = None if token is None else _repeated(connection, token, digest, now)
+            if earlier is not None:
+                return earlier
             salt = secrets.token_bytes(_RANDOM)
             random = _encoded(salt) if token is None else _derived(salt, token)
             key = issue(connection, random)
@@ -170,13 +170,13 @@ def _repeated(connection: Connection, token: str, request: bytes, now: int) -> I
     if bytes(row.request) != request:
         raise ConflictError("this token was used for another request: use a new random token")
     random = _derived(bytes(row.salt), token)
-    found = connection.execute(_ONE, {"wanted": row.key}).one()
-    key = _key(found)
+    stored = connection.execute(_ONE, {"wanted": row.key}).one()
+    key = _key(stored)
     if key.revoked is not None:
         raise ConflictError(f"the request with this token made key {key.id}, which is revoked")
-    valid = [found.hash]
+    valid = [stored.hash]
     if key.previous_until is not None and now < key.previous_until:
-        valid.append(found.previous_hash)
+        valid.append(stored.previous_hash)
     if _hash(random) not in valid:
         raise ConflictError(
             f"the request with this token was carried out for key {key.id}, which has been rotated "
@@ -187,8 +187,8 @@ def _repeated(connection: Connection, token: str, request: bytes, now: int) -> I
 
 def find_key(store: Store, secret: str, now: int) -> KeyRecord | None:
     """Return the key of a secret, None if it is unknown, revoked or expired."""
-    found = _find(store, secret, now)
-    return None if found is None else found[0]
+    key = _find(store, secret, now)
+    return None if key is None else key[0]
 
 
 def _find(store: Store, secret: str, now: int) -> tuple[KeyRecord, int | None] | None:
@@ -197,15 +197,15 @@ def _find(store: Store, secret: str, now: int) -> tuple[KeyRecord, int | None] |
     number, _, random = rest.partition("_")
     known = prefix == PREFIX and number.isascii() and number.isdecimal() and len(number) < 10
     with store.read() as connection:
-        found = connection.execute(_ONE, {"wanted": int(number) if known else 0}).first()
+        row = connection.execute(_ONE, {"wanted": int(number) if known else 0}).first()
     # Both comparisons are made, and take the same time, whether or not the key exists.
     nothing, digest = bytes(_RANDOM), _hash(random)
-    current = hmac.compare_digest(nothing if found is None else bytes(found.hash), digest)
-    before = None if found is None else found.previous_hash
+    current = hmac.compare_digest(nothing if row is None else bytes(row.hash), digest)
+    before = None if row is None else row.previous_hash
     previous = hmac.compare_digest(nothing if before is None else bytes(before), digest)
-    if found is None or not (current or previous):
+    if row is None or not (current or previous):
         return None
-    key = _key(found)
+    key = _key(row)
     until = key.expires if current else key.previous_until
     if not _is_valid(key, now) or (until is not None and until <= now):
         return None
@@ -238,22 +238,22 @@ def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) ->
     Raises : NotFoundError
     """
     with store.write() as connection:
-        found = _by_number(connection, number)
-        if found.revoked is None:
+        key = _by_number(connection, number)
+        if key.revoked is None:
             connection.execute(update(keys).where(keys.c.id == number).values(revoked=now))
             connection.execute(delete(sessions).where(sessions.c.key == number))
             what = "key.revoked"
-            audit.note(connection, what, now=now, key=by, pool=found.pool, subject=number)
+            audit.note(connection, what, now=now, key=by, pool=key.pool, subject=number)
         return _by_number(connection, number)
 
 
 def revoke_keys_of(connection: Connection, pool: str, now: int) -> list[int]:
     """Revoke the keys of a pool that is deleted; return their numbers."""
     mine = (keys.c.pool == pool) & keys.c.revoked.is_(None)
-    found = [int(row[0]) for row in connection.execute(select(keys.c.id).where(mine))]
+    numbers = [int(row[0]) for row in connection.execute(select(keys.c.id).where(mine))]
     connection.execute(update(keys).where(mine).values(revoked=now))
-    connection.execute(delete(sessions).where(sessions.c.key.in_(found)))
-    return sorted(found)
+    connection.execute(delete(sessions).where(sessions.c.key.in_(numbers)))
+    return sorted(numbers)
 
 
 def open_session(
@@ -263,10 +263,10 @@ def open_session(
 
     lifetime : microseconds, at most; patience : as for `Store.write`
     """
-    found = _find(store, secret, now)
-    if found is None:
+    key_and_end = _find(store, secret, now)
+    if key_and_end is None:
         return None  # Nothing is written for a wrong secret.
-    key, until = found
+    key, until = key_and_end
     expires = now + lifetime if until is None else min(now + lifetime, until)
     token = SESSION_PREFIX + secrets.token_urlsafe(_RANDOM)
     mine = sessions.c.key == key.id

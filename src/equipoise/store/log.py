@@ -211,16 +211,16 @@ def match_by_id(connection: Connection, pool: int, match: str) -> LogRecord | No
     """Return the record of a match, or None."""
     if not is_name(match):
         return None
-    found = connection.execute(_ONE_MATCH, {"of_pool": pool, "wanted": match}).first()
-    return None if found is None else LogRecord._make(found)
+    row = connection.execute(_ONE_MATCH, {"of_pool": pool, "wanted": match}).first()
+    return None if row is None else LogRecord._make(row)
 
 
 def get_match(connection: Connection, pool: PoolRecord, match: str) -> LogRecord:
     """Return the record of a match. Raises : NotFoundError."""
-    found = match_by_id(connection, pool.id, match)
-    if found is None:
+    record = match_by_id(connection, pool.id, match)
+    if record is None:
         raise NotFoundError(f"no match {match[:200]!r} in pool {pool.name!r}")
-    return found
+    return record
 
 
 def match_ids(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, str]:
@@ -242,8 +242,8 @@ def posted_times(
 def record_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
     """Return the record of this number, or None."""
     query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)
-    found = connection.execute(query).first()
-    return None if found is None else LogRecord._make(found)
+    row = connection.execute(query).first()
+    return None if row is None else LogRecord._make(row)
 
 
 def records_at(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, LogRecord]:
@@ -283,8 +283,8 @@ def numbers_of_kind(connection: Connection, pool: int, kind: Kind) -> list[int]:
 def first_match_number(connection: Connection, pool: int) -> int | None:
     """Return the number of the first record of a match; None without matches."""
     query = select(log.c.seq).where(log.c.pool == pool, _MATCH).order_by(log.c.seq)
-    found: int | None = connection.execute(query.limit(1)).scalar()
-    return found
+    number: int | None = connection.execute(query.limit(1)).scalar()
+    return number
 
 
 def salt_of(connection: Connection, pool: int, seq: int) -> bytes:
@@ -348,8 +348,8 @@ def records_after(
     after, through : numbers of records; the one after `after` is the first, `through` the last
     """
     rows, last = rows_after(connection, pool, after, through)
-    found = [record_and_seal(row) for row in rows]
-    return [record for record, _ in found], [seal for _, seal in found], last
+    read = [record_and_seal(row) for row in rows]
+    return [record for record, _ in read], [seal for _, seal in read], last
 
 
 def rows_after(
@@ -446,8 +446,8 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
 
 def count_of(connection: Connection, pool: int) -> int:
     """Return the number of records."""
-    found = connection.execute(select(func.count()).select_from(log).where(log.c.pool == pool))
-    return int(found.scalar_one())
+    count = connection.execute(select(func.count()).select_from(log).where(log.c.pool == pool))
+    return int(count.scalar_one())
 
 
 def _position() -> Any:
@@ -533,12 +533,12 @@ def empty_write_ahead_log(store: Store) -> bool:
 
 def count_of_player(connection: Connection, pool: int, player: str) -> dict[str, int]:
     """Return how many rows of ratings and changes are of a player."""
-    found = {}
+    counts = {}
     for name, table in (("ratings", ratings), ("changes", changes)):
         query = select(func.count()).select_from(table)
         query = query.where(table.c.pool == pool, table.c.player == player)
-        found[name] = int(connection.execute(query).scalar_one())
-    return found
+        counts[name] = int(connection.execute(query).scalar_one())
+    return counts
 
 
 def rename_player(connection: Connection, pool: int, player: str, pseudonym: str) -> None:
@@ -672,7 +672,9 @@ def rewrite_checkpoints(
         from the log
     """
     key = (checkpoints.c.time, checkpoints.c.seq)
-    query = select(*key).where(checkpoints.c.pool == pool).order_by(*(one.desc() for one in key))
+    query = (
+        select(*key).where(checkpoints.c.pool == pool).order_by(*(column.desc() for column in key))
+    )
     places: list[Position] = [(row[0], row[1]) for row in connection.execute(query)]
     count = done = 0
     for place in places:

@@ -101,7 +101,10 @@ def put(
     )
     connection.execute(
         insert(partial_checkpoints),
-        [{**fixed, "first": name, "content": msgspec.msgpack.encode(one)} for name, one in rows],
+        [
+            {**fixed, "first": name, "content": msgspec.msgpack.encode(content)}
+            for name, content in rows
+        ],
     )
 
 

@@ -188,7 +188,7 @@ def add_pool(
     first = settings if first_settings is None else first_settings
     heads = first_heads(first, name, now, chained_from=1)
     insert_into = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    made = (
+    statement = (
         insert_into(pools)
         .values(
             name=name,
@@ -214,7 +214,7 @@ def add_pool(
         .on_conflict_do_nothing(index_elements=[pools.c.name])
         .returning(pools.c.id)
     )
-    number: int | None = connection.execute(made).scalar_one_or_none()
+    number: int | None = connection.execute(statement).scalar_one_or_none()
     return number
 
 
@@ -254,18 +254,18 @@ def allow_silence(connection: Connection, seconds: float) -> None:
 def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:
     """Return a pool by its number, or None."""
     query = select(pools).where(pools.c.id == pool, _EXISTS)
-    found = connection.execute(query).first()
-    return None if found is None else _record(found)
+    row = connection.execute(query).first()
+    return None if row is None else _record(row)
 
 
 def get_pool(
     connection: Connection, name: str, *, lock: bool = False, silence: float | None = None
 ) -> PoolRecord:
     """Return a pool as `find_pool`. Raises : NotFoundError."""
-    found = find_pool(connection, name, lock=lock, silence=silence)
-    if found is None:
+    pool = find_pool(connection, name, lock=lock, silence=silence)
+    if pool is None:
         raise NotFoundError(f"no pool {name!r}")
-    return found
+    return pool
 
 
 def all_pools(connection: Connection) -> list[PoolRecord]:
@@ -277,8 +277,8 @@ def all_pools(connection: Connection) -> list[PoolRecord]:
 def pool_after(connection: Connection, pool: int) -> str | None:
     """Return the name of the pool of the next season, None for none."""
     query = select(pools.c.name).where(pools.c.follows == pool, _EXISTS)
-    found: str | None = connection.execute(query.limit(1)).scalar()
-    return found
+    name: str | None = connection.execute(query.limit(1)).scalar()
+    return name
 
 
 def archives_of(connection: Connection, name: str) -> list[PoolRecord]:
@@ -404,21 +404,21 @@ def add_seed(connection: Connection, pool: int, seed: Seed, content: bytes | Non
 
 def content_of(connection: Connection, pool: int) -> bytes | None:
     """Return the packed state of a pool's seed, None for none."""
-    found = connection.execute(select(seeds.c.content).where(seeds.c.pool == pool)).scalar()
-    return None if found is None else bytes(found)
+    content = connection.execute(select(seeds.c.content).where(seeds.c.pool == pool)).scalar()
+    return None if content is None else bytes(content)
 
 
 def seed_of(connection: Connection, pool: int) -> Seed | None:
     """Return the seed of a pool, None for none."""
-    found = connection.execute(select(*_SHOWN).where(seeds.c.pool == pool)).first()
-    return None if found is None else Seed(*found)
+    row = connection.execute(select(*_SHOWN).where(seeds.c.pool == pool)).first()
+    return None if row is None else Seed(*row)
 
 
 def seed_after(connection: Connection, archive: int) -> tuple[int, Seed] | None:
     """Return the number and the seed of the pool that followed an archive, or None."""
     query = select(seeds.c.pool, *_SHOWN).where(seeds.c.archive == archive)
-    found = connection.execute(query).first()
-    return None if found is None else (int(found[0]), Seed(*found[1:]))
+    row = connection.execute(query).first()
+    return None if row is None else (int(row[0]), Seed(*row[1:]))
 
 
 #: Tables with rows of a pool, except `pools`, `audit` and `keys`, whose rows stay.

@@ -143,14 +143,14 @@ class Standing:
 
     def _best_with(self, wanted: bytes, limit: int) -> list[str]:
         """Return the best of the best players whose ids contain a text in lower case."""
-        found: list[str] = []
+        names: list[str] = []
         for row in self._best:
             name = self.names[row]
             if wanted in name.encode().lower():
-                found.append(name)
-                if len(found) == limit:
+                names.append(name)
+                if len(names) == limit:
                     break
-        return found
+        return names
 
     @cached_property
     def _best(self) -> list[int]:
@@ -166,13 +166,13 @@ class Standing:
     def _few_places(self, wanted: bytes) -> Ints | None:
         """Return where a text in lower case is in all ids; None if it is there too often."""
         content = self._text[0]
-        found, at = [], content.find(wanted)
+        positions, at = [], content.find(wanted)
         while at >= 0:
-            found.append(at)
-            if len(found) > _FEW:
+            positions.append(at)
+            if len(positions) > _FEW:
                 return None
             at = content.find(wanted, at + 1)
-        return np.array(found, np.int64)
+        return np.array(positions, np.int64)
 
     def _many_places(self, wanted: bytes) -> Ints:
         """Return where a text in lower case is in all ids, if it is there often."""
@@ -186,18 +186,18 @@ class Standing:
     def _text(self) -> tuple[bytes, Ints]:
         """Return all ids in lower case, each followed by NUL, which no id has; and their begins."""
         encoded = [name.encode() for name in self.names]
-        lengths = np.array([len(one) + 1 for one in encoded], np.int64)
+        lengths = np.array([len(name) + 1 for name in encoded], np.int64)
         return b"\0".join(encoded).lower() + b"\0", np.cumsum(lengths) - lengths
 
     def followed_by(self, rows: Iterable[Sequence[Any]], end: _End) -> Standing:
         """Return the standing after new rows of players; rows : of `_COLUMNS`."""
         # Code points have the order of UTF-8, in which both databases compare ids.
-        found = sorted(tuple(row) for row in rows)
-        at = np.array([bisect_left(self.names, row[0]) for row in found], np.int64)
+        new_rows = sorted(tuple(row) for row in rows)
+        at = np.array([bisect_left(self.names, row[0]) for row in new_rows], np.int64)
         known = np.array(
             [
                 place < len(self.names) and self.names[place] == row[0]
-                for place, row in zip(at.tolist(), found, strict=True)
+                for place, row in zip(at.tolist(), new_rows, strict=True)
             ],
             bool,
         )
@@ -206,12 +206,12 @@ class Standing:
         if not known.all():
             new = np.flatnonzero(~known)
             # Both parts are sorted, so that this takes one pass.
-            names = sorted(names + [found[row][0] for row in new.tolist()])
+            names = sorted(names + [new_rows[row][0] for row in new.tolist()])
             columns = [np.insert(column, at[new], 0) for column in columns]
             at += np.cumsum(~known) - ~known
         else:
             columns = [column.copy() for column in columns]
-        for column, values in zip(columns, _arrays(found), strict=True):
+        for column, values in zip(columns, _arrays(new_rows), strict=True):
             column[at] = values
         after = replace(
             self,
@@ -255,9 +255,9 @@ class Standings:
         moment = _Moment(pool.id, pool.generation, pool.amendments, pool.board_day)
         with self._lock:
             kept = list(self._kept.get(pool.id, ()))
-        for one in reversed(kept):
-            if one.moment == moment and one.end.head == pool.head:
-                return one
+        for board in reversed(kept):
+            if board.moment == moment and board.end.head == pool.head:
+                return board
         if not self._making.acquire(blocking=False):
             return None
         try:
@@ -273,7 +273,7 @@ class Standings:
             kept = self._kept.pop(pool, [])
             self._kept[pool] = [*kept[1 - _KEPT :], standing]
             while len(self._kept) > 1 and (
-                sum(len(one[-1].names) for one in self._kept.values()) > _MOST_PLAYERS
+                sum(len(boards[-1].names) for boards in self._kept.values()) > _MOST_PLAYERS
             ):
                 self._kept.popitem(last=False)
 
@@ -285,17 +285,17 @@ def _made(
     salt = _salt(connection, pool, pool.last_seq)
     end = _End(pool.last_seq, pool.last_time or 0, pool.head, salt)
     mine = {"of_pool": pool.id, "of_generation": pool.generation}
-    for one in reversed(kept):
-        if one.moment != moment or not 0 <= end.seq - one.end.seq <= _MOST_RECORDS:
+    for board in reversed(kept):
+        if board.moment != moment or not 0 <= end.seq - board.end.seq <= _MOST_RECORDS:
             continue
         # After a backup was restored, the log may have another record of this number.
-        if one.end.salt is None or one.end.salt != _salt(connection, pool, one.end.seq):
+        if board.end.salt is None or board.end.salt != _salt(connection, pool, board.end.seq):
             continue
-        rows = _CHANGED.rows(connection, {**mine, "time": one.end.time, "seq": one.end.seq})
-        found = one.followed_by(rows, end)
+        rows = _CHANGED.rows(connection, {**mine, "time": board.end.time, "seq": board.end.seq})
+        followed = board.followed_by(rows, end)
         # A match of a single team adds a player without a change.
-        if len(found.names) == pool.players:
-            return found
+        if len(followed.names) == pool.players:
+            return followed
     rows = sorted(_ALL.rows(connection, mine))
     return Standing(moment, end, [row[0] for row in rows], *_arrays(rows))
 
@@ -438,16 +438,16 @@ def rating_of(connection: Connection, pool: int, generation: int, player: str) -
     if not is_name(player):
         return None
     values = {"of_pool": pool, "of_generation": generation, "wanted": player}
-    found = connection.execute(_ONE, values).first()
-    return None if found is None else RatingRow._make(found)
+    row = connection.execute(_ONE, values).first()
+    return None if row is None else RatingRow._make(row)
 
 
 def get_rating(connection: Connection, pool: PoolRecord, player: str) -> RatingRow:
     """Return a player's rating as readers see it. Raises : NotFoundError."""
-    found = rating_of(connection, pool.id, pool.generation, player)
-    if found is None:
+    row = rating_of(connection, pool.id, pool.generation, player)
+    if row is None:
         raise NotFoundError(f"no player {player!r} in pool {pool.name!r}")
-    return found
+    return row
 
 
 def ratings_of(
@@ -540,8 +540,8 @@ def players_by_rating(connection: Connection, pool: int, generation: int) -> Ite
         .order_by(ratings.c.disqualified, ratings.c.rating.desc(), ratings.c.player)
     )
     options = {"yield_per": sizes_of(connection).ratings}
-    found = connection.execute(query, execution_options=options)
-    for rows in found.partitions():
+    rows_read = connection.execute(query, execution_options=options)
+    for rows in rows_read.partitions():
         yield [row[0] for row in rows]
 
 
@@ -592,7 +592,7 @@ def reorder(
 ) -> None:
     """Change the places of players on the leaderboard; places : (ordering, provisional), by id."""
     if places:
-        one = (
+        statement = (
             update(ratings)
             .where(
                 ratings.c.pool == pool,
@@ -605,7 +605,7 @@ def reorder(
             {"the_player": name, "the_ordering": ordering, "the_mark": mark}
             for name, (ordering, mark) in places.items()
         ]
-        connection.execute(one, rows)
+        connection.execute(statement, rows)
 
 
 _OF_GENERATION = (

@@ -47,10 +47,8 @@ def add_replay(connection: Connection, pool: int, replay: ReplayRecord) -> None:
 
 def last_through(connection: Connection, pool: int) -> int:
     """Return the last log record that a replay took into account; 0 before the first."""
-    found = connection.execute(
-        select(func.max(replays.c.through_seq)).where(replays.c.pool == pool)
-    )
-    return int(found.scalar() or 0)
+    row = connection.execute(select(func.max(replays.c.through_seq)).where(replays.c.pool == pool))
+    return int(row.scalar() or 0)
 
 
 def rated_through(connection: Connection, pool: PoolRecord) -> int | None:
@@ -82,15 +80,15 @@ def replay_of(connection: Connection, pool: int, generation: int) -> ReplayRecor
 def replays_of(connection: Connection, pool: int) -> list[ReplayRecord]:
     """Return all replays of a pool, oldest first."""
     query = _SHOWN.where(replays.c.pool == pool).order_by(replays.c.generation)
-    found = (_record(row) for row in connection.execute(query))
-    return [one for one in found if one is not None]
+    records = (_record(row) for row in connection.execute(query))
+    return [record for record in records if record is not None]
 
 
-def _record(found: Any) -> ReplayRecord | None:
+def _record(row: Any) -> ReplayRecord | None:
     """Return a row of `_SHOWN` as a replay, None for None."""
-    if found is None:
+    if row is None:
         return None
-    return ReplayRecord(found[0], found[1], (found[2], found[3]), *found[4:])
+    return ReplayRecord(row[0], row[1], (row[2], row[3]), *row[4:])
 
 
 _SHOWN = select(
@@ -152,8 +150,8 @@ def last_before(connection: Connection, pool: int, position: Position) -> Checkp
         .order_by(c.time.desc(), c.seq.desc())
         .limit(1)
     )
-    found = connection.execute(query).first()
-    return None if found is None else Checkpoint((found[0], found[1]), *found[2:])
+    row = connection.execute(query).first()
+    return None if row is None else Checkpoint((row[0], row[1]), *row[2:])
 
 
 def forget_from(connection: Connection, pool: int, position: Position) -> None:

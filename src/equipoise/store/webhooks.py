@@ -76,10 +76,10 @@ def forget_through(connection: Connection, pool: int, through: int, limit: int) 
     """Delete at most `limit` events up to a number; return how many."""
     mine = outbox.c.pool == pool
     oldest = select(outbox.c.id).where(mine, outbox.c.id <= through).order_by(outbox.c.id)
-    found = [int(row[0]) for row in connection.execute(oldest.limit(limit))]
-    if found:
-        connection.execute(delete(outbox).where(mine, outbox.c.id <= found[-1]))
-    return len(found)
+    ids = [int(row[0]) for row in connection.execute(oldest.limit(limit))]
+    if ids:
+        connection.execute(delete(outbox).where(mine, outbox.c.id <= ids[-1]))
+    return len(ids)
 
 
 def move_events(connection: Connection, old: int, new: int) -> None:
@@ -121,7 +121,7 @@ def add_webhook(
     connection: Connection, pool: int, url: str, secret: str, events: Sequence[str], now: int
 ) -> WebhookRecord:
     """Add a webhook, which receives events from now on; the pool must be locked."""
-    made = insert(webhooks).values(
+    statement = insert(webhooks).values(
         pool=pool,
         url=url,
         secret=secret,
@@ -132,7 +132,7 @@ def add_webhook(
         next_attempt=0,
         lease_until=0,
     )
-    number = int(connection.execute(made.returning(webhooks.c.id)).scalar_one())
+    number = int(connection.execute(statement.returning(webhooks.c.id)).scalar_one())
     _count(connection, pool)
     return get_webhook(connection, pool, number)
 
@@ -175,10 +175,10 @@ def _last_event(pool: int) -> ScalarSelect[int]:
 def get_webhook(connection: Connection, pool: int, number: int) -> WebhookRecord:
     """Return a webhook of a pool. Raises : NotFoundError."""
     query = select(*_SHOWN).where(webhooks.c.id == number, webhooks.c.pool == pool)
-    found = connection.execute(query).first()
-    if found is None:
+    row = connection.execute(query).first()
+    if row is None:
         raise NotFoundError(f"no webhook {number} of this pool")
-    return _record(found)
+    return _record(row)
 
 
 def webhooks_of(connection: Connection, pool: int) -> list[WebhookRecord]:
@@ -192,8 +192,10 @@ def not_awaited(connection: Connection) -> list[tuple[int, int]]:
     active = (webhooks.c.pool == pools.c.id) & webhooks.c.disabled.is_(None)
     delivered = select(func.min(webhooks.c.delivered)).where(active).scalar_subquery()
     through = func.coalesce(delivered, pools.c.outbox_last)
-    found = select(outbox.c.id).where(outbox.c.pool == pools.c.id, outbox.c.id <= through).exists()
-    query = select(pools.c.id, through).where(pools.c.outbox_last > 0, found)
+    waiting = (
+        select(outbox.c.id).where(outbox.c.pool == pools.c.id, outbox.c.id <= through).exists()
+    )
+    query = select(pools.c.id, through).where(pools.c.outbox_last > 0, waiting)
     return [(int(pool), int(last)) for pool, last in connection.execute(query)]
 
 
@@ -256,8 +258,8 @@ def claim(
         .values(lease_owner=owner, lease_until=until)
         .returning(*_SHOWN)
     )
-    found = connection.execute(mine).first()
-    return None if found is None else _record(found)
+    row = connection.execute(mine).first()
+    return None if row is None else _record(row)
 
 
 def advance(connection: Connection, number: int, owner: str, **columns: Any) -> bool:

@@ -102,10 +102,10 @@ def lower_bound(rows: Compositions, window: Window, remaining: Remaining, middle
 
 def distances(rows: Compositions) -> Floats:
     """Return the distance of every row; sorted means, so that equal teams give equal bits."""
-    there = rows.players > 0
-    means = np.where(there, rows.total / np.maximum(rows.players, 1), np.nan)
+    filled = rows.players > 0
+    means = np.where(filled, rows.total / np.maximum(rows.players, 1), np.nan)
     means.sort(axis=1)
-    centre = np.nansum(means, axis=1) / there.sum(axis=1)
+    centre = np.nansum(means, axis=1) / filled.sum(axis=1)
     return np.asarray(np.nansum(np.abs(means - centre[:, None]), axis=1))
 
 
@@ -314,7 +314,7 @@ class _Search:
         at = at[np.argsort(far[at], kind="stable")]
         teams = np.empty((len(at), len(self.order)), dtype=np.int64)
         teams[:, self.order] = rows.team[at]
-        self.offer([tuple(one) for one in teams.tolist()])
+        self.offer([tuple(team_of) for team_of in teams.tolist()])
 
     def _beyond(self, difference: int) -> float:
         """Return the distance that must be exceeded at a difference."""
@@ -324,14 +324,14 @@ class _Search:
         """Keep compositions that are among the best."""
         placing = self.placing
         tolerance = placing.tolerance
-        for one in compositions:
-            team_of = placing.named(one)
+        for composition in compositions:
+            team_of = placing.named(composition)
             evenness = placing.evenness_of(team_of)
             if evenness.distance <= self._beyond(evenness.difference) + tolerance:
                 continue
             if self.best is None or evenness < self.best:
                 self.best = evenness
-                self.ties = [one for one in self.ties if self._is_tie(one[0])]
+                self.ties = [tie for tie in self.ties if self._is_tie(tie[0])]
             if self._is_tie(evenness):
                 if len(self.ties) < MOST_TIES:
                     self.ties.append((evenness, team_of))

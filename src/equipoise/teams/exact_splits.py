@@ -113,7 +113,7 @@ def best_splits(
     right = _ways(components, range(middle, count), base=None)
     groups = list(_half_groups(task, left, right))
     limit = _first_limit(task, left, right, groups, keep)
-    compared = sum(int(_runs(task, left, right, one, limit)[1].sum()) for one in groups)
+    compared = sum(int(_runs(task, left, right, group, limit)[1].sum()) for group in groups)
     if compared > MOST_COMPARED:
         return None
     objective, one, two, size = _gather(task, left, right, groups, limit, keep)
@@ -192,23 +192,25 @@ def _line(task: Task, size: int) -> tuple[float, float]:
 
 def _mean_differences(task: Task, rating: Floats, size: Ints) -> Floats:
     """Return the difference of the mean ratings, or of the centres, for sums of first teams."""
-    lines = {one: _line(task, one) for one in np.unique(size).tolist()}
-    slope, base = (np.array([lines[one][part] for one in size.tolist()]) for part in range(2))
+    lines = {players: _line(task, players) for players in np.unique(size).tolist()}
+    slope, base = (
+        np.array([lines[players][part] for players in size.tolist()]) for part in range(2)
+    )
     difference: Floats = np.abs(slope * rating - base)
     return difference
 
 
 def _first_limit(task: Task, left: Half, right: Half, groups: list[Group], keep: int) -> float:
     """Return a J that at least `keep` splits do not exceed: those with the nearest means."""
-    found = []
+    least = []
     for group in groups:
         slope, base = _line(task, group.size)
         sums = right.strength[group.right]
         nearest = base / slope - left.strength[group.left]
         at = np.searchsorted(sums, nearest).clip(max=len(sums) - 1)
         ways = (group.left, group.right[at])
-        found.append(_objective(task, left, right, ways, group.size))
-    return _least(np.concatenate(found), keep) if found else 0.0
+        least.append(_objective(task, left, right, ways, group.size))
+    return _least(np.concatenate(least), keep) if least else 0.0
 
 
 def _least(objectives: Floats, keep: int) -> float:
@@ -241,10 +243,10 @@ def _gather(
             objective = _objective(task, left, right, ways, group.size)
             near = np.flatnonzero(objective <= limit)
             if len(near):
-                found = objective[near]
+                near_objective = objective[near]
                 sizes = np.full(len(near), group.size)
-                parts.append((found, ways[0][near], ways[1][near], sizes))
-                best = np.sort(np.concatenate([best, found]))[:keep]
+                parts.append((near_objective, ways[0][near], ways[1][near], sizes))
+                best = np.sort(np.concatenate([best, near_objective]))[:keep]
                 limit = min(limit, float(best[-1]) + 2.0 * TOLERANCE)
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
@@ -268,10 +270,10 @@ def _chunks(length: Ints) -> Iterator[slice]:
 
 def _expanded(group: Group, chunk: slice, start: Ints, length: Ints) -> tuple[Ints, Ints]:
     """Return the left and the right way of every split of some runs."""
-    one = np.repeat(group.left[chunk], length)
+    left_row = np.repeat(group.left[chunk], length)
     before = np.cumsum(length) - length
-    at = np.arange(len(one)) - np.repeat(before - start, length)
-    return one, group.right[at]
+    at = np.arange(len(left_row)) - np.repeat(before - start, length)
+    return left_row, group.right[at]
 
 
 class TooManySplitsError(Exception):
@@ -290,7 +292,7 @@ def all_best(task: Task, units: Units, limit: float, keep: int) -> list[tuple[fl
         search.extend(np.arange(len(units.rows)), task.larger_teams, 0, np.zeros((3, 0)))
     except TooManySplitsError:
         return None
-    return sorted(search.found, key=lambda one: one[0])
+    return sorted(search.found, key=lambda pair: pair[0])
 
 
 class _BranchAndBound:
@@ -387,9 +389,9 @@ class _BranchAndBound:
         self.team[last] = self.task.teams - 1
         self.found.append((objective, self.team.copy()))
         if len(self.found) >= self.keep:
-            values = sorted(one for one, _ in self.found)
+            values = sorted(objective for objective, _ in self.found)
             self.limit = min(self.limit, values[self.keep - 1] + 2.0 * TOLERANCE)
-            self.found = [one for one in self.found if one[0] <= self.limit]
+            self.found = [split for split in self.found if split[0] <= self.limit]
 
 
 class Range(NamedTuple):
@@ -458,7 +460,7 @@ def _completions(units: Units, unit: int, size: int) -> Floats | None:
         for s in range(missing, own - 1, -1):
             more = of_size[s - own] + columns[:, [other]]
             of_size[s] = np.concatenate([of_size[s], more], axis=1)
-        if sum(one.shape[1] for one in of_size) > _LISTED:
+        if sum(columns.shape[1] for columns in of_size) > _LISTED:
             return None
     return of_size[missing]
 
@@ -497,7 +499,7 @@ class _Forced:
         for group in ranges:
             for count in range(1, len(group) // 2 + 1):
                 for part in itertools.combinations(group, count):
-                    others = tuple(one for one in group if one not in part)
+                    others = tuple(unit for unit in group if unit not in part)
                     best = max(best, _distance(ranges[part], ranges[others], root))
         return best
 

@@ -301,7 +301,7 @@ def _named_groups(labels: Ids | None, order: Ints) -> Iterator[tuple[str, tuple[
         return
     ordered = labels[order].tolist()
     for name in sorted({label for label in ordered if label is not None}):
-        yield name, tuple(row for row, one in enumerate(ordered) if one == name)
+        yield name, tuple(row for row, label in enumerate(ordered) if label == name)
 
 
 def _solved(ordered: _OrderedLobby, task: Task, effort: Effort, keep: int) -> tuple[Task, Solution]:
@@ -338,14 +338,14 @@ def solve(task: Task, effort: Effort, keep: int, start: Ints | None = None) -> S
             components = bipartite_components(units)
         except ContradictionError:
             return None
-        found = best_splits(task, units, components, keep)
-        if found is not None:
-            first_teams = ranked(task, found, keep)
+        candidates = best_splits(task, units, components, keep)
+        if candidates is not None:
+            first_teams = ranked(task, candidates, keep)
             if not first_teams:
                 return None
             everyone = set(range(task.players))
             splits = tuple((first, tuple(sorted(everyone - {*first}))) for first in first_teams)
-            return Solution(splits=splits, compared=found.splits)
+            return Solution(splits=splits, compared=candidates.splits)
     return _searched(task, units, effort, keep, start)
 
 
@@ -374,21 +374,21 @@ def _searched(
     every = None
     try:
         # If all splits can be compared, a short search shows which ones can be skipped.
-        found = searched(min(effort.steps, _SHORT) if len(leads) <= MOST_UNITS else effort.steps)
+        result = searched(min(effort.steps, _SHORT) if len(leads) <= MOST_UNITS else effort.steps)
         if len(leads) <= MOST_UNITS:
-            limit = found.splits[-1][0] if len(found.splits) == keep else np.inf
+            limit = result.splits[-1][0] if len(result.splits) == keep else np.inf
             every = all_best(task, units, limit, keep) or None
-            found = searched(effort.steps) if every is None and not found.stopped else found
+            result = searched(effort.steps) if every is None and not result.stopped else result
     except NoPlacementError as missing:
         if missing.proved:
             return None
         raise
-    best = found.splits if every is None else every
+    best = result.splits if every is None else every
     splits = [_row_teams(units, team) for _, team in best]
     return Solution(
         splits=tuple(ranked_teams(task, splits, [objective for objective, _ in best])[:keep]),
         bound=bound if every is None else None,
-        stopped=found.stopped and every is None,
+        stopped=result.stopped and every is None,
     )
 
 
@@ -407,7 +407,7 @@ def _bound(task: Task, units: Units) -> float:
 def _row_teams(units: Units, team: Ints) -> RowTeams:
     """Return the rows of every team, the team of the top player first."""
     of_player = team[units.of_player]
-    teams = [tuple(np.flatnonzero(of_player == one).tolist()) for one in np.unique(of_player)]
+    teams = [tuple(np.flatnonzero(of_player == team).tolist()) for team in np.unique(of_player)]
     return tuple(sorted(teams))
 
 
@@ -425,7 +425,7 @@ def _constraints(
     for number, team in enumerate(solution.splits[0]):
         start[list(team)] = number
     effort = replace(effort, steps=effort.steps // _COST_SHARE)
-    found = []
+    constraints = []
     for kind, rows, label, without in _relaxed(ordered, task, rules):
         about = Constraint(
             kind=kind,
@@ -435,7 +435,7 @@ def _constraints(
             objective_without=None,
         )
         if without is None:
-            found.append(replace(about, status="waived", objective_without=least))
+            constraints.append(replace(about, status="waived", objective_without=least))
             continue
         other = None
         if costs and effort.in_time():
@@ -443,8 +443,8 @@ def _constraints(
             other = (
                 None if solved is None else min(ordered.split(solved.splits[0]).objective, least)
             )
-        found.append(replace(about, objective_without=other))
-    return tuple(found)
+        constraints.append(replace(about, objective_without=other))
+    return tuple(constraints)
 
 
 def _relaxed(

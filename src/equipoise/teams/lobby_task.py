@@ -151,21 +151,25 @@ class Chances:
             total = chance((centre[:, None] - centre) / scale, self.outlook.curve).sum(axis=1)
             return np.asarray((total.max() - total.min()) / (self.teams - 1))
         total = np.empty_like(centre)
-        for one in range(self.teams):
-            z = (centre[one] - centre) / np.sqrt(square[one] + square)
-            total[one] = chance(z, self.outlook.curve).sum(axis=0)
-        found: Floats = (total.max(axis=0) - total.min(axis=0)) / (self.teams - 1)
-        return found
+        for team in range(self.teams):
+            z = (centre[team] - centre) / np.sqrt(square[team] + square)
+            total[team] = chance(z, self.outlook.curve).sum(axis=0)
+        mean_spread: Floats = (total.max(axis=0) - total.min(axis=0)) / (self.teams - 1)
+        return mean_spread
 
     def of_split(self, teams: Sequence[Sequence[int]]) -> float:
         """Return the highest minus the lowest chance, as a prediction has them."""
         rows = np.array([row for team in teams for row in team])
         number = np.empty(len(rows), dtype=np.int64)
         number[rows] = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
-        found = self.outlook.of_teams(number, len(teams))
+        prediction = self.outlook.of_teams(number, len(teams))
         if len(teams) == 2:
-            return float(self.of_two(found.centre[0] - found.centre[1], (found.scale**2).sum()))
-        expected = found.expected()
+            return float(
+                self.of_two(
+                    prediction.centre[0] - prediction.centre[1], (prediction.scale**2).sum()
+                )
+            )
+        expected = prediction.expected()
         return float(expected.max() - expected.min())
 
     def at_least(self, formed: Floats, rest: Floats) -> Floats:
@@ -183,8 +187,8 @@ class Chances:
         total = self._above_half((top - centre) / scale)
         total += self._above_half((centre - bottom) / scale)
         unknown = self._above_half((top - bottom) / math.sqrt(2.0 * self.widest))
-        found: Floats = (total.sum(axis=0) + left * unknown) / (self.teams - 1)
-        return found
+        bound: Floats = (total.sum(axis=0) + left * unknown) / (self.teams - 1)
+        return bound
 
     def bound_of(self, span: float) -> float:
         """Return a lower bound of the objective if the centres of two teams differ by `span`."""
@@ -203,17 +207,17 @@ class Chances:
         smaller = self.teams - larger
         values = np.sort(self.outlook.centre)
         total, count = float(values.sum()), small * smaller
-        found = []
+        spans = []
         # The smaller teams together have at least the weakest players, and at most the strongest.
         for held, sign in ((values[:count], 1.0), (values[::-1][:count], -1.0)):
             own = float(held.sum())
-            found.append(sign * (own / smaller - (total - own) / larger))
-        return max(found)
+            spans.append(sign * (own / smaller - (total - own) / larger))
+        return max(spans)
 
     def _above_half(self, z: Floats) -> Floats:
         """Return G(z)."""
-        found: Floats = chance(z, self.outlook.curve) - 0.5
-        return found
+        difference: Floats = chance(z, self.outlook.curve) - 0.5
+        return difference
 
     def _widest(self) -> float:
         """Return the largest squared scale that a team can have."""
@@ -352,13 +356,13 @@ def units_of(task: Task) -> Units | None:
     if task.top:
         separated |= _top_pairs(task, of_player)
     sums = [
-        np.array([math.fsum(column[list(one)].tolist()) for one in rows])
+        np.array([math.fsum(column[list(rows_of_unit)].tolist()) for rows_of_unit in rows])
         for column in (task.strength, task.square, task.rating)
     ]
     return Units(
         of_player=of_player,
         rows=rows,
-        size=np.array([len(one) for one in rows], dtype=np.int64),
+        size=np.array([len(rows_of_unit) for rows_of_unit in rows], dtype=np.int64),
         strength=sums[0],
         square=sums[1],
         rating=sums[2],
@@ -415,16 +419,16 @@ def bipartite_components(units: Units) -> BipartiteComponents:
     sides: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for start in range(len(side)):
         if side[start] < 0:
-            found = _assign_sides(start, neighbours, side)
+            ring = _assign_sides(start, neighbours, side)
             sides.append(
                 (
-                    tuple(one for one in found if side[one] == 0),
-                    tuple(one for one in found if side[one] == 1),
+                    tuple(unit for unit in ring if side[unit] == 0),
+                    tuple(unit for unit in ring if side[unit] == 1),
                 )
             )
 
     def sums(column: Floats | Ints) -> list[list[float]]:
-        return [[float(column[list(one)].sum()) for one in pair] for pair in sides]
+        return [[float(column[list(unit)].sum()) for unit in pair] for pair in sides]
 
     return BipartiteComponents(
         sides=tuple(sides),
@@ -440,14 +444,14 @@ def _assign_sides(start: int, neighbours: list[list[int]], side: list[int]) -> l
     side[start] = 0
     came_from = {start: -1}
     waiting = [start]
-    for one in waiting:  # grows during the loop
-        for other in neighbours[one]:
+    for unit in waiting:  # grows during the loop
+        for other in neighbours[unit]:
             if side[other] < 0:
-                side[other] = 1 - side[one]
-                came_from[other] = one
+                side[other] = 1 - side[unit]
+                came_from[other] = unit
                 waiting.append(other)
-            elif side[other] == side[one]:
-                raise ContradictionError(_cycle(one, other, came_from))
+            elif side[other] == side[unit]:
+                raise ContradictionError(_cycle(unit, other, came_from))
     return sorted(waiting)
 
 
@@ -536,8 +540,8 @@ class Members:
         self._middle = middle
         self._place = np.zeros((len(units.of_player), 2), dtype=np.int64)
         for component, sides in enumerate(components.sides):
-            for side, found in enumerate(sides):
-                for unit in found:
+            for side, units_of_side in enumerate(sides):
+                for unit in units_of_side:
                     self._place[list(units.rows[unit])] = component, side
 
     def has(self, player: int, left: Ints, right: Ints) -> Flags:
@@ -552,44 +556,44 @@ class Members:
         return inside
 
 
-def ranked(task: Task, found: Candidates, keep: int) -> list[tuple[int, ...]]:
+def ranked(task: Task, candidates: Candidates, keep: int) -> list[tuple[int, ...]]:
     """Return the rows of the first teams of the best splits, best first."""
-    order = np.argsort(found.objective, kind="stable")
-    sorted_ = found.objective[order]
+    order = np.argsort(candidates.objective, kind="stable")
+    sorted_ = candidates.objective[order]
     chosen: list[int] = []
     while len(order) and len(chosen) < keep:
         near = order[: np.searchsorted(sorted_, sorted_[0] + TOLERANCE, side="right")]
-        for column in (found.mean, found.spread):
+        for column in (candidates.mean, candidates.spread):
             values = column[near]
             near = near[values <= values.min() + TOLERANCE]
-        best = _smallest_ids(task, found, near)
+        best = _smallest_ids(task, candidates, near)
         chosen.append(best)
         left = order != best
         order, sorted_ = order[left], sorted_[left]
-    return [_rows(task, found, best) for best in chosen]
+    return [_rows(task, candidates, best) for best in chosen]
 
 
-def _smallest_ids(task: Task, found: Candidates, at: Ints) -> int:
+def _smallest_ids(task: Task, candidates: Candidates, at: Ints) -> int:
     """Return which of some splits has the smallest sorted list of ids in its first team."""
     listed = 0
     for player in np.argsort(task.id_rank).tolist():
         if len(at) == 1:
             break
-        over = at[found.size[at] == listed]
+        over = at[candidates.size[at] == listed]
         if len(over):  # a list is smaller than its continuation
             return int(over[0])
-        has = found.members.has(player, found.left[at], found.right[at])
+        has = candidates.members.has(player, candidates.left[at], candidates.right[at])
         if has.any():
             at = at[has]
             listed += 1
     return int(at[0])
 
 
-def _rows(task: Task, found: Candidates, best: int) -> tuple[int, ...]:
+def _rows(task: Task, candidates: Candidates, best: int) -> tuple[int, ...]:
     """Return the players of the first team of a split."""
     at = np.array([best])
-    left, right = found.left[at], found.right[at]
-    return tuple(row for row in range(task.players) if found.members.has(row, left, right)[0])
+    left, right = candidates.left[at], candidates.right[at]
+    return tuple(row for row in range(task.players) if candidates.members.has(row, left, right)[0])
 
 
 def ranked_teams(
@@ -602,7 +606,7 @@ def ranked_teams(
     splits : rows of the players of every team; objective : J of each
     """
     left = sorted(range(len(splits)), key=lambda at: objective[at])
-    keys = [_tie_key(task, one) for one in splits]
+    keys = [_tie_key(task, split) for split in splits]
     order = []
     while left:
         near = [at for at in left if objective[at] <= objective[left[0]] + TOLERANCE]

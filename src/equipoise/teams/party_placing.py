@@ -162,10 +162,10 @@ class Matched:
         self.rules = request.ruleset.rules
         self.parties = request.parties
         self.session = request.session
-        members = [[one for party in team for one in party.players] for team in self.session]
+        members = [[player for party in team for player in party.players] for team in self.session]
         groups = [
-            *([self.value(one) for one in party.players] for party in self.parties),
-            *([self.value(one) for one in team] for team in members),
+            *([self.value(player) for player in party.players] for party in self.parties),
+            *([self.value(player) for player in team] for team in members),
         ]
         totals, self.shift = whole(groups)
         self.totals = totals[: len(self.parties)]
@@ -215,12 +215,12 @@ class Matched:
 
     def teams(self, team_of: tuple[int, ...], order: tuple[int, ...], count: int) -> PartyTeams:
         """Return the parties of every team: those of the session, then the others in `order`."""
-        found: list[list[PartyIds]] = [[] for _ in range(count)]
+        placed_ids: list[list[PartyIds]] = [[] for _ in range(count)]
         for team, parties in enumerate(self.session[:count]):
-            found[team] += [party.ids for party in parties]
+            placed_ids[team] += [party.ids for party in parties]
         for party in order:
-            found[team_of[party]].append(self.parties[party].ids)
-        return tuple(tuple(team) for team in found)
+            placed_ids[team_of[party]].append(self.parties[party].ids)
+        return tuple(tuple(team) for team in placed_ids)
 
     def distance_of(self, rule: Rule, team_of: tuple[int, ...], count: int) -> float:
         """Return the distance of the teams in one attribute, not divided by its `max`."""
@@ -230,7 +230,7 @@ class Matched:
             (party, team) for team, parties in enumerate(self.session[:count]) for party in parties
         ]
         for party, team in placed:
-            teams[team] += [self.attribute(one, rule.attribute) for one in party.players]
+            teams[team] += [self.attribute(player, rule.attribute) for player in party.players]
         return distance([math.fsum(team) / len(team) for team in teams if team])
 
     def name(self, party: int) -> str:
@@ -249,17 +249,17 @@ class Missing:
 
 def missing_of(request: RebalanceRequest) -> list[Missing]:
     """Return the attributes that some players lack."""
-    found = []
+    missing = []
     for rule in request.ruleset.rules:
         count = sum(
-            one.attributes.get(rule.attribute) is None
+            player.attributes.get(rule.attribute) is None
             for _, party in request.everyone()
-            for one in party.players
+            for player in party.players
         )
         if count:
             default = request.default_attributes[rule.attribute]
-            found.append(Missing(rule.attribute, count, float(default)))
-    return found
+            missing.append(Missing(rule.attribute, count, float(default)))
+    return missing
 
 
 def name_of(party: MatchedParty) -> str:
@@ -325,7 +325,7 @@ class PartialComposition:
         second = least
         if counts.count(least) == 1:
             second = min((count for count in counts if count != least), default=most + size)
-        found: list[int] = []
+        best_teams: list[int] = []
         best, empty = sys.maxsize, False
         for team, count in enumerate(counts):
             filled = count + size
@@ -335,10 +335,10 @@ class PartialComposition:
             low = min(second if count == least else least, filled)
             difference = max(most, filled) - low
             if difference < best:
-                found, best = [team], difference
+                best_teams, best = [team], difference
             elif difference == best:
-                found.append(team)
-        return found
+                best_teams.append(team)
+        return best_teams
 
     def _distance(self, party: int, team: int) -> float:
         placing = self.placing
@@ -501,7 +501,7 @@ class _BackwardSearch:
             return
         self.records.append(placed)
         if self.targets is not None:
-            better = [one for one in self.targets if one.evenness < placed.evenness]
+            better = [target for target in self.targets if target.evenness < placed.evenness]
             self.targets = better
             self.over = not better
         elif self.least is not None:
@@ -513,10 +513,10 @@ class _BackwardSearch:
             return None
         best = self.records[-1].evenness
         return next(
-            one
-            for one in self.records
-            if one.evenness.difference == best.difference
-            and one.evenness.distance <= best.distance + self.tolerance
+            record
+            for record in self.records
+            if record.evenness.difference == best.difference
+            and record.evenness.distance <= best.distance + self.tolerance
         )
 
 

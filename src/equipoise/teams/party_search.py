@@ -220,12 +220,12 @@ def _smallest_first(placing: Placing) -> tuple[int, ...] | None:
     total = sum(placing.totals) + sum(placing.sums)
     # Excess of a party or team over the mean of all, times the number of players, which is exact.
     above = [
-        one * players - total * size
-        for one, size in zip(placing.totals, placing.sizes, strict=True)
+        team_total * players - total * size
+        for team_total, size in zip(placing.totals, placing.sizes, strict=True)
     ]
     balance = [
-        one * players - total * count
-        for one, count in zip(placing.sums, placing.counts, strict=True)
+        team_sum * players - total * count
+        for team_sum, count in zip(placing.sums, placing.counts, strict=True)
     ]
     counts = list(placing.counts)
     team_of = [-1] * placing.parties
@@ -237,8 +237,12 @@ def _smallest_first(placing: Placing) -> tuple[int, ...] | None:
         size = placing.sizes[party]
         sign = 1 if above[party] > 0 else -1
         least = min(counts)
-        teams = (one for one, count in enumerate(counts) if count == least)
-        team = min(teams, key=lambda one: (sign * balance[one], one)) if careful else next(teams)
+        teams = (team for team, count in enumerate(counts) if count == least)
+        team = (
+            min(teams, key=lambda number: (sign * balance[number], number))
+            if careful
+            else next(teams)
+        )
         if counts[team] + size > placing.capacity:
             return None
         counts[team] += size
@@ -298,19 +302,19 @@ class _TeamArrays:
 
         With very many teams, only those furthest from the mean count.
         """
-        there = np.flatnonzero(self.counts)
-        means = self.totals[there] / self.counts[there]
+        filled = np.flatnonzero(self.counts)
+        means = self.totals[filled] / self.counts[filled]
         far = np.abs(means - means.mean()) + 1e3 * self._spread() * np.abs(
-            self.counts[there] - self.counts.mean()
+            self.counts[filled] - self.counts.mean()
         )
         at = np.sort(np.argsort(-far, kind="stable")[:_MOST_TEAMS])
-        there, means = there[at], means[at]
+        filled, means = filled[at], means[at]
         difference = np.abs(np.subtract.outer(means, means)) + 1e3 * self._spread() * np.abs(
-            np.subtract.outer(self.counts[there], self.counts[there])
+            np.subtract.outer(self.counts[filled], self.counts[filled])
         )
-        one, other = np.triu_indices(len(there), 1)
+        one, other = np.triu_indices(len(filled), 1)
         order = np.argsort(-difference[one, other], kind="stable")[:most]
-        return list(zip(there[one[order]].tolist(), there[other[order]].tolist(), strict=True))
+        return list(zip(filled[one[order]].tolist(), filled[other[order]].tolist(), strict=True))
 
     def _spread(self) -> float:
         """Return whether member counts still differ by more than one, as 0 or 1."""
@@ -321,8 +325,8 @@ class _TeamArrays:
         difference = int(self.counts.max() - self.counts.min())
         if exchange.difference != difference:
             return exchange.difference < difference
-        there = self.counts > 0
-        means = self.totals[there] / self.counts[there]
+        filled = self.counts > 0
+        means = self.totals[filled] / self.counts[filled]
         now = float(np.abs(means - means.mean()).sum())
         return exchange.distance < now - self.rounding * len(means)
 

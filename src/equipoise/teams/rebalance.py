@@ -213,14 +213,14 @@ class Methods:
         if placing.parties * placing.teams**2 > MOST_WORK:
             return Outcome(truncated=True)
         solution = self.solution
-        found, exact = self._from_targets()
-        if found is None or found.placed is None:
+        outcome, exact = self._from_targets()
+        if outcome is None or outcome.placed is None:
             impossible = exact or (solution.evenness is None and solution.proved)
             return Outcome(impossible=impossible, truncated=not exact, solution=solution)
         return Outcome(
-            order=found.placed.order,
-            team_of=found.placed.team_of,
-            sequences=_counted(math.factorial(placing.parties)) if exact else found.finished,
+            order=outcome.placed.order,
+            team_of=outcome.placed.team_of,
+            sequences=_counted(math.factorial(placing.parties)) if exact else outcome.finished,
             truncated=not exact,
             solution=solution,
         )
@@ -236,11 +236,11 @@ class Methods:
             if solution.evenness is None or not solution.all_ties:
                 break
             targets = [self._target(team_of) for team_of in solution.ties]
-            found = permutation.search(self.placing, self.chosen, targets=targets)
-            if found.placed is not None and found.complete:
-                return found, True
-            if not found.complete:
-                return self._from_all_sequences(found)
+            outcome = permutation.search(self.placing, self.chosen, targets=targets)
+            if outcome.placed is not None and outcome.complete:
+                return outcome, True
+            if not outcome.complete:
+                return self._from_all_sequences(outcome)
             solution = optimum(
                 self.placing,
                 self.nodes,
@@ -259,12 +259,12 @@ class Methods:
     def _from_all_sequences(self, known: Found | None) -> tuple[Found | None, bool]:
         """Return the better of the known result and of a search through all sequences."""
         least = self.solution.bound
-        found = permutation.search(self.placing, self.chosen, least=least)
-        if found.complete or known is None or known.placed is None:
-            return found, found.complete
-        if found.placed is None or known.placed.evenness <= found.placed.evenness:
-            return replace(known, finished=known.finished + found.finished), False
-        return found, False
+        outcome = permutation.search(self.placing, self.chosen, least=least)
+        if outcome.complete or known is None or known.placed is None:
+            return outcome, outcome.complete
+        if outcome.placed is None or known.placed.evenness <= outcome.placed.evenness:
+            return replace(known, finished=known.finished + outcome.finished), False
+        return outcome, False
 
     def _target(self, team_of: tuple[int, ...]) -> Target:
         """Return a composition as masks."""
@@ -302,10 +302,10 @@ class Methods:
         """Return the last filling of this evenness; None if not found in time."""
         placing = self.placing
         for team_of in combination.Fillings(placing, self.chosen, backwards=True):
-            found = placing.evenness_of(team_of)
+            reached = placing.evenness_of(team_of)
             if (
-                found.difference == evenness.difference
-                and found.distance <= evenness.distance + placing.tolerance
+                reached.difference == evenness.difference
+                and reached.distance <= evenness.distance + placing.tolerance
             ):
                 return team_of
         return None
@@ -372,16 +372,16 @@ def listing(placing: Placing, method: str, most: int, outcome: Outcome) -> Listi
     """
     most = min(most, max(1, MOST_SEQUENCES // placing.parties))
     if method == "permutation":
-        found: Iterator[Placed | NoPlace] = permutation.sequences(placing, 5 * most)
+        orders: Iterator[Placed | NoPlace] = permutation.sequences(placing, 5 * most)
     elif method == "combination":
-        found = _filled(placing, 5 * most)
+        orders = _filled(placing, 5 * most)
     else:
         assert outcome.team_of is not None
         evenness = placing.evenness_of(outcome.team_of)
         return Listing([Placed(outcome.order, outcome.team_of, evenness)], 0, True)
     placed: list[Placed] = []
     without_place = 0
-    for one in itertools.chain(found, [None]):
+    for one in itertools.chain(orders, [None]):
         if one is None:
             return Listing(placed, without_place, True)
         if len(placed) + without_place >= most:
@@ -479,10 +479,10 @@ def _attribute_notes(request: RebalanceRequest) -> Iterator[str]:
             for rule in rules
         )
         yield f"the distance is computed from the sum of {parts}"
-    for one in missing_of(request):
+    for missing in missing_of(request):
         yield (
-            f"{counted(one.players, 'player')} without {one.attribute}: the default of "
-            f"{one.default:g} from default_attributes is used"
+            f"{counted(missing.players, 'player')} without {missing.attribute}: the default of "
+            f"{missing.default:g} from default_attributes is used"
         )
     if unused := _unused(request):
         yield f"attributes without a matching rule do not count: {', '.join(unused)}"
@@ -516,8 +516,8 @@ def listing_notes(listing: Listing, most: int) -> Iterator[str]:
 
 def sizes_in_words(matched: Matched) -> str:
     """Return the sizes of the parties, and the teams of the ruleset, in words."""
-    found = sorted(Counter(matched.sizes).items(), reverse=True)
-    parties = ", ".join(f"{number} x {size}" for size, number in found)
+    counts = sorted(Counter(matched.sizes).items(), reverse=True)
+    parties = ", ".join(f"{number} x {size}" for size, number in counts)
     rules = matched.request.ruleset
     return (
         f"parties of {parties} players for {_range(rules.min_number, rules.max_number)} teams of "
@@ -528,13 +528,13 @@ def sizes_in_words(matched: Matched) -> str:
 def _unused(request: RebalanceRequest) -> list[str]:
     """Return the attributes that no rule names, at most 20."""
     known = {rule.attribute for rule in request.ruleset.rules}
-    found = {
+    unused = {
         str(name)
         for _, party in request.everyone()
-        for one in party.players
-        for name in one.attributes
+        for player in party.players
+        for name in player.attributes
     } | set(request.default_attributes)
-    return sorted(found - known)[:20]
+    return sorted(unused - known)[:20]
 
 
 def _range(low: int, high: int) -> str:
@@ -591,8 +591,8 @@ def rebalance(
         nodes = NODES if chosen == "optimal" else NODES_BESIDE
     effort = Effort(nodes=nodes, in_time=until(time_limit))
     matched = Matched(request)
-    made = _arranged(matched, chosen, effort)
-    return _answer(matched, made, reason, max_sequences if candidates else 0)
+    arrangement = _arranged(matched, chosen, effort)
+    return _answer(matched, arrangement, reason, max_sequences if candidates else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -652,29 +652,37 @@ def _team_numbers(matched: Matched) -> Iterator[list[tuple[int, int]]]:
         yield [(teams, 0) for teams in reversed(counts)]
 
 
-def _answer(matched: Matched, made: _Arrangement, reason: str, most: int) -> Rebalance:
-    outcome, placing = made.outcome, made.methods.placing
+def _answer(matched: Matched, arrangement: _Arrangement, reason: str, most: int) -> Rebalance:
+    outcome, placing = arrangement.outcome, arrangement.methods.placing
     assert outcome.team_of is not None
-    reason = "; ".join([reason, *made.failed, *([f"{made.method} does"] if made.failed else [])])
-    notes = list(notes_of(matched, outcome, placing.teams, made.below))
+    reason = "; ".join(
+        [
+            reason,
+            *arrangement.failed,
+            *([f"{arrangement.method} does"] if arrangement.failed else []),
+        ]
+    )
+    notes = list(notes_of(matched, outcome, placing.teams, arrangement.below))
     placed = Placed(outcome.order, outcome.team_of, placing.evenness_of(outcome.team_of))
     listed: tuple[Candidate, ...] = ()
     truncated, sequences = outcome.truncated, outcome.sequences
     if most:
-        found = listing(placing, made.method, most, outcome)
-        listed = tuple(_candidate(matched, one, placing.teams) for one in found.placed)
-        notes += listing_notes(found, most)
-        truncated = truncated or not found.complete
-        if not found.complete:
-            sequences = len(found.placed) + found.without_place
+        listed_orders = listing(placing, arrangement.method, most, outcome)
+        listed = tuple(
+            _candidate(matched, placed, placing.teams) for placed in listed_orders.placed
+        )
+        notes += listing_notes(listed_orders, most)
+        truncated = truncated or not listed_orders.complete
+        if not listed_orders.complete:
+            sequences = len(listed_orders.placed) + listed_orders.without_place
     return Rebalance(
-        method=made.method,
+        method=arrangement.method,
         reason=reason,
         best=_candidate(matched, placed, placing.teams),
         sequences=sequences,
         truncated=truncated,
-        optimum=_optimum(made),
-        steps=_steps(matched, made),
+        optimum=_optimum(arrangement),
+        steps=_steps(matched, arrangement),
         notes=tuple(notes),
         candidates=listed,
     )
@@ -689,11 +697,11 @@ def _candidate(matched: Matched, placed: Placed, teams: int) -> Candidate:
     )
 
 
-def _optimum(made: _Arrangement) -> Optimum | None:
+def _optimum(arrangement: _Arrangement) -> Optimum | None:
     """Return the optimum if it is known or quickly found."""
-    solution = made.outcome.solution
-    if solution is None and made.methods.placing.parties <= _COMPARED:
-        solution = made.methods.solution
+    solution = arrangement.outcome.solution
+    if solution is None and arrangement.methods.placing.parties <= _COMPARED:
+        solution = arrangement.methods.solution
     if solution is None or solution.evenness is None:
         return None
     return Optimum(
@@ -705,8 +713,8 @@ def _optimum(made: _Arrangement) -> Optimum | None:
     )
 
 
-def _steps(matched: Matched, made: _Arrangement) -> tuple[Step, ...]:
-    placing = made.methods.placing
+def _steps(matched: Matched, arrangement: _Arrangement) -> tuple[Step, ...]:
+    placing = arrangement.methods.placing
     number = float if placing.by_size else placing.number
     return tuple(
         Step(
@@ -715,7 +723,7 @@ def _steps(matched: Matched, made: _Arrangement) -> tuple[Step, ...]:
             total=number(placing.weight(step.party)),
             team=step.team + 1,
         )
-        for step in made.outcome.steps
+        for step in arrangement.outcome.steps
     )
 
 
@@ -732,6 +740,6 @@ def team_numbers(request: RebalanceRequest) -> tuple[int, ...]:
         placing = matched.placing(2, request.ruleset.player_min_number)
         if ties := two_team_ties(placing):
             return _last_listed(placing, ties)
-    made = _arranged(matched, chosen, Effort(nodes=NODES_BESIDE))
-    assert made.outcome.team_of is not None
-    return made.outcome.team_of
+    arrangement = _arranged(matched, chosen, Effort(nodes=NODES_BESIDE))
+    assert arrangement.outcome.team_of is not None
+    return arrangement.outcome.team_of

@@ -140,7 +140,7 @@ class _Placement:
         taken = {int(self.team[other]) for other in self.separated[unit]}
         small = self.task.smaller
         spare = self.task.larger_teams - sum(load > small for load in self.load)
-        found, empty = [], False
+        options, empty = [], False
         for team, load in enumerate(self.load):
             if load == 0:
                 if empty:
@@ -150,9 +150,9 @@ class _Placement:
             if self._holds_top(team, depth):
                 room = small - load
             if size <= room and team not in taken:
-                found.append(team)
+                options.append(team)
         sign = 1.0 if self.strength[unit] >= 0 else -1.0
-        return sorted(found, key=lambda team: (-sign * self.total[team], -team))
+        return sorted(options, key=lambda team: (-sign * self.total[team], -team))
 
     def _holds_top(self, team: int, depth: int) -> bool:
         """Return whether a team must stay small because it has or will get the top player."""
@@ -164,9 +164,9 @@ class _Placement:
 def _filled(task: Task, units: Units, team: Ints, strength: Floats) -> Ints:
     """Return the team of every unit: each free player, the best first, joins the weakest team."""
     load = np.zeros(task.teams, dtype=np.int64)
-    there = team >= 0
-    np.add.at(load, team[there], units.size[there])
-    total = np.bincount(team[there], weights=strength[there], minlength=task.teams)
+    placed = team >= 0
+    np.add.at(load, team[placed], units.size[placed])
+    total = np.bincount(team[placed], weights=strength[placed], minlength=task.teams)
     room = _room(task, load, int(team[0]))
     for unit in np.argsort(-strength, kind="stable").tolist():
         if team[unit] < 0:
@@ -192,7 +192,7 @@ def _room(task: Task, load: Ints, top: int) -> Ints:
 
 def impossible(lobby: Lobby, teams: int, task: Task, order: Ints) -> InvalidDataError:
     """Return an error that explains why no split keeps parties, locks and avoid pairs."""
-    ids = [str(one) for one in lobby.player_ids[order].tolist()]
+    ids = [str(player) for player in lobby.player_ids[order].tolist()]
     reason = (
         _too_many_locks(lobby, teams)
         or _too_large(lobby, task)
@@ -214,7 +214,7 @@ def _too_many_locks(lobby: Lobby, teams: int) -> str:
 
 def _too_large(lobby: Lobby, task: Task) -> str:
     """Return a sentence on a party or a lock with more players than the largest team has places."""
-    for name, said in (
+    for name, template in (
         ("party", "party {0!r} has {1} players"),
         ("team", "{1} players are locked to team {0!r}"),
     ):
@@ -222,7 +222,7 @@ def _too_large(lobby: Lobby, task: Task) -> str:
             if count > task.largest:
                 places = counted(task.largest, "place")
                 return (
-                    f"{said.format(label, count)}, but the largest team has {places} "
+                    f"{template.format(label, count)}, but the largest team has {places} "
                     f"({task.players} players in {task.teams} teams)"
                 )
     return ""
@@ -231,11 +231,11 @@ def _too_large(lobby: Lobby, task: Task) -> str:
 def _labels(lobby: Lobby, name: str) -> dict[str, int]:
     """Return the number of players of every party or lock."""
     column = getattr(lobby, name)
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for label in [] if column is None else column.tolist():
         if label is not None:
-            found[label] = found.get(label, 0) + 1
-    return found
+            sizes[label] = sizes.get(label, 0) + 1
+    return sizes
 
 
 def _too_large_together(task: Task, ids: Sequence[str]) -> str:
@@ -268,8 +268,8 @@ def _cycle(task: Task, ids: Sequence[str]) -> str:
         return ""
     try:
         bipartite_components(units)
-    except ContradictionError as found:
-        names = [ids[units.rows[unit][0]] for unit in found.units]
+    except ContradictionError as error:
+        names = [ids[units.rows[unit][0]] for unit in error.units]
         return (
             "two teams cannot separate all of these players, who avoid each other or are locked to "
             f"different teams: {_listed(names)}"
@@ -519,7 +519,7 @@ class Found:
             return
         self._seen.add(signature)
         self.splits.append((objective, assignment.team.copy()))
-        self.splits.sort(key=lambda one: one[0])
+        self.splits.sort(key=lambda split: split[0])
         del self.splits[self.keep :]
 
 
@@ -543,32 +543,32 @@ def search(
     in_time : called after every step; False ends the search
     Raises : NoPlacementError   no start keeps every rule
     """
-    found = Found(keep)
+    result = Found(keep)
     assignment = Assignment(task, units, packed(task, units) if start is None else start)
     best = assignment.copy()
     since = 0
     while True:
-        _descend(assignment, rng, found, steps, in_time)
-        found.add(assignment)
+        _descend(assignment, rng, result, steps, in_time)
+        result.add(assignment)
         if assignment.objective() < best.objective() - _ROUNDING:
             best, since = assignment.copy(), 0
         elif assignment.objective() <= best.objective() + _ROUNDING:
             best = assignment.copy()
-        if found.objective <= enough + TOLERANCE or found.stopped or found.steps >= steps:
+        if result.objective <= enough + TOLERANCE or result.stopped or result.steps >= steps:
             break
         since += 1
         if since % _FAILED_PERTURBATIONS == 0:
             best = Assignment(task, units, packed(task, units, rng))
         assignment = best.copy()
         _perturb(assignment, rng)
-    _add_neighbours(found, task, units, rng)
-    return found
+    _add_neighbours(result, task, units, rng)
+    return result
 
 
 def _descend(
     assignment: Assignment,
     rng: np.random.Generator,
-    found: Found,
+    result: Found,
     steps: int,
     in_time: Callable[[], bool],
 ) -> None:
@@ -576,14 +576,14 @@ def _descend(
     teams = assignment.task.teams
     never = np.tri(teams, dtype=np.int64) * _PATIENCE  # each pair once, and no team with itself
     failed = never.copy()
-    while found.steps < steps:
+    while result.steps < steps:
         next_pair = _next_pair(assignment, failed)
         if next_pair is None:
             return
         if not in_time():
-            found.stopped = True
+            result.stopped = True
             return
-        found.steps += 1
+        result.steps += 1
         one, other = next_pair
         pair = team_pair(assignment, one, other, MOST_REASSIGNED, rng)
         whole = len(pair.free) + 1 >= np.count_nonzero(
@@ -675,17 +675,17 @@ def _perturb(assignment: Assignment, rng: np.random.Generator) -> None:
         _assign(assignment, one, other, pair, int(ways.number[better[rng.integers(count)]]))
 
 
-def _add_neighbours(found: Found, task: Task, units: Units, rng: np.random.Generator) -> None:
+def _add_neighbours(result: Found, task: Task, units: Units, rng: np.random.Generator) -> None:
     """Add the best splits that differ from the best one in two teams."""
-    if found.keep == 1:
+    if result.keep == 1:
         return
-    best = Assignment(task, units, found.splits[0][1])
+    best = Assignment(task, units, result.splits[0][1])
     # At most 200 pairs of teams.
     for one, other in itertools.islice(itertools.combinations(range(task.teams), 2), 200):
         pair = team_pair(best, one, other, MOST_REASSIGNED, rng)
         ways = allowed_ways(best, pair)
         objective, _ = _scored(best, one, other, ways)
-        for at in np.argsort(objective, kind="stable")[: found.keep].tolist():
+        for at in np.argsort(objective, kind="stable")[: result.keep].tolist():
             assignment = best.copy()
             _assign(assignment, one, other, pair, int(ways.number[at]))
-            found.add(assignment)
+            result.add(assignment)

@@ -245,7 +245,7 @@ class CustomCurve:
 
 
 _CURVES: dict[str, Curve] = {
-    one.name: one for one in (EloCurve(), NormalCurve(), LaplaceCurve(), CauchyCurve())
+    curve.name: curve for curve in (EloCurve(), NormalCurve(), LaplaceCurve(), CauchyCurve())
 }
 _RULE = f"{', '.join(list(_CURVES)[:-1])} or {list(_CURVES)[-1]}, or a function"
 

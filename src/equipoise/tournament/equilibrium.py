@@ -242,8 +242,8 @@ def _check(
     allowed = prior == 0 or LEAST_PRIOR <= prior <= MOST_PRIOR
     require(allowed, "prior", f"0, or from {LEAST_PRIOR:g} to {MOST_PRIOR:g} games", prior)
     if colour_advantage != "estimate":
-        given = isinstance(colour_advantage, int | float)
-        fits = given and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
+        is_number = isinstance(colour_advantage, int | float)
+        fits = is_number and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
         require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
     usable = games.coloured or colour_advantage == 0.0
     require(usable, "colour_advantage", "0 if colours are not known", colour_advantage)
@@ -266,7 +266,7 @@ def _held(games: Games, anchors: Mapping[Any, float]) -> Floats:
     held = np.full(games.players, np.nan)
     if not anchors:
         return held
-    row_of = {one: row for row, one in enumerate(games.player_ids.tolist())}
+    row_of = {player: row for row, player in enumerate(games.player_ids.tolist())}
     for player, rating in anchors.items():
         if player not in row_of:
             raise NotFoundError(f"player {player!r}, whose rating is to be held, has no games")
@@ -281,10 +281,10 @@ def _component(tournament: Tournament, games: Games, fixed: Floats) -> Ints:
     from equipoise.tournament.existence import existence
 
     held = np.flatnonzero(~np.isnan(fixed))
-    found = existence(tournament.pairs, len(fixed), contracted=held if len(held) else None)
-    if not found.exists:
-        raise NoEquilibriumError(found.sweeps_of(games.player_ids))
-    return found.component
+    solvable = existence(tournament.pairs, len(fixed), contracted=held if len(held) else None)
+    if not solvable.exists:
+        raise NoEquilibriumError(solvable.sweeps_of(games.player_ids))
+    return solvable.component
 
 
 def _loose(question: Question) -> Flags:
@@ -296,10 +296,10 @@ def _loose(question: Question) -> Flags:
 
 
 def _placed(
-    question: Question, found: Fit, select: Select, average: Floats, initial: Floats
+    question: Question, solved: Fit, select: Select, average: Floats, initial: Floats
 ) -> Floats:
     """Return the ratings with the selected constant, in components without held players."""
-    loose, ratings = _loose(question), found.solution.ratings
+    loose, ratings = _loose(question), solved.solution.ratings
     if not np.any(loose):
         return ratings
     inside = loose[question.pairs.first]
@@ -307,9 +307,9 @@ def _placed(
         question.pairs if np.all(inside) else question.pairs.where(inside),
         np.where(loose, ratings, np.nan),
         question.component,
-        curve=found.curve,
+        curve=solved.curve,
         scale=question.scale,
-        advantage=found.advantage,
+        advantage=solved.advantage,
         select=select,
         average=average,
         initial=initial,
@@ -319,13 +319,13 @@ def _placed(
 
 
 def _result(
-    games: Games, question: Question, found: Fit, ratings: Floats, relative: bool
+    games: Games, question: Question, solved: Fit, ratings: Floats, relative: bool
 ) -> Equilibrium:
     """Return the equilibrium, without the player of a prior."""
     size, real = games.players, question.real
     pairs = question.pairs if np.all(real) else question.pairs.where(real)
-    t = (ratings[pairs.first] - ratings[pairs.second] + found.advantage) / question.scale
-    curve, weight = found.curve, pairs.weight
+    t = (ratings[pairs.first] - ratings[pairs.second] + solved.advantage) / question.scale
+    curve, weight = solved.curve, pairs.weight
     expected = pairs.summed(weight * curve.expected(t), weight * curve.expected(-t), size)
     uncertainty = Uncertainty(
         question.pairs,
@@ -333,7 +333,7 @@ def _result(
         question.component,
         curve=curve,
         scale=question.scale,
-        advantage=found.advantage,
+        advantage=solved.advantage,
         held=None if question.fixed is None else ~np.isnan(question.fixed),
         games=games,
         threads=question.threads,
@@ -346,11 +346,11 @@ def _result(
         played=pairs.played(size),
         component=question.component[:size],
         relative=relative,
-        iterations=found.solution.iterations,
-        inner_iterations=found.solution.inner_iterations,
-        residual=found.solution.residual,
-        colour_advantage=found.advantage,
-        draw_parameter=found.nu,
+        iterations=solved.solution.iterations,
+        inner_iterations=solved.solution.inner_iterations,
+        residual=solved.solution.residual,
+        colour_advantage=solved.advantage,
+        draw_parameter=solved.nu,
         curve=curve,
         scale=question.scale,
         uncertainty=uncertainty,
@@ -403,11 +403,11 @@ def select_equilibrium(
     initial : shape (N,), ratings before the tournament, NaN if unrated; for "initial" only
     Raises : InvalidParameterError, ConvergenceError
     """
-    there = np.isfinite(shape) & (component >= 0)
-    label = np.where(there, component, np.max(component, initial=-1) + 1)
-    size = np.bincount(label, there)
-    mean = np.bincount(label, np.where(there, shape, 0.0)) / np.maximum(size, 1.0)
-    centred = np.where(there, shape - mean[label], 0.0)
+    counted = np.isfinite(shape) & (component >= 0)
+    label = np.where(counted, component, np.max(component, initial=-1) + 1)
+    size = np.bincount(label, counted)
+    mean = np.bincount(label, np.where(counted, shape, 0.0)) / np.maximum(size, 1.0)
+    centred = np.where(counted, shape - mean[label], 0.0)
     shift = np.zeros(len(shape))
     if select != "mean":
         begin = np.zeros(len(shape))
@@ -424,7 +424,7 @@ def select_equilibrium(
         slope = pairs.weight * curve.slope(t)
         weight = pairs.summed(slope, slope, len(shape))
         shift = _drift(function, begin, guess, centred, weight, label, scale)
-    return np.where(there, centred + shift + average, np.nan)
+    return np.where(counted, centred + shift + average, np.nan)
 
 
 def _drift(

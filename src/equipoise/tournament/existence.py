@@ -453,7 +453,7 @@ def _components(existence: Existence, player_ids: Ids) -> Iterator[str]:
     if existence.components < 2:
         return
     shown = range(min(existence.components, SHOWN_GROUPS))
-    groups = [named(player_ids, np.flatnonzero(existence.component == one)) for one in shown]
+    groups = [named(player_ids, np.flatnonzero(existence.component == number)) for number in shown]
     yield (
         f"The players form {existence.components} groups that never met, so they cannot be "
         f"compared: {'; '.join(groups)}{_and_more(existence.components - len(groups), '; and')}."
@@ -507,7 +507,7 @@ def _order(existence: Existence, name: _Name, most: int) -> Iterator[str]:
         more = _counted(len(pairs) - SHOWN_GROUPS, "more pair")
         yield f"The same is true of {more} of players or groups."
     if not len(pairs) and existence.components == 1 and classes > 2:
-        shown = [name(one) for one in range(min(classes, SHOWN_GROUPS))]
+        shown = [name(number) for number in range(min(classes, SHOWN_GROUPS))]
         rest = _and_more(classes - len(shown), "; then")
         yield f"From the top down: {'; then '.join(shown)}{rest}."
 
@@ -517,7 +517,7 @@ def named(player_ids: Ids, rows: Ints) -> str:
 
     rows : at least one
     """
-    some = [str(one) for one in player_ids[rows[: SHOWN_IDS + 1]].tolist()]
+    some = [str(player) for player in player_ids[rows[: SHOWN_IDS + 1]].tolist()]
     if len(rows) == 1:
         return some[0]
     if len(rows) == len(some):  # "and 1 other" would be longer than the name

@@ -144,15 +144,15 @@ def fide_rating_change(
     return np.asarray(np.where(rated, factor * total, np.nan), np.float64)
 
 
-def _factors(games: Games, given: float | Mapping[Any, float]) -> Floats:
+def _factors(games: Games, k_factor: float | Mapping[Any, float]) -> Floats:
     """Return K of every player, NaN if unknown. Raises : InvalidParameterError, NotFoundError."""
     rule = f"above 0 and at most {_MOST_K:g}"
-    if not isinstance(given, Mapping):
-        require(0 < given <= _MOST_K, "k_factor", rule, given)
-        return np.full(games.players, float(given))
-    row_of = {one: row for row, one in enumerate(games.player_ids.tolist())}
+    if not isinstance(k_factor, Mapping):
+        require(0 < k_factor <= _MOST_K, "k_factor", rule, k_factor)
+        return np.full(games.players, float(k_factor))
+    row_of = {player: row for row, player in enumerate(games.player_ids.tolist())}
     factor = np.full(games.players, np.nan)
-    for name, value in given.items():
+    for name, value in k_factor.items():
         if name not in row_of:
             raise NotFoundError(f"k_factor names {name!r}, who is not a player of the tournament")
         require(0 < value <= _MOST_K, "k_factor", rule, value)
@@ -351,8 +351,8 @@ def rating_difference(points: Floats, games: Floats) -> Floats:
         # 100 m/k, not 100 (m/k): for whole and half points, halves are exact.
         percent = half_up(100.0 * points / games)
     known = np.isfinite(percent)
-    found = RATING_DIFFERENCE[np.where(known, percent, 0.0).astype(np.int64)]
-    return np.asarray(np.where(known, found, np.nan))
+    difference = RATING_DIFFERENCE[np.where(known, percent, 0.0).astype(np.int64)]
+    return np.asarray(np.where(known, difference, np.nan))
 
 
 @checks_arguments()
@@ -587,12 +587,12 @@ def solve_recursive(
     solvable = np.isfinite(surplus)
     centred = np.where(solvable, surplus, 0.0)
     if games.players <= dense_players:
-        found = _eliminate(pairs, played, centred, component)
+        ratings = _eliminate(pairs, played, centred, component)
     else:
-        found = _conjugate_gradients(pairs, played, centred, most_steps)
+        ratings = _conjugate_gradients(pairs, played, centred, most_steps)
     level = _level(games.initial, component, anchor)
-    found += level - _mean(found, played, component)
-    return np.asarray(np.where(solvable, found, np.nan))
+    ratings += level - _mean(ratings, played, component)
+    return np.asarray(np.where(solvable, ratings, np.nan))
 
 
 def _worth(points: Floats, played: Floats, correction: Correction) -> Floats:

@@ -347,21 +347,21 @@ class Solver:
 
         Residuals are measured as sqrt(r . r/diagonal).
         """
-        found, rest = np.zeros(len(right)), right.copy()
+        solution, rest = np.zeros(len(right)), right.copy()
         initial = _size(rest, system)
         if initial == 0.0:
-            return found, 0, 0.0
+            return solution, 0, 0.0
         goal, taken, left = forcing * initial, 0, initial
         if self._multigrid is None:
             first = min(limit, self._patience) if self._has_multigrid else limit
-            taken, left = self._by_diagonal(system, found, rest, goal, first)
+            taken, left = self._by_diagonal(system, solution, rest, goal, first)
         if left > goal and taken < limit and self._has_multigrid:
-            more, left = self._by_multigrid(system, found, rest, goal, limit - taken)
+            more, left = self._by_multigrid(system, solution, rest, goal, limit - taken)
             taken += more
-        return found, taken, left / initial
+        return solution, taken, left / initial
 
     def _by_diagonal(
-        self, system: System, found: Floats, rest: Floats, goal: float, limit: int
+        self, system: System, solution: Floats, rest: Floats, goal: float, limit: int
     ) -> tuple[int, float]:
         """Advance found and rest towards the solution; return iterations and the residual."""
         inverse = system.inverse
@@ -375,27 +375,27 @@ class Solver:
             if not curvature > 0.0:
                 return taken, math.sqrt(size)
             length, along = size / curvature, (direction, product)
-            advance = partial(advance_rows, length, along, inverse, found, rest)
+            advance = partial(advance_rows, length, along, inverse, solution, rest)
             before, size = size, self._summed(len(rest), advance)
             turn = partial(turn_rows, size / before, inverse, rest, direction)
             self._workers.each_chunk(len(rest), self._chunk, turn)
         return limit, math.sqrt(size)
 
     def _by_multigrid(
-        self, system: System, found: Floats, rest: Floats, goal: float, limit: int
+        self, system: System, solution: Floats, rest: Floats, goal: float, limit: int
     ) -> tuple[int, float]:
         """Do the same as `_by_diagonal` with multigrid."""
         if self._multigrid is None:
             self._multigrid = _multigrid(system)
-        taken, left = self._preconditioned(system, found, rest, goal, min(limit, _STALE))
+        taken, left = self._preconditioned(system, solution, rest, goal, min(limit, _STALE))
         if left > goal and taken < limit:
             self._multigrid = _multigrid(system)
-            more, left = self._preconditioned(system, found, rest, goal, limit - taken)
+            more, left = self._preconditioned(system, solution, rest, goal, limit - taken)
             taken += more
         return taken, left
 
     def _preconditioned(
-        self, system: System, found: Floats, rest: Floats, goal: float, limit: int
+        self, system: System, solution: Floats, rest: Floats, goal: float, limit: int
     ) -> tuple[int, float]:
         assert self._multigrid is not None
         product = np.empty(len(rest))
@@ -408,7 +408,7 @@ class Solver:
             curvature = self._multiply(system, direction, product)
             if not (curvature > 0.0 and size > 0.0):
                 return taken, left
-            found += size / curvature * direction
+            solution += size / curvature * direction
             rest -= size / curvature * product
             left = _size(rest, system)
             better = self._multigrid(rest)
@@ -583,13 +583,13 @@ class NetworkEngine:
     def _solve(self, right: Floats, lift: Floats, forcing: float, limit: int) -> Floats:
         system = System(self._network, self.slopes, np.maximum(self._raw + lift, LEAST_SLOPE))
         system.inverse[self._held] = 0.0
-        found, iterations, left = self._solver.solve(system, right, forcing, limit)
+        solution, iterations, left = self._solver.solve(system, right, forcing, limit)
         self.inner_iterations += iterations
         if left > forcing:
             self.advice = self._solver.advice
             if forcing <= EXACT:
                 raise ConvergenceError(f"a standard error{self.advice}", iterations, left)
-        return found
+        return solution
 
 
 class Search(NamedTuple):
@@ -652,12 +652,12 @@ def _step(low: int, high: int, number: int, tolerance: float, search: Search) ->
         search.low[i] = z if over > 0.0 else search.low[i]
         search.high[i] = z if over < 0.0 else search.high[i]
         newton = 0.0 if over == 0.0 else min(max(over / search.slope[i], -reach), reach)
-        there = z + newton
+        ahead = z + newton
         bracketed = search.low[i] > -math.inf and search.high[i] < math.inf
-        if bracketed and not (patient and search.low[i] <= there <= search.high[i]):
-            there = 0.5 * (search.low[i] + search.high[i])
-        search.root[i] = there
-        moved = abs(there - z)
+        if bracketed and not (patient and search.low[i] <= ahead <= search.high[i]):
+            ahead = 0.5 * (search.low[i] + search.high[i])
+        search.root[i] = ahead
+        moved = abs(ahead - z)
         search.moved[i] = moved if moved > tolerance else 0.0
         unsolved += search.moved[i] > 0.0
     return unsolved

@@ -76,8 +76,8 @@ class PlainRoots:
         for number in range(MAX_STEPS):
             over, slope = _equations(self.pairs, x, z, self.curve, self.advantage)
             low, high = np.where(over > 0, z, low), np.where(over < 0, z, high)
-            there = _next(z, over, slope, low, high, number)
-            z, moved = np.where(unsolved, there, z), np.abs(there - z)
+            moved_to = _next(z, over, slope, low, high, number)
+            z, moved = np.where(unsolved, moved_to, z), np.abs(moved_to - z)
             unsolved &= moved > tolerance
             if not np.any(unsolved):
                 return z
@@ -89,11 +89,11 @@ def _next(z: Floats, over: Floats, slope: Floats, low: Floats, high: Floats, num
     """Return z after step `number`, elementwise."""
     reach = FIRST_REACH * 2.0**number
     with np.errstate(divide="ignore", invalid="ignore"):
-        there = z + np.clip(np.where(over == 0, 0.0, over / slope), -reach, reach)
+        ahead = z + np.clip(np.where(over == 0, 0.0, over / slope), -reach, reach)
         bracketed = np.isfinite(low) & np.isfinite(high)
         patient = number <= PATIENCE or number % 2 == 1
-        kept = (there >= low) & (there <= high) & patient
-        return np.where(bracketed & ~kept, 0.5 * (low + high), there)
+        kept = (ahead >= low) & (ahead <= high) & patient
+        return np.where(bracketed & ~kept, 0.5 * (low + high), ahead)
 
 
 def _equations(
@@ -104,14 +104,14 @@ def _equations(
     first, second, won = pairs.first, pairs.second, pairs.points
     lost = pairs.weight - won
     here = z[first] - x[second] + advantage
-    there = z[second] - x[first] - advantage
+    difference = z[second] - x[first] - advantage
     over = pairs.summed(
         won * curve.expected(-here) - lost * curve.expected(here),
-        lost * curve.expected(-there) - won * curve.expected(there),
+        lost * curve.expected(-difference) - won * curve.expected(difference),
         players,
     )
     weight = pairs.weight
-    slope = pairs.summed(weight * curve.slope(here), weight * curve.slope(there), players)
+    slope = pairs.summed(weight * curve.slope(here), weight * curve.slope(difference), players)
     return over, slope
 
 
@@ -230,16 +230,16 @@ def _along(engine: Engine, task: Task, here: Place, step: Floats, goal: Floats) 
     np.maximum.at(furthest, label, np.abs(step))
     length = np.minimum(1.0, 2.0 * REACH / np.maximum(furthest, REACH))
     for _ in range(MAX_SHORTER):
-        there = _place(engine, task, task.centred(here.x + length[label] * step), goal)
-        slope = np.bincount(label, there.residual * step)
+        ahead = _place(engine, task, task.centred(here.x + length[label] * step), goal)
+        slope = np.bincount(label, ahead.residual * step)
         far = slope < -0.1 * rise - noise
-        if there.size <= 1 or not np.any(far):
+        if ahead.size <= 1 or not np.any(far):
             break
         # Where a straight line through both slopes is zero, but neither too near nor too far.
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.clip(rise / (rise - slope), 0.1, 0.5)
         length = np.where(far, length * share, length)
-    return there
+    return ahead
 
 
 class DenseEngine:

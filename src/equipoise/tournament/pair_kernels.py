@@ -117,9 +117,9 @@ def gather_many(games: Games, coloured: bool) -> tuple[Ints, Ints, list[Floats]]
     )
     _fill(start, keys, first, second)
     # A weight is the same from either side.
-    given = none if games.weight is None else games.weight
-    _sum(start, keys, white, given, 2.0 * given, weight)
-    _sum(start, keys, white, games.points, given, points)
+    weights = none if games.weight is None else games.weight
+    _sum(start, keys, white, weights, 2.0 * weights, weight)
+    _sum(start, keys, white, games.points, weights, points)
     sums = [weight, points]
     if games.draws is not None:
         draws = np.empty(rows[-1])

@@ -77,7 +77,7 @@ def gather_pairs(
     players = np.int64(max(games.players, 1))
     keys, place = _numbered(first * players + second, int(players) ** 2)
     columns = [weight, points] + ([] if games.draws is None else [games.draws])
-    sums = [np.bincount(place, one, len(keys)).astype(np.float64) for one in columns]
+    sums = [np.bincount(place, column, len(keys)).astype(np.float64) for column in columns]
     return _pairs(games, keys // players, keys % players, sums)
 
 
@@ -86,9 +86,9 @@ def _numbered(key: Ints, cells: int) -> tuple[Ints, Ints]:
     if cells > max(TABLE_CELLS, 10 * len(key)):
         keys, place = np.unique(key, return_inverse=True)
         return keys, place.astype(np.int64)
-    there = np.zeros(cells, dtype=np.bool_)
-    there[key] = True
-    keys = np.flatnonzero(there)
+    present = np.zeros(cells, dtype=np.bool_)
+    present[key] = True
+    keys = np.flatnonzero(present)
     number = np.empty(cells, dtype=np.int64)
     number[keys] = np.arange(len(keys))
     return keys, number[key]

@@ -122,8 +122,8 @@ def _check_single_players(history: History) -> None:
     teams = np.flatnonzero(history.teams() != history.sizes())
     if len(teams):
         rule = "must have one player in every team, because a ranking compares players"
-        one = f"match {history.match_ids[teams[0]]} with teams of several players"
-        raise InvalidDataError([Problem("", None, "team", rule, one)])
+        rejected = f"match {history.match_ids[teams[0]]} with teams of several players"
+        raise InvalidDataError([Problem("", None, "team", rule, rejected)])
 
 
 def _check_ties(history: History, match: Ints, rank: Ints, last: Ints, top: int | None) -> None:
@@ -135,7 +135,7 @@ def _check_ties(history: History, match: Ints, rank: Ints, last: Ints, top: int 
     if len(bad):
         matches = np.unique(match[bad])
         rule = "must not be shared above the last place, unless the parameter ties is breslow"
-        names = ", ".join(str(one) for one in history.match_ids[matches[:4]].tolist())
+        names = ", ".join(str(match) for match in history.match_ids[matches[:4]].tolist())
         more = f" and {len(matches) - 4} more" if len(matches) > 4 else ""
         got = f"ties in match {names}{more}"
         raise InvalidDataError([Problem("", None, "rank", rule, got)])
@@ -341,10 +341,10 @@ def _groups(ids: Ids, component: Ints, class_of: Ints) -> list[list[tuple[int | 
     rows = np.flatnonzero(class_of >= 0)
     rows = rows[np.argsort(class_of[rows], kind="stable")]
     cuts = np.flatnonzero(np.diff(class_of[rows])) + 1
-    found: list[list[tuple[int | str, ...]]] = [[] for _ in range(int(component.max()) + 1)]
+    groups: list[list[tuple[int | str, ...]]] = [[] for _ in range(int(component.max()) + 1)]
     for members in np.split(rows, cuts):
-        found[int(component[members[0]])].append(tuple(ids[members].tolist()))
-    return found
+        groups[int(component[members[0]])].append(tuple(ids[members].tolist()))
+    return groups
 
 
 def _matches(choices: Choices, players: int) -> Ints:
@@ -427,18 +427,18 @@ class _Likelihood:
     def errors(self, x: Floats, rows: Ints) -> Floats:
         """Return standard errors of x at rows; NaN without choices."""
         state = self.at(x)
-        found = np.full(len(rows), np.nan)
+        errors = np.full(len(rows), np.nan)
         rated = np.flatnonzero(self._plays[rows])
         if len(x) <= DENSE_PLAYERS:
             variance = self._variances(state)
-            found[rated] = np.sqrt(variance[rows[rated]])
-            return found
+            errors[rated] = np.sqrt(variance[rows[rated]])
+            return errors
         for index in rated.tolist():
             unit = np.zeros(len(x))
             unit[rows[index]] = 1.0
             solved = self._solve(state, self._centred(unit), 1e-10)
-            found[index] = np.sqrt(solved[rows[index]])
-        return found
+            errors[index] = np.sqrt(solved[rows[index]])
+        return errors
 
     def _variances(self, state: _State) -> Floats:
         """Return the diagonal of the inverse information, of means by component without a prior."""
@@ -485,11 +485,11 @@ class _Likelihood:
         noise = 1e-14 * float((self.chosen + state.expected) @ np.abs(step))
         length = 1.0
         for _ in range(MAX_SHORTER):
-            there = self._centred(x + length * step)
-            found = self.at(there)
-            slope = float(found.gradient @ step)
+            ahead = self._centred(x + length * step)
+            value = self.at(ahead)
+            slope = float(value.gradient @ step)
             if slope >= -0.1 * rise - noise:  # NaN is refused, too
-                return there, found
+                return ahead, value
             length *= 0.5
         raise ConvergenceError("a step of the strengths", MAX_SHORTER, self._excess(state))
 

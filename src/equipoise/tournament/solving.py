@@ -135,13 +135,13 @@ def solve(
     place = np.where(held, given - origin, begin if start is None else begin - origin) / scale
     task = Task(component, held.astype(np.float64), played, tolerance)
     with engine_for(pairs, curve, advantage / scale, held, component, threads, limits) as engine:
-        found, steps = maximise(engine, task, _usable(place, held, component), limits.steps)
+        solved, steps = maximise(engine, task, _usable(place, held, component), limits.steps)
         inner = engine.inner_iterations
     free = np.bincount(component, held)[component] == 0
-    _check_gaps(pairs, curve, advantage / scale, np.where(free, found.x, 0.0), component, steps)
+    _check_gaps(pairs, curve, advantage / scale, np.where(free, solved.x, 0.0), component, steps)
     ratings = np.full(players, np.nan)
-    ratings[rows] = np.where(held, given, scale * found.x + origin)
-    left = float(np.max(np.abs(found.residual), initial=0.0))
+    ratings[rows] = np.where(held, given, scale * solved.x + origin)
+    left = float(np.max(np.abs(solved.residual), initial=0.0))
     return Solution(ratings, steps, inner, left)
 
 
@@ -216,10 +216,10 @@ def against_equals(played: Floats, scored: Floats, slack: float = 0.0) -> Floats
     return np.asarray(np.log((scored + more) / (played - scored + more)) / ELO_RATE)
 
 
-def _origin(given: Floats, held: Flags, label: Ints) -> Floats:
+def _origin(fixed: Floats, held: Flags, label: Ints) -> Floats:
     """Return the mean rating of the component's held players, 0 without held players."""
     count = np.bincount(label, held)
-    total = np.bincount(label, np.where(held, given, 0.0))
+    total = np.bincount(label, np.where(held, fixed, 0.0))
     return np.asarray((total / np.maximum(count, 1.0))[label], dtype=np.float64)
 
 
@@ -307,12 +307,12 @@ def _with_advantage(question: Question, begin: Fit | None = None) -> Fit:
     if begin is None:
         _check_colours(question)
     latest = begin.solution if begin else None
-    found: dict[str, Solution] = {}
+    solutions: dict[str, Solution] = {}
 
     def missing(advantage: float) -> float:
-        start = found.get("latest", latest)
-        found["latest"] = question.solve(advantage, start.ratings if start else None)
-        t = question.differences(found["latest"].ratings, advantage)
+        start = solutions.get("latest", latest)
+        solutions["latest"] = question.solve(advantage, start.ratings if start else None)
+        t = question.differences(solutions["latest"].ratings, advantage)
         return float(np.sum(surplus(question.pairs, question.curve, t)[question.real]))
 
     games = float(np.sum(question.pairs.weight[question.real]))
@@ -326,7 +326,7 @@ def _with_advantage(question: Question, begin: Fit | None = None) -> Fit:
             COLOURS,
             "white or black won all games that could show the advantage",
         )
-    return Fit(found["latest"], question.curve, root, math.nan)
+    return Fit(solutions["latest"], question.curve, root, math.nan)
 
 
 def _with_draws(question: Question, advantage: float | Literal["estimate"]) -> Fit:
@@ -340,17 +340,17 @@ def _with_draws(question: Question, advantage: float | Literal["estimate"]) -> F
     if drawn == 0:
         without = replace(question, curve=DavidsonCurve(0.0))
         return replace(fit(without, advantage=advantage), nu=0.0)
-    found: dict[str, Fit] = {}
+    fits: dict[str, Fit] = {}
 
     def missing(log_nu: float) -> float:
         now = replace(question, curve=DavidsonCurve(math.exp(log_nu)))
-        before = found.get("latest")
+        before = fits.get("latest")
         if advantage == "estimate":
-            found["latest"] = _with_advantage(now, before)
+            fits["latest"] = _with_advantage(now, before)
         else:
             start = before.solution.ratings if before else None
-            found["latest"] = Fit(now.solve(advantage, start), now.curve, advantage, math.nan)
-        latest = found["latest"]
+            fits["latest"] = Fit(now.solve(advantage, start), now.curve, advantage, math.nan)
+        latest = fits["latest"]
         t = now.differences(latest.solution.ratings, latest.advantage)
         expected = pairs.weight * DavidsonCurve(math.exp(log_nu)).probabilities(t)[1]
         return drawn - float(np.sum(expected[real]))
@@ -362,7 +362,7 @@ def _with_draws(question: Question, advantage: float | Literal["estimate"]) -> F
     root = _falling_root(missing, first, 0.3, limits, _TOLERANCE * games)
     if root is None:
         raise _refused("draws", LIKELY, f"{drawn:g} draws in {games:g} games")
-    return replace(found["latest"], nu=math.exp(root))
+    return replace(fits["latest"], nu=math.exp(root))
 
 
 def _check_colours(question: Question) -> None:

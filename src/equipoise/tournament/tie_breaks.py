@@ -230,10 +230,10 @@ def tie_breaks(
     if not len(names):
         return {}
     field = _field(games, pairing, unplayed, rules)
-    found: dict[str, Floats] = {}
+    columns: dict[str, Floats] = {}
     for name in names:
-        found[name] = _one(name, field, [field.score, *found.values()])
-    return found
+        columns[name] = _one(name, field, [field.score, *columns.values()])
+    return columns
 
 
 def _check(games: Games, names: Sequence[TieBreak]) -> None:
@@ -251,21 +251,21 @@ def tournament_points(games: Games, unplayed: Unplayed = "fide") -> Floats:
     return games.rounds.scored()
 
 
-def places_by(points: Floats, found: Sequence[Floats], ascending: Sequence[bool]) -> Ints:
+def places_by(points: Floats, columns: Sequence[Floats], ascending: Sequence[bool]) -> Ints:
     """Return the places by points and then by tie-breaks; equal players share the best, shape (N,).
 
     Players of whom one has no such number are not separated by it.
 
-    found : tie-breaks in their order; ascending : for each, whether the lowest is the best
+    columns : tie-breaks in their order; ascending : for each, whether the lowest is the best
     """
     places = np.zeros(len(points), np.int64)
     waiting: list[tuple[list[int], int, int]] = [(list(range(len(points))), 1, -1)]
     while waiting:
         rows, first, at = waiting.pop()
-        if at >= len(found) or len(rows) == 1:
+        if at >= len(columns) or len(rows) == 1:
             places[rows] = first
             continue
-        values = points if at < 0 else found[at] * (-1.0 if ascending[at] else 1.0)
+        values = points if at < 0 else columns[at] * (-1.0 if ascending[at] else 1.0)
         if np.isnan(values[rows]).any():
             waiting.append((rows, first, at + 1))
             continue
@@ -338,9 +338,9 @@ def _progressive(field: _Field) -> Parts | None:
         return None
     after = np.cumsum(record.points, axis=1)
     every = replace(record, kind=np.where(record.kind == FREE, KIND["zero-bye"], record.kind))
-    found = _rounds_as_parts(every, after)
+    parts = _rounds_as_parts(every, after)
     # Article 16 is about tie-breaks that are based on opponents' results.
-    return replace(found, voluntary=np.zeros(len(found.value), np.bool_))
+    return replace(parts, voluntary=np.zeros(len(parts.value), np.bool_))
 
 
 def _koya(field: _Field) -> Parts:
@@ -389,8 +389,8 @@ def _mean(parts: Parts, *, rounded: bool = False) -> Floats:
     number = parts.number()
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = parts.sum() / number
-    found = half_up(mean) if rounded else mean
-    return np.asarray(np.where(number > 0, found, np.nan))
+    rounded_mean = half_up(mean) if rounded else mean
+    return np.asarray(np.where(number > 0, rounded_mean, np.nan))
 
 
 def _met(field: _Field) -> Parts:
@@ -420,15 +420,15 @@ def _ptp(rated: Parts) -> Floats:
         percent = percent_expected(middle[player] - opponent)
         enough = np.bincount(player, games * percent, rated.players) >= target
         high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-    found = np.where(target > 0, high, np.where(has, lowest - _NO_POINTS, 0.0))
-    return np.asarray(np.where(has, found, np.nan))
+    points = np.where(target > 0, high, np.where(has, lowest - _NO_POINTS, 0.0))
+    return np.asarray(np.where(has, points, np.nan))
 
 
 def _direct_encounter(met: Parts, before: list[Floats]) -> Floats:
     """Return places among tied players (6); NaN for a player who is tied with nobody."""
     shares = _shares(met)
     tied: dict[tuple[float, ...], list[int]] = {}
-    for row, key in enumerate(zip(*(one.tolist() for one in before), strict=True)):
+    for row, key in enumerate(zip(*(column.tolist() for column in before), strict=True)):
         tied.setdefault(tuple(key), []).append(row)
     places = np.full(met.players, np.nan)
     for group in tied.values():
@@ -441,12 +441,15 @@ def _shares(met: Parts) -> list[dict[int, float]]:
     """Return player -> opponent -> points; of players who met more than once the average."""
     meetings: list[dict[int, tuple[float, float]]] = [{} for _ in range(met.players)]
     columns = (met.player, met.opponent, met.points, met.games, met.counts)
-    rows = zip(*(one.tolist() for one in columns), strict=True)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     for player, opponent, points, games, counts in rows:
         if counts:
             taken, number = meetings[player].get(opponent, (0.0, 0.0))
             meetings[player][opponent] = (taken + points, number + games)
-    return [{other: taken / games for other, (taken, games) in one.items()} for one in meetings]
+    return [
+        {other: taken / games for other, (taken, games) in shares_of.items()}
+        for shares_of in meetings
+    ]
 
 
 def _place(group: list[int], shares: list[dict[int, float]], places: Floats) -> None:
@@ -457,7 +460,7 @@ def _place(group: list[int], shares: list[dict[int, float]], places: Floats) -> 
         score, most = _standings(group, shares)
         if most == score:
             for value in sorted(set(score.values()), reverse=True):
-                equal = [one for one in group if score[one] == value]
+                equal = [player for player in group if score[player] == value]
                 if len(equal) in (1, len(group)):
                     places[equal] = first
                 else:
@@ -466,8 +469,8 @@ def _place(group: list[int], shares: list[dict[int, float]], places: Floats) -> 
             continue
         left, at = list(group), first
         while left:
-            best = max(left, key=lambda one: score[one])
-            if any(most[one] >= score[best] for one in left if one != best):
+            best = max(left, key=lambda player: score[player])
+            if any(most[player] >= score[best] for player in left if player != best):
                 break
             # Alone at the top, whatever the results of missing games would have been (6.3).
             places[best] = at
@@ -485,10 +488,10 @@ def _standings(
     """Return the points of tied players against one another, and with missing games all won."""
     inside = set(group)
     score, most = {}, {}
-    for one in group:
-        met = [share for other, share in shares[one].items() if other in inside]
-        score[one] = sum(met)
-        most[one] = score[one] + len(group) - 1 - len(met)
+    for player in group:
+        met = [share for other, share in shares[player].items() if other in inside]
+        score[player] = sum(met)
+        most[player] = score[player] + len(group) - 1 - len(met)
     return score, most
 
 
@@ -618,10 +621,10 @@ def tie_break_details(
         raise NotFoundError(f"not among the {counted(games.players, 'player')}: {player}")
     (row,) = rows
     field = _field(games, pairing, unplayed, rules)
-    found: dict[str, Floats] = {}
+    columns: dict[str, Floats] = {}
     for earlier in before:
-        found[earlier] = _one(earlier, field, [field.score, *found.values()])
-    earlier_values = [field.score, *found.values()]
+        columns[earlier] = _one(earlier, field, [field.score, *columns.values()])
+    earlier_values = [field.score, *columns.values()]
     value = float(_one(name, field, earlier_values)[row])
     kind, lowest, highest = _kind_of(name)
     encounter = name == "direct-encounter"
@@ -644,8 +647,8 @@ def tie_break_details(
         name=name,
         total=value,
         round=tuple(np.sort(rounds, kind="stable").tolist()),
-        opponent=tuple(None if one < 0 else ids[one] for one in parts.opponent[own].tolist()),
-        kind=tuple(ROUND_KINDS[one] for one in parts.kind[own].tolist()),
+        opponent=tuple(None if row < 0 else ids[row] for row in parts.opponent[own].tolist()),
+        kind=tuple(ROUND_KINDS[kind] for kind in parts.kind[own].tolist()),
         games=tuple(parts.games[own].tolist()),
         points=tuple(parts.points[own].tolist()),
         score=tuple(parts.score[own].tolist()),
@@ -673,7 +676,7 @@ def _rounds_of_rows(parts: Parts, record: Record | None, own: Ints) -> Ints:
     opponents = np.where(record.played, record.opponent, -1)[parts.player[own[0]]]
     free = list(enumerate(opponents.tolist(), start=1))
     for at, opponent in enumerate(parts.opponent[own].tolist()):
-        known = next((one for one in free if one[1] == opponent), None)
+        known = next((pairing for pairing in free if pairing[1] == opponent), None)
         if known is not None:
             free.remove(known)
             rounds[at] = known[0]

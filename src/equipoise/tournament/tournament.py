@@ -237,9 +237,9 @@ def _standings(
     """
     if not names and not wanted:
         return {}
-    found = [breaks[name] for name in dict.fromkeys(names)]
+    values = [breaks[name] for name in dict.fromkeys(names)]
     ascending = [name == "direct-encounter" for name in dict.fromkeys(names)]
-    columns = {"place": places_by(points, found, ascending).astype(np.float64)}
+    columns = {"place": places_by(points, values, ascending).astype(np.float64)}
     if not np.array_equal(points, games.scored()):
         columns["score"] = points
     return columns | {name.replace("-", "_"): values for name, values in breaks.items()}
@@ -264,18 +264,20 @@ class _Context:
 
 def rows_of(games: Games, ids: Sequence[Any]) -> Ints:
     """Return the rows of players. Raises : NotFoundError   it names all unknown players."""
-    row_of = {str(one): row for row, one in enumerate(games.player_ids.tolist())} if ids else {}
-    missing = [str(one) for one in ids if str(one) not in row_of]
+    row_of = (
+        {str(player): row for row, player in enumerate(games.player_ids.tolist())} if ids else {}
+    )
+    missing = [str(player) for player in ids if str(player) not in row_of]
     if missing:
         raise NotFoundError(
             f"not among the {counted(games.players, 'player')}: {', '.join(missing)}"
         )
-    return np.array([row_of[str(one)] for one in ids], dtype=np.int64)
+    return np.array([row_of[str(player)] for player in ids], dtype=np.int64)
 
 
-def _within_classes(games: Games, found: Existence) -> Games:
+def _within_classes(games: Games, existence: Existence) -> Games:
     """Return the games between players of the same class."""
-    kept = found.class_of[games.white] == found.class_of[games.black]
+    kept = existence.class_of[games.white] == existence.class_of[games.black]
     columns = ("white", "black", "points", "weight", "white_rating", "black_rating", "draws")
     values = {name: getattr(games, name) for name in columns}
     fewer = {name: value[kept] for name, value in values.items() if value is not None}
@@ -283,7 +285,7 @@ def _within_classes(games: Games, found: Existence) -> Games:
 
 
 def _beside_held(
-    found: Existence, held: Ints, given: Sequence[float], solved: Equilibrium
+    existence: Existence, held: Ints, ratings_held: Sequence[float], solved: Equilibrium
 ) -> tuple[Floats, Flags]:
     """Return ratings within classes, and which players' class has no known level; each (N,).
 
@@ -292,20 +294,20 @@ def _beside_held(
     the ratings of these classes have a meaning only within them.
     """
     rating, unplaced = solved.rating.copy(), np.zeros(len(solved.rating), np.bool_)
-    plays = found.class_of[held] >= 0
-    rating[held[plays]] = np.asarray(given, dtype=np.float64)[plays]
+    plays = existence.class_of[held] >= 0
+    rating[held[plays]] = np.asarray(ratings_held, dtype=np.float64)[plays]
     if solved.relative and np.any(plays):
-        one = held[plays][0]
-        unplaced = (found.component == found.component[one]) & (
-            found.class_of != found.class_of[one]
+        first = held[plays][0]
+        unplaced = (existence.component == existence.component[first]) & (
+            existence.class_of != existence.class_of[first]
         )
     return rating, unplaced
 
 
-def _is_placed(found: Existence, standing: Standing, held: Ints) -> bool:
+def _is_placed(existence: Existence, standing: Standing, held: Ints) -> bool:
     """Return whether all players with a rating are in the component of the held players."""
     known = ~(np.isnan(standing.ppr) & np.isnan(standing.class_ppr))
-    return bool(np.all(np.isin(found.component[known], found.component[held])))
+    return bool(np.all(np.isin(existence.component[known], existence.component[held])))
 
 
 def _standing(
@@ -357,13 +359,13 @@ def half_width(confidence: float) -> float:
     return NormalDist().inv_cdf(0.5 + 0.5 * confidence)
 
 
-def _whole(found: Existence) -> Flags:
+def _whole(existence: Existence) -> Flags:
     """Return which players are in a component of one class, shape (N,)."""
-    top = np.full(found.components + 1, -1)
-    np.maximum.at(top, found.component + 1, found.class_of)
-    least = np.full(found.components + 1, found.classes)
-    np.minimum.at(least, found.component + 1, found.class_of)
-    return np.asarray((top == least)[found.component + 1] & (found.component >= 0))
+    top = np.full(existence.components + 1, -1)
+    np.maximum.at(top, existence.component + 1, existence.class_of)
+    least = np.full(existence.components + 1, existence.classes)
+    np.minimum.at(least, existence.component + 1, existence.class_of)
+    return np.asarray((top == least)[existence.component + 1] & (existence.component >= 0))
 
 
 def _errors(solved: Equilibrium, rows: Ints | None = None) -> Floats:
@@ -391,24 +393,24 @@ def _status(played: Floats, scored: Floats, whole: Flags) -> Ints:
 
 def _sweeps(context: _Context) -> tuple[Any, ...]:
     """Return the sweeps, with the smallest difference of levels that each implies."""
-    found = context.found
-    if found.exists:
+    existence = context.found
+    if existence.exists:
         return ()
     differences = sweep_differences(
-        found,
+        existence,
         context.pairs,
         context.rating,
         curve=context.curve,
         scale=context.scale,
         confidence=context.confidence,
     )
-    return found.sweeps_of(context.games.player_ids, differences)
+    return existence.sweeps_of(context.games.player_ids, differences)
 
 
-def _reasons(found: Existence, games: Games, held: Ints, unplaced: Flags) -> tuple[str, ...]:
+def _reasons(existence: Existence, games: Games, held: Ints, unplaced: Flags) -> tuple[str, ...]:
     """Return why ratings exist or not, as sentences; held players count as one player."""
-    head, *others = explain(found, games.player_ids)
-    if found.exists and len(held) > 1:
+    head, *others = explain(existence, games.player_ids)
+    if existence.exists and len(held) > 1:
         head = "Finite ratings predict the score of every player whose rating is not held."
     if np.any(unplaced):
         others.append(
@@ -443,8 +445,8 @@ def _with_chosen(
     order = table.order
     rated = order[~np.isnan(solved.rating[order])]
     chosen = rated[:FIRST_PLAYERS] if not len(named) else order[np.isin(order, named)]
-    one, error = table.standing, table.standing.error.copy()
-    shown = chosen[~(np.isnan(one.ppr) & np.isnan(one.class_ppr))[chosen]]
+    standing, error = table.standing, table.standing.error.copy()
+    shown = chosen[~(np.isnan(standing.ppr) & np.isnan(standing.class_ppr))[chosen]]
     shown = shown[np.isnan(error[shown])]
     error[shown] = half_width(table.confidence) * _errors(solved, shown)
     table = replace(table, standing=replace(table.standing, error=error))

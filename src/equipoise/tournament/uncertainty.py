@@ -78,11 +78,11 @@ _MAX_STEPS, _LAST_STEP = 60, 1e-12
 
 def player_rows(rows: object, players: int) -> Ints:
     """Return rows of players as an array. Raises : InvalidParameterError if they are not rows."""
-    found: Ints = as_array("rows", rows, np.int64)
-    fits = found.ndim == 1 and bool(np.all((found >= 0) & (found < players)))
+    numbers: Ints = as_array("rows", rows, np.int64)
+    fits = numbers.ndim == 1 and bool(np.all((numbers >= 0) & (numbers < players)))
     rule = f"rows of players, from 0 to {players - 1}, not ids"
-    require(fits, "rows", rule, found.tolist())
-    return found
+    require(fits, "rows", rule, numbers.tolist())
+    return numbers
 
 
 class Uncertainty:
@@ -138,15 +138,15 @@ class Uncertainty:
         """
         players = len(self._ratings)
         wanted = np.arange(players) if rows is None else player_rows(rows, players)
-        found = np.full(len(wanted), np.nan)
+        errors = np.full(len(wanted), np.nan)
         for number, places in self._grouped(wanted):
             members = self._of(number)
             if len(members) > self._dense_players and rows is None:
                 continue
             columns = self._covariance(number, wanted[places])
             at = np.searchsorted(members, wanted[places])
-            found[places] = np.sqrt(np.maximum(columns[at, np.arange(len(at))], 0.0))
-        return found
+            errors[places] = np.sqrt(np.maximum(columns[at, np.arange(len(at))], 0.0))
+        return errors
 
     def covariance(self, rows: Ints) -> Floats:
         """Return the covariances of some players, shape (len(rows), len(rows)), points squared.
@@ -154,12 +154,12 @@ class Uncertainty:
         NaN between components. Raises : ConvergenceError
         """
         wanted = player_rows(rows, len(self._ratings))
-        found = np.full((len(wanted), len(wanted)), np.nan)
+        matrix = np.full((len(wanted), len(wanted)), np.nan)
         for number, places in self._grouped(wanted):
             columns = self._covariance(number, wanted[places])
             at = np.searchsorted(self._of(number), wanted[places])
-            found[np.ix_(places, places)] = columns[at]
-        return found
+            matrix[np.ix_(places, places)] = columns[at]
+        return matrix
 
     def dispersion(self, row: int) -> float:
         """Return the dispersion of scores in a player's component: above 0, at most 1.
@@ -192,8 +192,8 @@ class Uncertainty:
         with np.errstate(divide="ignore", invalid="ignore"):
             z = mean / np.sqrt(np.maximum(variance, 0.0))
         # Two held players have no error, so the order of their ratings is certain.
-        found = 0.5 * np.asarray(erfc(-z / math.sqrt(2.0)), dtype=np.float64)
-        return np.asarray(np.where(np.eye(len(wanted), dtype=np.bool_), np.nan, found))
+        chance = 0.5 * np.asarray(erfc(-z / math.sqrt(2.0)), dtype=np.float64)
+        return np.asarray(np.where(np.eye(len(wanted), dtype=np.bool_), np.nan, chance))
 
     def _posterior(self, number: int, rows: Ints) -> tuple[Floats, Floats]:
         """Return mean and variance of the differences of some players of a component."""
@@ -215,13 +215,13 @@ class Uncertainty:
             # The inverse of the covariances of two players, spread I + [[one, c], [c, other]].
             scale = spread / ((spread + one) * (spread + other) - covariance**2)
             first, second = (ratings - centre)[:, None], (ratings - centre)[None, :]
-            found = scale * (
+            values = scale * (
                 (spread + other + covariance) * first - (spread + one + covariance) * second
             )
             left = spread * (one + other - 2.0 * covariance)
             variance = scale * (left + 2.0 * (one * other - covariance**2))
-            mean += weight * found
-            squares += weight * (variance + found**2)
+            mean += weight * values
+            squares += weight * (variance + values**2)
         return mean, squares - mean**2
 
     def _linear(self, number: int, members: Ints, strengths: Floats) -> tuple[Floats, Floats]:
@@ -245,8 +245,8 @@ class Uncertainty:
         size, held = len(members), self._held[members]
         slope = pairs.weight * self._curve.slope(t)
         score = pairs.weight * self._curve.variance(t)
-        found = pairs.summed(score, score, size) / pairs.summed(slope, slope, size) ** 2
-        return np.where(held, 0.0, self._scale**2 * self._dispersions[number] * found)
+        variances = pairs.summed(score, score, size) / pairs.summed(slope, slope, size) ** 2
+        return np.where(held, 0.0, self._scale**2 * self._dispersions[number] * variances)
 
     def _grouped(self, rows: Ints) -> list[tuple[int, Ints]]:
         """Return components with the places in `rows` of their players."""
@@ -254,7 +254,9 @@ class Uncertainty:
         order = np.argsort(numbers, kind="stable")
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-2))
         groups = np.split(order, starts[1:]) if len(order) else []
-        return [(int(numbers[one[0]]), one) for one in groups if numbers[one[0]] >= 0]
+        return [
+            (int(numbers[members[0]]), members) for members in groups if numbers[members[0]] >= 0
+        ]
 
     @cached_property
     def _players(self) -> tuple[Ints, Ints]:
@@ -280,7 +282,7 @@ class Uncertainty:
         ratings = self._ratings
         t = (ratings[pairs.first] - ratings[pairs.second] + self._advantage) / self._scale
         # Rows in the order of `members`; an array of all players would cost each tiny component.
-        first, second = (np.searchsorted(members, one) for one in (pairs.first, pairs.second))
+        first, second = (np.searchsorted(members, rows) for rows in (pairs.first, pairs.second))
         return pairs._replace(first=first, second=second), t
 
     def _covariance(self, number: int, rows: Ints) -> Floats:
@@ -347,13 +349,13 @@ class Uncertainty:
         leverage = weight * self._curve.slope(t) * resistance(one, other)
         residual = results.points[rows] / weight - self._curve.expected(t)
         free = leverage < _FITTED
-        found = _solved_dispersion(
+        dispersion = _solved_dispersion(
             float(np.sum((weight * residual**2)[free])),
             self._curve.variance(t)[free],
             leverage[free],
         )
-        self._dispersions[number] = found
-        return found
+        self._dispersions[number] = dispersion
+        return dispersion
 
     @cached_property
     def _rows(self) -> tuple[Ints, Ints]:
@@ -437,14 +439,14 @@ def _solved_dispersion(squares: float, variance: Floats, leverage: Floats) -> fl
     if squares >= float(np.sum(variance)):
         return 1.0
     kept = variance * (1.0 - leverage)
-    found, step = 1.0, 1.0
+    dispersion, step = 1.0, 1.0
     for _ in range(_MAX_STEPS):
-        left = 1.0 - found * leverage
-        value = found * (float(np.sum(kept / left)) + _COIN) - squares - _COIN
+        left = 1.0 - dispersion * leverage
+        value = dispersion * (float(np.sum(kept / left)) + _COIN) - squares - _COIN
         step = value / (float(np.sum(kept / left**2)) + _COIN)
-        found -= step
+        dispersion -= step
         if abs(step) <= _LAST_STEP:
-            return found
+            return dispersion
     raise ConvergenceError("the dispersion of scores", _MAX_STEPS, abs(step))
 
 
@@ -458,5 +460,5 @@ def _balanced(right: Floats, held: Flags) -> Floats:
     return right if np.any(held) else right - np.mean(right)
 
 
-def _centred(found: Floats, held: Flags) -> Floats:
-    return found if np.any(held) else found - np.mean(found)
+def _centred(values: Floats, held: Flags) -> Floats:
+    return values if np.any(held) else values - np.mean(values)

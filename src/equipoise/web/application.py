@@ -152,7 +152,7 @@ class RequestMiddleware:
 @lru_cache(maxsize=256)
 def _missing(names: tuple[bytes, ...]) -> tuple[tuple[bytes, bytes], ...]:
     """Return the headers that an answer with headers of these names still needs."""
-    return tuple(one for one in (*HEADERS, *DEFAULT_HEADERS) if one[0] not in names)
+    return tuple(header for header in (*HEADERS, *DEFAULT_HEADERS) if header[0] not in names)
 
 
 def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
@@ -259,12 +259,12 @@ class Dispatcher:
         """Answer a request."""
         context: PageContext | None = None
         try:
-            found = self._paths.find(sent_path(scope))
-            if found is None:
+            route = self._paths.find(sent_path(scope))
+            if route is None:
                 raise NotFoundError("nothing is at this path")
-            scope["equipoise.route"] = next(iter(found.endpoints.values())).path
-            endpoint = _endpoint(found, scope["method"])
-            request = ApiRequest(self._service, endpoint, scope, receive, send, _path(found))
+            scope["equipoise.route"] = next(iter(route.endpoints.values())).path
+            endpoint = _endpoint(route, scope["method"])
+            request = ApiRequest(self._service, endpoint, scope, receive, send, _path(route))
             if endpoint.page:
                 context = PageContext(request, self._pages)
             response = await self._answer(request, context)
@@ -342,18 +342,18 @@ def message_response(request: ApiRequest, message: Any) -> Response:
     return Response(content, headers=headers, media_type="application/json")
 
 
-def _endpoint(found: Found, method: str) -> Endpoint:
+def _endpoint(route: Found, method: str) -> Endpoint:
     """Return the endpoint for a method; HEAD is GET without its body. Raises : MethodError."""
-    endpoint = found.endpoints.get("GET" if method == "HEAD" else method)
+    endpoint = route.endpoints.get("GET" if method == "HEAD" else method)
     if endpoint is None:
-        allowed = tuple(found.endpoints)
+        allowed = tuple(route.endpoints)
         raise MethodError(method[:20], (*allowed, "HEAD") if "GET" in allowed else allowed)
     return endpoint
 
 
-def _path(found: Found) -> dict[str, str]:
+def _path(route: Found) -> dict[str, str]:
     try:
-        return found.decoded()
+        return route.decoded()
     except UnicodeDecodeError:
         raise MalformedError("the path must be percent-encoded UTF-8") from None
 

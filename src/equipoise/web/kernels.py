@@ -123,7 +123,7 @@ class Kernels:
         Kernels that cannot be compiled count as well once that was tried: other pools can work.
         """
         first = self._first
-        return first is not None and all(one.tried for one in first)
+        return first is not None and all(kernels.tried for kernels in first)
 
     def want(self, request: PoolRequest) -> None:
         """Load the kernels of a pool, or compile them."""
@@ -135,15 +135,15 @@ class Kernels:
 
     async def check(self, request: PoolRequest) -> None:
         """Check that posts to a pool can be rated at once. Raises : CompilingError."""
-        found = await self._checked(request)
-        if found.status == "ready":
+        kernels = await self._checked(request)
+        if kernels.status == "ready":
             return
         system = request.system
-        if found.failure is None:
+        if kernels.failure is None:
             raise CompilingError(f"the kernels of {system} are being compiled; try again", _RETRY)
-        wait = max(_RETRY, found.not_before - time.monotonic())
+        wait = max(_RETRY, kernels.not_before - time.monotonic())
         raise CompilingError(
-            f"the kernels of {system} could not be compiled: {found.failure}; the service tries "
+            f"the kernels of {system} could not be compiled: {kernels.failure}; the service tries "
             "again",
             wait,
         )
@@ -154,26 +154,26 @@ class Kernels:
 
     def known_of(self, pool: PoolMessage) -> PoolMessage:
         """Return the message of a pool with what is known of its kernels now."""
-        found = self._of(request_of(pool))
-        return _described(pool, found) if found.checked.done() else pool
+        kernels = self._of(request_of(pool))
+        return _described(pool, kernels) if kernels.checked.done() else pool
 
     async def _checked(self, request: PoolRequest) -> _Kernels:
         """Return the kernels of a pool once they were looked for, or after a few seconds."""
-        found = self._of(request)
-        if not found.checked.done():
-            await asyncio.wait({asyncio.wrap_future(found.checked)}, timeout=_PATIENCE)
-        return found
+        kernels = self._of(request)
+        if not kernels.checked.done():
+            await asyncio.wait({asyncio.wrap_future(kernels.checked)}, timeout=_PATIENCE)
+        return kernels
 
     def _of(self, request: PoolRequest) -> _Kernels:
         kind = msgspec.json.encode([request.system, request.parameters], order="deterministic")
         with self._lock:
-            found = self._known.get(kind)
-            if found is None:
-                found = self._known[kind] = _Kernels(request)
+            kernels = self._known.get(kind)
+            if kernels is None:
+                kernels = self._known[kind] = _Kernels(request)
                 # A request that leaves does not cancel it.
-                found.checked.set_running_or_notify_cancel()
-                self._to_check.put(found)
-        return found
+                kernels.checked.set_running_or_notify_cancel()
+                self._to_check.put(kernels)
+        return kernels
 
     def _check_all(self) -> None:
         """Look on disk for the kernels of all pools, then for those that are wanted."""
@@ -183,52 +183,52 @@ class Kernels:
             except Exception:
                 log.exception("the pools cannot be read")
                 self._stopping.wait(1.0)
-        while (found := self._to_check.get()) is not None and not self._stopping.is_set():
+        while (kernels := self._to_check.get()) is not None and not self._stopping.is_set():
             try:
-                if has_kernels() and is_cached(found.request):
-                    self._loaded(found)
+                if has_kernels() and is_cached(kernels.request):
+                    self._loaded(kernels)
             except Exception:
-                log.exception("the kernels of %s cannot be loaded", found.request.system)
-            found.checked.set_result(None)
+                log.exception("the kernels of %s cannot be loaded", kernels.request.system)
+            kernels.checked.set_result(None)
             self._changed.set()
 
-    def _loaded(self, found: _Kernels) -> None:
-        found.status, found.failure, found.tried = "ready", None, True
+    def _loaded(self, kernels: _Kernels) -> None:
+        kernels.status, kernels.failure, kernels.tried = "ready", None, True
 
     def _compile_all(self) -> None:
         while not self._stopping.is_set():
             self._changed.clear()
-            missing = [one for one in list(self._known.values()) if _is_missing(one)]
-            missing.sort(key=lambda one: one.not_before)
+            missing = [kernels for kernels in list(self._known.values()) if _is_missing(kernels)]
+            missing.sort(key=lambda kernels: kernels.not_before)
             pause = missing[0].not_before - time.monotonic() if missing else None
             if pause is None or pause > 0:
                 self._changed.wait(pause)
                 continue
             self._compile(missing[0])
 
-    def _compile(self, found: _Kernels) -> None:
-        system, started = found.request.system, time.perf_counter()
-        found.status = "compiling"
+    def _compile(self, kernels: _Kernels) -> None:
+        system, started = kernels.request.system, time.perf_counter()
+        kernels.status = "compiling"
         try:
             if keeps_kernels():
-                self._run_process(found.request)
+                self._run_process(kernels.request)
             # Where nothing can be kept on disk, they are compiled in this thread.
-            if not keeps_kernels() or not is_cached(found.request):
-                precompile(found.request)
+            if not keeps_kernels() or not is_cached(kernels.request):
+                precompile(kernels.request)
         except Exception as error:
             if self._stopping.is_set():
                 return
-            found.failures += 1
-            found.status, found.failure, found.tried = "failed", str(error)[:300], True
-            found.not_before = time.monotonic() + min(
-                _LONGEST_PAUSE, 2.0 ** min(found.failures, 10)
+            kernels.failures += 1
+            kernels.status, kernels.failure, kernels.tried = "failed", str(error)[:300], True
+            kernels.not_before = time.monotonic() + min(
+                _LONGEST_PAUSE, 2.0 ** min(kernels.failures, 10)
             )
             if isinstance(error, CompileProcessError):
                 log.error("the kernels of %s could not be compiled: %s", system, error)
             else:
                 log.exception("the kernels of %s could not be compiled", system)
         else:
-            self._loaded(found)
+            self._loaded(kernels)
             log.info("%s kernels compiled in %.1f s", system, time.perf_counter() - started)
 
     def _run_process(self, request: PoolRequest) -> None:
@@ -243,7 +243,7 @@ class Kernels:
                 stderr=subprocess.PIPE,
             )
         try:
-            _, said = process.communicate(msgspec.json.encode(request), timeout=_LONGEST)
+            _, output = process.communicate(msgspec.json.encode(request), timeout=_LONGEST)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -252,29 +252,29 @@ class Kernels:
             with self._lock:
                 self._process = None
         if process.returncode:
-            raise CompileProcessError(_end_of(process.returncode, said))
+            raise CompileProcessError(_end_of(process.returncode, output))
 
 
 class CompileProcessError(Exception):
     """A process that compiles kernels has failed; the message says why."""
 
 
-def _described(pool: PoolMessage, found: _Kernels) -> PoolMessage:
-    if found.status == "ready":
+def _described(pool: PoolMessage, kernels: _Kernels) -> PoolMessage:
+    if kernels.status == "ready":
         return pool
-    return msgspec.structs.replace(pool, kernels=found.status, kernels_failure=found.failure)
+    return msgspec.structs.replace(pool, kernels=kernels.status, kernels_failure=kernels.failure)
 
 
-def _is_missing(one: _Kernels) -> bool:
-    return one.checked.done() and one.status != "ready"
+def _is_missing(kernels: _Kernels) -> bool:
+    return kernels.checked.done() and kernels.status != "ready"
 
 
-def _end_of(status: int, said: bytes) -> str:
+def _end_of(status: int, output: bytes) -> str:
     """Return how a process ended, in words, with the last line that it wrote."""
     if status < 0:
         with suppress(ValueError):
             return f"the compiling process was ended by signal {signal.Signals(-status).name}"
-    lines = said.decode("utf-8", "replace").split("\n")
+    lines = output.decode("utf-8", "replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return f"the compiling process ended with status {status}: {last}"
 

@@ -245,10 +245,10 @@ def check_installed() -> None:
     """Check that the libraries for traces are installed. Raises : InvalidParameterError."""
     needed = ("opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
     try:
-        found = all(find_spec(name) is not None for name in needed)
+        installed = all(find_spec(name) is not None for name in needed)
     except ModuleNotFoundError:
-        found = False
-    if not found:
+        installed = False
+    if not installed:
         raise InvalidParameterError(f"tracing needs more libraries: {how_to_install('tracing')}")
 
 
@@ -328,7 +328,7 @@ class Tracing:
         """Make a span of work in a thread, linked to the requests that caused it."""
         from opentelemetry.trace import Link
 
-        links = [Link(one) for one in causes if one.is_valid]
+        links = [Link(cause) for cause in causes if cause.is_valid]
         named = {_PREFIX + key: value for key, value in attributes.items()}
         with self._tracer.start_as_current_span(name, links=links, attributes=named):
             yield
@@ -338,9 +338,9 @@ class Tracing:
         from opentelemetry.trace import get_current_span
 
         span = get_current_span()
-        for one in causes:
-            if one.is_valid:
-                span.add_link(one)
+        for cause in causes:
+            if cause.is_valid:
+                span.add_link(cause)
         for key, value in attributes.items():
             span.set_attribute(_PREFIX + key, value)
 

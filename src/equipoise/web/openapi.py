@@ -72,10 +72,10 @@ def _written(value: Any, before: str = "") -> str:
         return line
     deeper = before + "  "
     if isinstance(value, list):
-        parts = [_written(one, deeper) for one in value]
+        parts = [_written(part, deeper) for part in value]
         ends = "[]"
     else:
-        parts = [f"{json.dumps(name)}: {_written(one, deeper)}" for name, one in value.items()]
+        parts = [f"{json.dumps(name)}: {_written(part, deeper)}" for name, part in value.items()]
         ends = "{}"
     inner = ",\n".join(deeper + part for part in parts)
     return f"{ends[0]}\n{inner}\n{before}{ends[1]}"
@@ -87,18 +87,18 @@ def _kind(schema: dict[str, Any]) -> list[Content]:
         name = schema["$ref"].rpartition("/")[2]
         return [element("a", name, href=f"#shape-{name}")]
     if "anyOf" in schema:
-        found: list[Content] = []
-        for one in schema["anyOf"]:
-            found += [" or "] if found else []
-            found += _kind(one)
-        return found
+        content: list[Content] = []
+        for choice in schema["anyOf"]:
+            content += [" or "] if content else []
+            content += _kind(choice)
+        return content
     if schema.get("type") == "array":
         places = schema.get("prefixItems")  # an array of a fixed length
         if places:
             return [f"array of {len(places)}: ", *_kind(places[0])]
         return ["array of ", *_kind(schema.get("items", {}))]
     if "enum" in schema:
-        return [", ".join("null" if one is None else str(one) for one in schema["enum"])]
+        return [", ".join("null" if value is None else str(value) for value in schema["enum"])]
     if isinstance(schema.get("additionalProperties"), dict):
         return ["object of ", *_kind(schema["additionalProperties"])]
     return [str(schema.get("type", "anything"))]
@@ -122,10 +122,10 @@ def _marked(text: str) -> Markup:
     """Return text with its `code` and **names** marked."""
     parts: list[Content] = []
     at = 0
-    for found in _CODE.finditer(text):
-        parts.append(text[at : found.start()])
-        parts.append(element("code", found[1]) if found[1] else element("b", found[2]))
-        at = found.end()
+    for mark in _CODE.finditer(text):
+        parts.append(text[at : mark.start()])
+        parts.append(element("code", mark[1]) if mark[1] else element("b", mark[2]))
+        at = mark.end()
     return joined(*parts, text[at:])
 
 
@@ -185,15 +185,15 @@ def with_rules(components: Json) -> None:
 def _restrict(schema: Json, kind: str, rules: Json) -> None:
     """Add rules to a type wherever it occurs in a schema, also inside arrays."""
     _restrict_own(schema, kind, rules)
-    for one in (schema, *schema.get("anyOf", ())):
-        if isinstance(one.get("items"), dict):
-            _restrict(one["items"], kind, rules)
+    for choice in (schema, *schema.get("anyOf", ())):
+        if isinstance(choice.get("items"), dict):
+            _restrict(choice["items"], kind, rules)
 
 
 def _restrict_own(schema: Json, kind: str, rules: Json) -> None:
-    for one in (schema, *schema.get("anyOf", ())):
-        if one.get("type") == kind:
-            one.update(rules)
+    for choice in (schema, *schema.get("anyOf", ())):
+        if choice.get("type") == kind:
+            choice.update(rules)
 
 
 INTRODUCTION = """\
@@ -298,14 +298,14 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
     """Return the error statuses of an endpoint."""
     if endpoint.group == "Operation":
         return sorted(endpoint.errors)
-    found = {400, 401, 422, 429, 431, 503, 504, *endpoint.errors}
+    statuses = {400, 401, 422, 429, 431, 503, 504, *endpoint.errors}
     if endpoint.right is not None:
-        found.add(403)
+        statuses.add(403)
     if endpoint.of_pool and not endpoint.new_pool:
-        found.add(404)
+        statuses.add(404)
     if endpoint.body is not None:
-        found |= {408, 413, 415}
-    return sorted(found)
+        statuses |= {408, 413, 415}
+    return sorted(statuses)
 
 
 _REFERENCE = "#/components/schemas/{name}"
@@ -351,11 +351,11 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[int, Json], Json]:
             shapes[id(shape)] = shape
         if endpoint.body is not None and (shape := endpoint.body.described) is not None:
             shapes[id(shape)] = shape
-    found, components = msgspec.json.schema_components(
+    schemas, components = msgspec.json.schema_components(
         list(shapes.values()), ref_template=_REFERENCE
     )
     with_rules(components)
-    return dict(zip(shapes, found, strict=True)), components
+    return dict(zip(shapes, schemas, strict=True)), components
 
 
 def _alternatives(shape: Any) -> tuple[Any, ...]:
@@ -429,15 +429,15 @@ def _query_parameters(endpoint: Endpoint) -> list[Json]:
     (_,), components = msgspec.json.schema_components([endpoint.query], ref_template="{name}")
     schema = components[endpoint.query.__name__]
     required = schema.get("required", ())
-    found = []
+    parameters = []
     for name, one in schema["properties"].items():
         shown = _without_null(one)
         parameter: Json = {"name": name, "in": "query", "required": name in required}
         description = shown.pop("description", None)
         if description:
             parameter["description"] = description
-        found.append({**parameter, "schema": shown})
-    return found
+        parameters.append({**parameter, "schema": shown})
+    return parameters
 
 
 def _without_null(schema: Json) -> Json:
@@ -445,12 +445,12 @@ def _without_null(schema: Json) -> Json:
     shown = dict(schema)
     if shown.get("default", ...) is None:
         del shown["default"]
-    choices = [one for one in shown.get("anyOf", ()) if one != {"type": "null"}]
+    choices = [choice for choice in shown.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) == 1:
         del shown["anyOf"]
         shown = {**choices[0], **shown}
     if shown.get("enum"):
-        shown["enum"] = [one for one in shown["enum"] if one is not None]
+        shown["enum"] = [value for value in shown["enum"] if value is not None]
         shown["type"] = "string"
     return shown
 
@@ -502,9 +502,9 @@ def _responses(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
 
 
 def _error_responses() -> Json:
-    found: Json = {}
+    responses: Json = {}
     for status, (description, headers) in ERRORS.items():
-        found[str(status)] = {
+        responses[str(status)] = {
             "description": description,
             "headers": {
                 name: {"$ref": f"#/components/headers/{name}"}
@@ -512,4 +512,4 @@ def _error_responses() -> Json:
             },
             "content": {JSON: {"schema": {"$ref": "#/components/schemas/ErrorMessage"}}},
         }
-    return found
+    return responses

@@ -381,7 +381,7 @@ class CalculationProcesses:
     @property
     def pids(self) -> list[int]:
         """Return the numbers of all processes."""
-        return [one.pid for one in self._all]
+        return [worker.pid for worker in self._all]
 
     async def run(self, work: Work) -> Any:
         """Return the result of a function. If the caller is cancelled, the calculation ends.
@@ -436,7 +436,7 @@ class CalculationProcesses:
         except BaseException:
             self._replace(process)
             raise
-        self._metrics.calculation_memory.set(max(one.memory() for one in self._all))
+        self._metrics.calculation_memory.set(max(worker.memory() for worker in self._all))
         self._idle.put_nowait(process)
         return result
 

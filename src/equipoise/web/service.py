@@ -153,7 +153,7 @@ class Background:
         try:
             self._replay(pool)
         except NotFoundError:
-            if pool in {one.pool for one in pool_messages(self._store)}:
+            if pool in {record.pool for record in pool_messages(self._store)}:
                 raise
             log.info("pool %s was deleted during its replay", pool)
 
@@ -341,15 +341,15 @@ class Service:
         The function must be at the top level of a module, and it must be possible to pickle its
         arguments.
         """
-        found: T = await self._calculators.run(Work(function, args, kwargs, with_store=False))
-        return found
+        result: T = await self._calculators.run(Work(function, args, kwargs, with_store=False))
+        return result
 
     async def calculate_from_store(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a use case that reads, as in `calculate`."""
-        found: T = await self._calculators.run(Work(function, args, kwargs, with_store=True))
-        return found
+        result: T = await self._calculators.run(Work(function, args, kwargs, with_store=True))
+        return result
 
     async def explain(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
@@ -444,11 +444,11 @@ class Service:
 
     async def check_kernels(self, pool: str) -> None:
         """Check that posts to a pool can be rated at once. Raises : CompilingError."""
-        found = self._systems.get(pool, time.monotonic())
-        if found is None:
-            found = request_of(await self.read(pool_message, pool))
-            self._systems.put(pool, found, time.monotonic())
-        await self.kernels.check(found)
+        request = self._systems.get(pool, time.monotonic())
+        if request is None:
+            request = request_of(await self.read(pool_message, pool))
+            self._systems.put(pool, request, time.monotonic())
+        await self.kernels.check(request)
 
     async def pool_message(self, pool: str) -> PoolMessage:
         """Return a pool with the status of its kernels. Raises : NotFoundError."""

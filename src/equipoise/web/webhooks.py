@@ -190,8 +190,8 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Return a connection to one of the addresses of a name. Raises : _RefusedError."""
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
+        addresses_found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(info[4][0]) for info in addresses_found))
         if not self._private and not all(is_public(address) for address in addresses):
             raise _RefusedError("the address is not public")
         failed: Exception = httpcore.ConnectError("the host name has no address")

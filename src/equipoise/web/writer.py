@@ -161,7 +161,7 @@ class Writer:
             taken = self._take(pool, self._settings.batch_matches)
             started = time.perf_counter()
             outcomes = list(self._commit(pool, taken))
-            self._metrics.batch.observe(_matches_of([one for one, _ in outcomes]))
+            self._metrics.batch.observe(_matches_of([item for item, _ in outcomes]))
             self._metrics.commit.observe(time.perf_counter() - started)
             if pool in self._waiting:  # the others have their turn first
                 self._waiting[pool] = self._waiting.pop(pool)
@@ -175,14 +175,14 @@ class Writer:
         """
         while not self._ended:
             try:
-                one = self._queue.get(block=patient)
+                item = self._queue.get(block=patient)
             except queue.Empty:
                 break
             patient = False
-            if one is None:
+            if item is None:
                 self._ended = True
             else:
-                self._waiting.setdefault(one.pool, deque()).append(one)
+                self._waiting.setdefault(item.pool, deque()).append(item)
         return bool(self._waiting)
 
     def _take(self, pool: str, matches: int) -> list[_Waiting]:
@@ -205,13 +205,13 @@ class Writer:
         alone : take no others
         again : whether PostgreSQL has undone this before, as the thread was silent for too long
         """
-        under_way = self._under_way = _UnderWay({one.future for one in waiting})
-        given_up = [one for one in waiting if one.future.cancelled()]
-        yield from ((one, _GIVEN_UP) for one in given_up)
-        waiting = [one for one in waiting if one not in given_up] if given_up else waiting
+        under_way = self._under_way = _UnderWay({item.future for item in waiting})
+        given_up = [item for item in waiting if item.future.cancelled()]
+        yield from ((item, _GIVEN_UP) for item in given_up)
+        waiting = [item for item in waiting if item not in given_up] if given_up else waiting
         if not waiting:
             return
-        posts = [one.post for one in waiting]
+        posts = [item.post for item in waiting]
         began, worked = time.monotonic(), time.thread_time()
 
         def arrived() -> tuple[list[Post], int]:
@@ -220,11 +220,11 @@ class Writer:
                 self._gather()
                 more = self._take(pool, self._settings.batch_matches - _matches_of(waiting))
                 waiting.extend(more)
-                under_way.futures.update(one.future for one in more)
-                if any(one.future.cancelled() for one in more):
+                under_way.futures.update(item.future for item in more)
+                if any(item.future.cancelled() for item in more):
                     under_way.interruption.request()
             self._describe(waiting, more)
-            return [one.post for one in more], now()
+            return [item.post for item in more], now()
 
         try:
             with span(self._tracing, "commit", [one.cause for one in waiting], pool=pool):
@@ -243,7 +243,7 @@ class Writer:
             # The request of a post has ended. The others are committed without it.
             yield from self._commit(pool, waiting, alone=True, again=again)
         except EquipoiseError as error:
-            yield from ((one, error) for one in waiting)
+            yield from ((item, error) for item in waiting)
         except DATABASE_ERRORS as error:
             # Of a process that was stopped while it waited for the lock, libpq only says that the
             # connection is gone. Nothing was recorded: an error of the COMMIT is another one.
@@ -259,12 +259,12 @@ class Writer:
             full = is_full(error)
             reason = "the disk of the database is full" if full else "the database does not answer"
             away = UnavailableError(f"{reason}; try again later", _RETRY)
-            yield from ((one, away) for one in waiting)
+            yield from ((item, away) for item in waiting)
         except Exception:
             # One bad post must not fail the others of its batch.
             if len(waiting) > 1:
-                for one in waiting:
-                    yield from self._commit(pool, [one], alone=True)
+                for item in waiting:
+                    yield from self._commit(pool, [item], alone=True)
             else:
                 log.exception("a post failed")
                 yield waiting[0], InternalError("the service failed; its log says why")
@@ -277,7 +277,7 @@ class Writer:
         """Say in the span of a commit what it contains, and link it to the later posts."""
         if self._tracing is not None:
             contents = {"posts": len(waiting), "matches": _matches_of(waiting)}
-            self._tracing.describe_work([one.cause for one in more], contents)
+            self._tracing.describe_work([item.cause for item in more], contents)
 
     def _resolve(self, outcomes: Sequence[_Outcome]) -> None:
         """Resolve the futures of posts; runs in the event loop."""
@@ -303,4 +303,4 @@ class Writer:
 
 
 def _matches_of(waiting: Sequence[_Waiting]) -> int:
-    return sum(len(one.post.matches) for one in waiting)
+    return sum(len(item.post.matches) for item in waiting)

@@ -113,14 +113,14 @@ _ALL = {"players": ("players", ",d"), "rating_all": ("rating_all", "z.1f")}
 
 def _moves(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
     """Return the parts of the movement of the mean; that of the level only if one is held."""
-    holds = any(one.holds for one in answer.found.values())
+    holds = any(drift.holds for drift in answer.found.values())
     return {field: form for field, form in _MOVES.items() if holds or field != "by_level"}
 
 
 def _newcomers(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
     """Return the columns about newcomers and the level that this answer has."""
     learns, holds = (
-        any(getattr(one, of) for one in answer.found.values()) for of in ("learns", "holds")
+        any(getattr(drift, of) for drift in answer.found.values()) for of in ("learns", "holds")
     )
     fields = {field: form for field, form in _NEWCOMERS.items() if learns or field[:5] != "entry"}
     return {**fields, **(_HELD if holds else {})}
@@ -134,7 +134,9 @@ def _by_system(
     """Return the rows of one system after the other, with their labels if there are several."""
     several = len(answer.found) > 1
     rows = (
-        [label] * several + [*row] for label, one in answer.found.items() for row in rows_of(one)
+        [label] * several + [*row]
+        for label, drift in answer.found.items()
+        for row in rows_of(drift)
     )
     return table({**({"system": ""} if several else {}), **columns}, rows)
 
@@ -143,8 +145,8 @@ def _moments(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Tabl
     """Return one row for each time measured."""
     timed = next(iter(answer.found.values())).times is not None
 
-    def rows(one: Drift) -> Iterator[list[object]]:
-        for point in one.file_table().to_dicts():
+    def rows(drift: Drift) -> Iterator[list[object]]:
+        for point in drift.file_table().to_dicts():
             time = [minutes(point["time"])] if timed else []
             yield [point["matches"], *time, *(point[field] for field in fields)]
 
@@ -155,7 +157,8 @@ def _moments(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Tabl
 def _ends(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
     """Return one row for each system: its last values, and the sums of moves of the mean."""
     rows = (
-        (label, *(_at_end(one, field) for field in fields)) for label, one in answer.found.items()
+        (label, *(_at_end(drift, field) for field in fields))
+        for label, drift in answer.found.items()
     )
     return table({"system": "", **dict(fields.values())}, rows)
 
@@ -167,50 +170,50 @@ def drift_lines(answer: DriftAnswer) -> list[str]:
         f"{counted(len(first.matches), 'moment')} from match {first.matches[0]:,} to "
         f"{first.matches[-1]:,}; active players have played in the last {answer.window}"
     ]
-    for label, one in answer.found.items():
+    for label, drift in answer.found.items():
         name = f"{label}: " if len(answer.found) > 1 else ""
-        if not math.isnan(one.start) and first.rated[-1]:
-            about = (_summary(one), _about_newcomers(one, int(first.players[-1])))
-            lines += [f"{name}{line}" for line in (*about, *_about_level(one))]
+        if not math.isnan(drift.start) and first.rated[-1]:
+            about = (_summary(drift), _about_newcomers(drift, int(first.players[-1])))
+            lines += [f"{name}{line}" for line in (*about, *_about_level(drift))]
     return lines
 
 
-def _about_newcomers(one: Drift, players: int) -> str:
+def _about_newcomers(drift: Drift, players: int) -> str:
     """Return where newcomers entered, and how they performed, in words."""
-    how = "a learned" if one.learns else "a fixed"
-    entered = cell(_at_end(one, "entered"), ".0f")
-    performed = cell(_at_end(one, "performed"), ".0f") or "unknown"
+    how = "a learned" if drift.learns else "a fixed"
+    entered = cell(_at_end(drift, "entered"), ".0f")
+    performed = cell(_at_end(drift, "performed"), ".0f") or "unknown"
     return (
         f"{counted(players, 'newcomer')} entered at {entered} on average ({how} entry); mean "
         f"performance in their first match: {performed}"
     )
 
 
-def _about_level(one: Drift) -> list[str]:
+def _about_level(drift: Drift) -> list[str]:
     """Return what was handed out to hold the level, in words."""
-    if not one.holds:
+    if not drift.holds:
         return []
-    return [f"holding the level handed out {cell(_at_end(one, 'handed'), 'z,.0f')} points"]
+    return [f"holding the level handed out {cell(_at_end(drift, 'handed'), 'z,.0f')} points"]
 
 
-def _summary(one: Drift) -> str:
+def _summary(drift: Drift) -> str:
     """Return how a system changed the ratings of all players, in words."""
-    added = f"matches added {cell(_at_end(one, 'added'), '+z.1f')} points per player"
-    if not one.scales:
-        return f"{added}; {one.system} does not scale changes by performance"
-    scaled = cell(_at_end(one, "added_by_performance"), "+z.1f")
+    added = f"matches added {cell(_at_end(drift, 'added'), '+z.1f')} points per player"
+    if not drift.scales:
+        return f"{added}; {drift.system} does not scale changes by performance"
+    scaled = cell(_at_end(drift, "added_by_performance"), "+z.1f")
     return f"{added}, {scaled} of them by performance scaling"
 
 
-def _at_end(one: Drift, field: str) -> float | None:
+def _at_end(drift: Drift, field: str) -> float | None:
     """Return the last value of a field, or the sum of a field that moved the mean rating."""
-    values = getattr(one, field)
+    values = getattr(drift, field)
     if field == "entered":
-        came = one.newcomers > 0
-        total = sum((one.newcomers * values)[came].tolist())
-        value = total / max(int(one.newcomers.sum()), 1)
+        came = drift.newcomers > 0
+        total = sum((drift.newcomers * values)[came].tolist())
+        value = total / max(int(drift.newcomers.sum()), 1)
     elif field == "performed":
-        value = one.performed_all
+        value = drift.performed_all
     elif field in (*_MOVES, "newcomers"):
         value = sum(values.tolist())
     else:
@@ -262,11 +265,20 @@ def players_table(answer: IncentivesAnswer) -> Table:
     names = ["player", "played", "considered", "thrown", "honest", "by_plan", "gain", "plans"]
     rows = (
         [label] * several
-        + [str(one.player), f"{one.played:,d}", f"{len(one.honest):,d}", f"{one.thrown.sum():,d}"]
-        + [_points(one.honest[-1]), _points(one.planned[-1]), _points(one.gain, "+")]
-        + [f"{one.plans:,d}{' (all)' if one.complete else ''}"]
-        for label, found in answer.found.items()
-        for one in found
+        + [
+            str(incentive.player),
+            f"{incentive.played:,d}",
+            f"{len(incentive.honest):,d}",
+            f"{incentive.thrown.sum():,d}",
+        ]
+        + [
+            _points(incentive.honest[-1]),
+            _points(incentive.planned[-1]),
+            _points(incentive.gain, "+"),
+        ]
+        + [f"{incentive.plans:,d}{' (all)' if incentive.complete else ''}"]
+        for label, incentives in answer.found.items()
+        for incentive in incentives
     )
     columns = dict.fromkeys(["system"] * several + names, ">")
     return table({**columns, **({"system": ""} if several else {}), "player": ""}, rows)
@@ -278,15 +290,17 @@ def incentives_lines(answer: IncentivesAnswer) -> list[str]:
     last = f"the last {counted(effort.matches, 'rated match', 'rated matches')} of each player"
     tried = f"at most {counted(effort.budget, 'plan')} per player"
     lines = [f"Worse places in {last}; {tried}."]
-    for label, found in answer.found.items():
+    for label, incentives in answer.found.items():
         name = f"{label}: " if len(answer.found) > 1 else ""
-        best = max(found, key=lambda one: one.gain)
+        best = max(incentives, key=lambda incentive: incentive.gain)
         lines.append(f"{name}{_incentives_summary(best)}, found in {answer.seconds[label]:.1f} s")
-        failed = sum(one.failed for one in found)
+        failed = sum(incentive.failed for incentive in incentives)
         if failed:
             plans = counted(failed, "plan leaves", "plans leave")
             lines.append(f"{name}{plans} the player without a rating by {best.system}")
-    if not all(one.complete for found in answer.found.values() for one in found):
+    if not all(
+        incentive.complete for incentives in answer.found.values() for incentive in incentives
+    ):
         lines.append(
             "Not all plans were tried: a larger gain may exist, and finding none proves nothing."
         )

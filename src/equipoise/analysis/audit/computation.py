@@ -53,19 +53,19 @@ def audit_drift(
     audit = partial(
         drift, history=history, window=window, points=request.points, threads=request.threads
     )
-    found, seconds = audit_each(systems, audit, progress)
+    drifts, seconds = audit_each(systems, audit, progress)
     answer = DriftAnswer(
         history=history,
         reading=reading,
         systems=systems,
         window=window,
-        found=found,
+        found=drifts,
         seconds=seconds,
     )
     if request.output is not None:
         tables = (
             one.file_table().select(pl.lit(label).alias("system"), pl.all())
-            for label, one in found.items()
+            for label, one in drifts.items()
         )
         write_table(pl.concat(tables), request.output)
     return answer
@@ -109,12 +109,12 @@ def drift_json(answer: DriftAnswer) -> dict[str, Any]:
         "systems": [
             {
                 "label": label,
-                **{name: plain(getattr(one, name)) for name in _OF_SYSTEM},
+                **{name: plain(getattr(drift, name)) for name in _OF_SYSTEM},
                 "parameters": plain_parameters(answer.systems[label]),
-                "points": [{"time": None, **point} for point in one.file_table().to_dicts()],
+                "points": [{"time": None, **point} for point in drift.file_table().to_dicts()],
                 "seconds": answer.seconds[label],
             }
-            for label, one in answer.found.items()
+            for label, drift in answer.found.items()
         ],
         "window": plain(answer.window),
         "history": history_message(answer.history, answer.reading),
@@ -189,11 +189,11 @@ def _write(answer: IncentivesAnswer) -> None:
     request = answer.request
     if request.output is not None:
         tables = (
-            one.file_table().select(
-                pl.lit(label).alias("system"), pl.lit(one.player).alias("player"), pl.all()
+            incentive.file_table().select(
+                pl.lit(label).alias("system"), pl.lit(incentive.player).alias("player"), pl.all()
             )
-            for label, found in answer.found.items()
-            for one in found
+            for label, incentives in answer.found.items()
+            for incentive in incentives
         )
         write_table(pl.concat(tables), request.output)
 
@@ -211,10 +211,10 @@ def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
                 "label": label,
                 "system": answer.systems[label].name,
                 "parameters": plain_parameters(answer.systems[label]),
-                "players": [_player(one) for one in found],
+                "players": [_player(incentive) for incentive in incentives],
                 "seconds": answer.seconds[label],
             }
-            for label, found in answer.found.items()
+            for label, incentives in answer.found.items()
         ],
         "last_matches": request.matches,
         "budget": request.budget,
@@ -223,11 +223,11 @@ def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
     }
 
 
-def _player(one: Incentive) -> dict[str, Any]:
+def _player(incentive: Incentive) -> dict[str, Any]:
     return {
-        **{name: plain(getattr(one, name)) for name in _OF_PLAYER},
-        "honest": plain(one.honest[-1]),
-        "planned": plain(one.planned[-1]),
-        "thrown": int(one.thrown.sum()),
-        "matches": [{"time": None, **match} for match in one.file_table().to_dicts()],
+        **{name: plain(getattr(incentive, name)) for name in _OF_PLAYER},
+        "honest": plain(incentive.honest[-1]),
+        "planned": plain(incentive.planned[-1]),
+        "thrown": int(incentive.thrown.sum()),
+        "matches": [{"time": None, **match} for match in incentive.file_table().to_dicts()],
     }

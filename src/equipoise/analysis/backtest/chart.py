@@ -32,14 +32,16 @@ SIZE = theme.Size(7.5, 6.0)
 
 
 def calibration_figure(
-    found: Mapping[str, Calibration], *, title: str, subtitle: str, size: theme.Size = SIZE
+    calibrations: Mapping[str, Calibration], *, title: str, subtitle: str, size: theme.Size = SIZE
 ) -> Figure:
     """Return the figure of the calibration of systems by label.
 
     A mark is as large as the share of the participations in its bin.
     Raises : InvalidParameterError   more systems than can be distinguished
     """
-    require(1 <= len(found) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(found))
+    require(
+        1 <= len(calibrations) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(calibrations)
+    )
     with theme.style():
         figure, axes = theme.new_figure(title, subtitle, size)
         axes.set_xlim(-0.02, 1.02)
@@ -49,18 +51,18 @@ def calibration_figure(
         axes.set_xlabel("expected score")
         axes.set_ylabel("observed score")
         axes.plot([0, 1], [0, 1], color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=1)
-        for number, one in enumerate(found.values()):
-            _draw(axes, one, number)
-        _label(figure, axes, found)
+        for number, calibration in enumerate(calibrations.values()):
+            _draw(axes, calibration, number)
+        _label(figure, axes, calibrations)
     return figure
 
 
-def _draw(axes: Axes, one: Calibration, number: int) -> None:
+def _draw(axes: Axes, calibration: Calibration, number: int) -> None:
     """Draw one system: a line through its bins, and a mark for each."""
-    filled = one.participations > 0
+    filled = calibration.participations > 0
     colour = theme.PALETTE[number]
-    x, y = one.expected[filled], one.observed[filled]
-    share = one.participations[filled] / one.participations.sum()
+    x, y = calibration.expected[filled], calibration.observed[filled]
+    share = calibration.participations[filled] / calibration.participations.sum()
     axes.plot(x, y, color=colour, lw=1.8, zorder=3)
     areas = np.maximum(_LARGEST * share / share.max(), _SMALLEST)
     axes.scatter(
@@ -69,14 +71,17 @@ def _draw(axes: Axes, one: Calibration, number: int) -> None:
     )  # fmt: skip
 
 
-def _label(figure: Figure, axes: Axes, found: Mapping[str, Calibration]) -> None:
+def _label(figure: Figure, axes: Axes, calibrations: Mapping[str, Calibration]) -> None:
     """Write each label beside the end of its line, without overlap."""
     texts = [
-        theme.line_label(axes, f"{shortened(label, _LETTERS)}  {one.error:.3f}", number)
-        for number, (label, one) in enumerate(found.items())
+        theme.line_label(axes, f"{shortened(label, _LETTERS)}  {calibration.error:.3f}", number)
+        for number, (label, calibration) in enumerate(calibrations.items())
     ]
     theme.fit_axes(figure, axes, right=_LEAD + max(map(theme.text_width, texts)))
-    ends = [float(one.observed[one.participations > 0][-1]) for one in found.values()]
+    ends = [
+        float(calibration.observed[calibration.participations > 0][-1])
+        for calibration in calibrations.values()
+    ]
     theme.place_labels(axes, texts, ends, _LEAD)
 
 

@@ -107,16 +107,16 @@ def _print(answer: BacktestAnswer, first_table: bool, details: bool) -> None:
     from equipoise.analysis.backtest import tables
     from equipoise.analysis.backtest.report import verdict_in_words
 
-    found = answer.found
-    by_experience = tables.groups_table(found)
+    backtest = answer.found
+    by_experience = tables.groups_table(backtest)
     if first_table:
-        one = tables.metrics_table(found, answer.seconds)
-        print_table(table(one.columns, one.rows))
+        shown_table = tables.metrics_table(backtest, answer.seconds)
+        print_table(table(shown_table.columns, shown_table.rows))
     if details:
-        for one in (by_experience, *tables.detail_tables(found)):
-            print_lines("", one.title)
-            print_table(table(one.columns, one.rows))
-    say(*_scoring_lines(answer), verdict_in_words(found))
+        for shown_table in (by_experience, *tables.detail_tables(backtest)):
+            print_lines("", shown_table.title)
+            print_table(table(shown_table.columns, shown_table.rows))
+    say(*_scoring_lines(answer), verdict_in_words(backtest))
     if not details:
         # A program that reads standard output gets one table.
         say(f"{by_experience.title}:", *table(by_experience.columns, by_experience.rows).lines())
@@ -127,27 +127,27 @@ def _scoring_lines(answer: BacktestAnswer) -> list[str]:
     """Return lines on what was scored and what was not."""
     from equipoise.data.backtest import LEAST_MATCHES
 
-    found, history = answer.found, answer.history
+    backtest, history = answer.found, answer.history
     lines = [
-        f"scored {found.matches:,} of {counted(history.matches, 'match', 'matches')}, "
-        f"{found.participations:,} of {counted(history.participations, 'participation')}"
+        f"scored {backtest.matches:,} of {counted(history.matches, 'match', 'matches')}, "
+        f"{backtest.participations:,} of {counted(history.participations, 'participation')}"
     ]
-    if found.learned:
-        learned = counted(found.learned, "match was", "matches were")
+    if backtest.learned:
+        learned = counted(backtest.learned, "match was", "matches were")
         lines.append(f"the first {learned} used only for learning")
-    if found.min_history:
+    if backtest.min_history:
         lines.append(
             "players with fewer than "
-            f"{counted(found.min_history, 'earlier match', 'earlier matches')} are scored only "
+            f"{counted(backtest.min_history, 'earlier match', 'earlier matches')} are scored only "
             "in the table by earlier matches"
         )
-    if found.resamples and found.matches < LEAST_MATCHES:
+    if backtest.resamples and backtest.matches < LEAST_MATCHES:
         lines.append(
             f"fewer than {LEAST_MATCHES} matches are scored, too few for a verdict on differences"
         )
-    if found.undecided:
+    if backtest.undecided:
         lines.append(
-            f"{counted(found.undecided, 'match is', 'matches are')} left with one tie: only "
+            f"{counted(backtest.undecided, 'match is', 'matches are')} left with one tie: only "
             "metrics of chances, such as log_loss and calibration, count them"
         )
     return lines

@@ -153,13 +153,13 @@ def split_for_search(
     )
 
 
-def _choices(given: int | None) -> list[int]:
-    return list(range(USUAL_FEWEST, -1, -1)) if given is None else [given]
+def _choices(fewest: int | None) -> list[int]:
+    return list(range(USUAL_FEWEST, -1, -1)) if fewest is None else [fewest]
 
 
-def _least(fewest: int, given: int | None) -> float:
+def _least(fewest: int, fewest_given: int | None) -> float:
     """Return the share of the matches that must be scored; 0 stands for a single match."""
-    return 0.0 if given is not None or fewest in (USUAL_FEWEST, 0) else _ENOUGH
+    return 0.0 if fewest_given is not None or fewest in (USUAL_FEWEST, 0) else _ENOUGH
 
 
 def _can_score(history: History, fewest: int, first: int, *, least: float = 0.0) -> bool:
@@ -190,14 +190,14 @@ def _reason(
     return None
 
 
-def _share_for(history: History, given: int | None) -> str | None:
+def _share_for(history: History, fewest_given: int | None) -> str | None:
     """Return options of a split that leaves something to score, None if there is none."""
-    for fewest, share in _splits(_choices(given)):
+    for fewest, share in _splits(_choices(fewest_given)):
         if _reason(history, history.matches * int(share.removesuffix("%")) // 100, fewest) is None:
-            fits = given is not None or fewest == USUAL_FEWEST
+            fits = fewest_given is not None or fewest == USUAL_FEWEST
             return f"--first {share}" + ("" if fits else f" --min-history {fewest}")
     first = history.matches // 2
-    less = _largest(given or 0, lambda fewest: _reason(history, first, fewest) is None)
+    less = _largest(fewest_given or 0, lambda fewest: _reason(history, first, fewest) is None)
     return None if less is None else f"--first 50% --min-history {less}"
 
 
@@ -229,7 +229,7 @@ def _plain(error: InvalidDataError) -> str:
 
 
 def _splits(fewest: Iterable[int]) -> Iterator[tuple[int, str]]:
-    return ((one, share) for one in fewest for share in _PROPOSED)
+    return ((count, share) for count in fewest for share in _PROPOSED)
 
 
 def _relaxed(fewest: int) -> tuple[str, ...]:
@@ -446,8 +446,8 @@ def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestR
     """
     return BacktestReport(
         found=answer.found,
-        parameters={label: plain_parameters(one) for label, one in answer.systems.items()},
-        chosen={label: _chosen(one) for label, one in answer.systems.items()},
+        parameters={label: plain_parameters(system) for label, system in answer.systems.items()},
+        chosen={label: _chosen(system) for label, system in answer.systems.items()},
         history=_without_folders(history_message(answer.history, answer.reading)),
         source=_named(source),
         period=period(answer.history),
@@ -460,7 +460,7 @@ def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestR
 def _named(source: object) -> str:
     """Return the name of a source without its folders."""
     if isinstance(source, list):
-        return listed_files([_named(one) for one in source])
+        return listed_files([_named(item) for item in source])
     return Path(source).name if isinstance(source, str) else "standard input"
 
 
@@ -485,7 +485,8 @@ def _chosen(system: RatingSystem) -> set[str]:
 
 def _without_folders(history: HistoryMessage) -> HistoryMessage:
     problems = [
-        msgspec.structs.replace(found, file=Path(found.file).name) for found in history.problems
+        msgspec.structs.replace(problem, file=Path(problem.file).name)
+        for problem in history.problems
     ]
     return msgspec.structs.replace(history, problems=problems)
 
@@ -532,7 +533,7 @@ def least_differences(
     metric : of a text without a name; None if every text needs one
     Raises : InvalidParameterError
     """
-    found: dict[str, float] = {}
+    differences: dict[str, float] = {}
     for text in texts:
         name, equals, written = (part.strip() for part in text.rpartition("="))
         if not equals:
@@ -542,15 +543,15 @@ def least_differences(
                 )
             name = metric
         require(name in METRICS, option, f"about one of {', '.join(METRICS)}", name)
-        if name in found:
+        if name in differences:
             raise InvalidParameterError(f"{option} names {name} twice")
         value = _number(written)
         if value is None or not 0 <= value < math.inf:
             raise InvalidParameterError(
                 f"{option} of {name} must be a number of at least 0; got {written!r}"
             )
-        found[name] = value
-    return found
+        differences[name] = value
+    return differences
 
 
 def check_times(system: RatingSystem, history: History) -> None:
@@ -571,22 +572,26 @@ _SCORING = (
 
 def backtest_json(answer: BacktestAnswer) -> dict[str, Any]:
     """Return what `equipoise backtest --json` prints."""
-    found = answer.found
+    backtest = answer.found
     return {
-        "systems": [_system(scores, answer) for scores in found.systems],
-        "differences": [_difference(one, found.least_differences) for one in found.differences],
+        "systems": [_system(scores, answer) for scores in backtest.systems],
+        "differences": [
+            _difference(difference, backtest.least_differences)
+            for difference in backtest.differences
+        ],
         "groups": [
             {
                 **plain(group, "systems", "differences", "over_baseline"),
                 "systems": [_flat(scores) for scores in group.systems],
                 "differences": [
-                    _difference(one, found.least_differences) for one in group.differences
+                    _difference(difference, backtest.least_differences)
+                    for difference in group.differences
                 ],
             }
-            for group in found.groups
+            for group in backtest.groups
         ],
         "scoring": {
-            **{name: plain(getattr(found, name)) for name in _SCORING},
+            **{name: plain(getattr(backtest, name)) for name in _SCORING},
             "seed": answer.seed,
         },
         "history": history_message(answer.history, answer.reading),
@@ -611,9 +616,9 @@ def _system(scores: SystemScores, answer: BacktestAnswer) -> dict[str, Any]:
     }
 
 
-def _difference(one: Difference, least: Mapping[str, float]) -> dict[str, Any]:
+def _difference(difference: Difference, least: Mapping[str, float]) -> dict[str, Any]:
     judgements = {
-        name: judge(value, one.intervals.get(name, (math.nan, math.nan)), least[name])
-        for name, value in one.metrics.items()
+        name: judge(value, difference.intervals.get(name, (math.nan, math.nan)), least[name])
+        for name, value in difference.metrics.items()
     }
-    return {**plain(one), "judgements": judgements}
+    return {**plain(difference), "judgements": judgements}

@@ -69,12 +69,12 @@ def lead(standing: Sequence[Standing], unknown: str) -> Markup:
     """
     if not standing:
         return joined("There was nothing to score.")
-    if not any(one.rivals for one in standing):
+    if not any(verdict.rivals for verdict in standing):
         only = given(standing[0].best)
         return joined(only, " is the only system. It is compared with the baseline.")
     metrics: dict[tuple[str, ...], list[str]] = {}
-    for one in standing:
-        metrics.setdefault(one.leaders, []).append(one.metric)
+    for verdict in standing:
+        metrics.setdefault(verdict.leaders, []).append(verdict.metric)
     if len(metrics) == 1:
         return joined(_leading(standing), ". ", unknown or _over_whom(standing))
     # Sorting is stable: among systems that lead equally often, the first metric decides.
@@ -108,23 +108,31 @@ _NO_INTERVALS = "Nothing was resampled, so noise may explain any lead."
 _TOO_FEW = f"Fewer than {LEAST_MATCHES} matches were scored, too few for a verdict on any lead."
 
 
-def no_verdict(found: Backtest, differences: Sequence[Difference]) -> str:
+def no_verdict(backtest: Backtest, differences: Sequence[Difference]) -> str:
     """Return why differences have no intervals; "" if they have."""
-    if not found.resamples:
+    if not backtest.resamples:
         return _NO_INTERVALS
-    bounds = [bound for one in differences for pair in one.intervals.values() for bound in pair]
+    bounds = [
+        bound
+        for difference in differences
+        for pair in difference.intervals.values()
+        for bound in pair
+    ]
     return _TOO_FEW if all(math.isnan(bound) for bound in bounds) else ""
 
 
 def _over_whom(standing: Sequence[Standing]) -> Markup:
     """Return over which systems a lead by every metric is significant."""
     judged: dict[str, list[str]] = {}
-    for one in standing:
-        for rival in one.behind:
+    for verdict in standing:
+        for rival in verdict.behind:
             of_rival = judged.setdefault(rival.label, [])
-            if one.judged(rival) != "no difference that matters":
-                of_rival.append(one.judged(rival))
-    beyond = {label: [one == "beyond noise" for one in found] for label, found in judged.items()}
+            if verdict.judged(rival) != "no difference that matters":
+                of_rival.append(verdict.judged(rival))
+    beyond = {
+        label: [judgement == "beyond noise" for judgement in judgements]
+        for label, judgements in judged.items()
+    }
     small = [label for label, clear in beyond.items() if not clear]
     never = [label for label, clear in beyond.items() if clear and not any(clear)]
     partly = [label for label, clear in beyond.items() if any(clear) and not all(clear)]
@@ -149,9 +157,10 @@ def _over_whom(standing: Sequence[Standing]) -> Markup:
 def _how_often(standing: Sequence[Standing]) -> str:
     """Return by which metrics the best system is significantly ahead of all others."""
     clear = [
-        one.metric
-        for one in standing
-        if one.behind and all(one.judged(rival) == "beyond noise" for rival in one.behind)
+        verdict.metric
+        for verdict in standing
+        if verdict.behind
+        and all(verdict.judged(rival) == "beyond noise" for rival in verdict.behind)
     ]
     if len(clear) == len(standing):
         return "Its lead over every other system is significant by each of these metrics."
@@ -160,39 +169,41 @@ def _how_often(standing: Sequence[Standing]) -> str:
     return f"The lead over all others is significant only by {_named(clear)}."
 
 
-def by_experience(found: Backtest) -> Iterator[Markup]:
+def by_experience(backtest: Backtest) -> Iterator[Markup]:
     """Yield a verdict on every other group of players by earlier matches."""
-    for group in found.groups:
+    for group in backtest.groups:
         name = players_with(group.first, group.last)
-        if name == found.for_whom:
+        if name == backtest.for_whom:
             continue
         many = counted(group.participations, "participation", "participations")
-        said = lead(standings(found, group), no_verdict(found, group.differences))
-        yield joined(f"{name[0].upper()}{name[1:]} ({many}): ", said)
+        sentence = lead(standings(backtest, group), no_verdict(backtest, group.differences))
+        yield joined(f"{name[0].upper()}{name[1:]} ({many}): ", sentence)
 
 
-def against_baseline(found: Backtest) -> Iterator[Markup]:
+def against_baseline(backtest: Backtest) -> Iterator[Markup]:
     """Yield whether predictions of the scored players are better than predictions without ratings.
 
     Then yield a sentence for every other group of players in which a system is behind the baseline.
     """
-    keys = [metric.key for metric in shown_metrics(found)]
-    short = _short_of_baseline(found.over_baseline, keys, found.least_differences)
+    keys = [metric.key for metric in shown_metrics(backtest)]
+    short = _short_of_baseline(backtest.over_baseline, keys, backtest.least_differences)
     if short:
-        yield joined(f"For {found.for_whom}: ", joined(short, by="; "), ".")
+        yield joined(f"For {backtest.for_whom}: ", joined(short, by="; "), ".")
     else:
-        one, *others = found.over_baseline
-        who = joined("every system" if others else given(one.first), " is better than the baseline")
-        unknown = no_verdict(found, found.over_baseline)
+        first, *others = backtest.over_baseline
+        who = joined(
+            "every system" if others else given(first.first), " is better than the baseline"
+        )
+        unknown = no_verdict(backtest, backtest.over_baseline)
         sure = f". {unknown}" if unknown else ", and the difference is significant."
         text = f", which has no ratings, by every metric{sure}"
-        yield joined(f"For {found.for_whom}, ", who, text)
-    for group in found.groups:
+        yield joined(f"For {backtest.for_whom}, ", who, text)
+    for group in backtest.groups:
         name = players_with(group.first, group.last)
-        if name == found.for_whom:
+        if name == backtest.for_whom:
             continue
         behind = _short_of_baseline(
-            group.over_baseline, GROUP_METRICS, found.least_differences, ahead=False
+            group.over_baseline, GROUP_METRICS, backtest.least_differences, ahead=False
         )
         if behind:
             yield joined(f"For {name}: ", joined(behind, by="; "), ".")
@@ -210,22 +221,22 @@ def _short_of_baseline(
       or that noise may explain
     """
     #: What is said -> the systems that it is said of.
-    said: dict[tuple[str, str, str], list[str]] = {}
+    sentences: dict[tuple[str, str, str], list[str]] = {}
 
     def say(label: str, one: str, many: str, rest: str) -> None:
-        said.setdefault((one, many, rest), []).append(label)
+        sentences.setdefault((one, many, rest), []).append(label)
 
     noise = ", which noise may explain"
-    for one in differences:
+    for difference in differences:
         worse: list[str] = []
         perhaps: list[str] = []
         level: list[str] = []
         unsure: list[str] = []
         for key in keys:
-            change = one.metrics[key]
+            change = difference.metrics[key]
             if math.isnan(change):
                 continue
-            judged = judge(change, one.intervals.get(key, UNKNOWN), least[key])
+            judged = judge(change, difference.intervals.get(key, UNKNOWN), least[key])
             better = (change > 0) == (key in HIGHER_IS_BETTER)
             if judged == "not known" and better:
                 continue
@@ -236,51 +247,55 @@ def _short_of_baseline(
             elif not better:
                 worse.append(key)
         if worse:
-            say(one.first, "is", "are", f"worse than the baseline by {_named(worse)}")
+            say(difference.first, "is", "are", f"worse than the baseline by {_named(worse)}")
         if perhaps:
-            say(one.first, "is", "are", f"behind the baseline by {_named(perhaps)}{noise}")
+            say(difference.first, "is", "are", f"behind the baseline by {_named(perhaps)}{noise}")
         if level and ahead:
             rest = f"not differ from the baseline by {_named(level)} in a way that matters"
-            say(one.first, "does", "do", rest)
+            say(difference.first, "does", "do", rest)
         if unsure and ahead:
-            say(one.first, "is", "are", f"ahead of the baseline by {_named(unsure)}{noise}")
+            say(difference.first, "is", "are", f"ahead of the baseline by {_named(unsure)}{noise}")
     return [
         joined(enumerated(labels), f" {singular if len(labels) == 1 else plural} {rest}")
-        for (singular, plural, rest), labels in said.items()
+        for (singular, plural, rest), labels in sentences.items()
     ]
 
 
-def verdict_table(found: Backtest, standing: Sequence[Standing]) -> Table:
+def verdict_table(backtest: Backtest, standing: Sequence[Standing]) -> Table:
     """Return the best system by every metric and its lead; a single system leads the baseline."""
-    if not any(one.rivals for one in standing):
-        values = [(METRIC[one.metric], one.value) for one in standing]
-        baseline = found.of(BASELINE).metrics
+    if not any(verdict.rivals for verdict in standing):
+        values = [(METRIC[verdict.metric], verdict.value) for verdict in standing]
+        baseline = backtest.of(BASELINE).metrics
         return Table(
             "Compared with the baseline",
-            {"metric": "", found.systems[0].label: ">", BASELINE: ">"},
+            {"metric": "", backtest.systems[0].label: ">", BASELINE: ">"},
             [
                 [
-                    Noted(one.heading, one.better),
-                    *(one.number(x) for x in (value, baseline[one.key])),
+                    Noted(metric.heading, metric.better),
+                    *(metric.number(x) for x in (value, baseline[metric.key])),
                 ]
-                for one, value in values
+                for metric, value in values
             ],
         )
     columns = {"metric": "", "best": "", "value": ">", "next best": "", "behind by": ">"}
-    columns |= {"that is": "", "indistinguishable from": ""} if found.resamples else {}
-    rows = [_verdict(one)[: len(columns)] for one in standing]
+    columns |= {"that is": "", "indistinguishable from": ""} if backtest.resamples else {}
+    rows = [_verdict(verdict)[: len(columns)] for verdict in standing]
     return Table("Who is best", columns, rows)
 
 
-def _verdict(one: Standing) -> list[object]:
-    metric = METRIC[one.metric]
-    row = [Noted(metric.heading, metric.better), enumerated(one.leaders), metric.number(one.value)]
-    if not one.behind:
+def _verdict(verdict: Standing) -> list[object]:
+    metric = METRIC[verdict.metric]
+    row = [
+        Noted(metric.heading, metric.better),
+        enumerated(verdict.leaders),
+        metric.number(verdict.value),
+    ]
+    if not verdict.behind:
         return [*row, None, None, None, None]
-    nearest = one.behind[0]
+    nearest = verdict.behind[0]
     behind = Noted(metric.number(nearest.behind), metric.interval(nearest.lower, nearest.upper))
-    alike = enumerated(one.not_told_apart) if one.not_told_apart else None
-    return [*row, nearest.label, behind, one.judged(nearest), alike]
+    alike = enumerated(verdict.not_told_apart) if verdict.not_told_apart else None
+    return [*row, nearest.label, behind, verdict.judged(nearest), alike]
 
 
 #: Largest number of problems listed, and of matches named; the rest is only counted.
@@ -310,43 +325,43 @@ class BacktestReport:
     version: str
 
 
-def _standing(found: Backtest) -> list[Standing]:
+def _standing(backtest: Backtest) -> list[Standing]:
     """Return the order of the systems by every metric that is shown."""
-    metrics = shown_metrics(found)
-    return [one for one in standings(found) if METRIC[one.metric] in metrics]
+    metrics = shown_metrics(backtest)
+    return [verdict for verdict in standings(backtest) if METRIC[verdict.metric] in metrics]
 
 
-def verdict_in_words(found: Backtest) -> str:
+def verdict_in_words(backtest: Backtest) -> str:
     """Return which system is best and how sure that is, or if the only one beats the baseline."""
-    standing = _standing(found)
-    if any(one.rivals for one in standing):
-        return lead(standing, no_verdict(found, found.differences)).striptags()
-    return next(against_baseline(found)).striptags()
+    standing = _standing(backtest)
+    if any(verdict.rivals for verdict in standing):
+        return lead(standing, no_verdict(backtest, backtest.differences)).striptags()
+    return next(against_baseline(backtest)).striptags()
 
 
 def backtest_page(report: BacktestReport) -> str:
     """Return the page as HTML; the same report gives the same text."""
-    found = report.found
-    metrics, standing = shown_metrics(found), _standing(found)
-    unknown = no_verdict(found, found.differences)
+    backtest = report.found
+    metrics, standing = shown_metrics(backtest), _standing(backtest)
+    unknown = no_verdict(backtest, backtest.differences)
     page = _template().render(
         report=report,
-        found=found,
+        found=backtest,
         sections=_sections(report, standing),
         metrics=metrics,
         standing=standing,
         verdict={
             "lead": lead(standing, unknown),
-            "groups": list(by_experience(found)),
-            "table": verdict_table(found, standing),
-            "baseline": list(against_baseline(found)),
+            "groups": list(by_experience(backtest)),
+            "table": verdict_table(backtest, standing),
+            "baseline": list(against_baseline(backtest)),
         },
-        difference_charts=list(_difference_charts(found, standing)),
-        calibration_charts=list(_calibration_charts(found)),
+        difference_charts=list(_difference_charts(backtest, standing)),
+        calibration_charts=list(_calibration_charts(backtest)),
         read=_read(report),
         problems=_problems(report.history),
-        limits=_limits(found.least_differences),
-        share=f"{100 * found.confidence:g}\N{NO-BREAK SPACE}%",
+        limits=_limits(backtest.least_differences),
+        share=f"{100 * backtest.confidence:g}\N{NO-BREAK SPACE}%",
     )
     return str(allowed(page))
 
@@ -394,7 +409,7 @@ def _below(value: object, form: str) -> str:
 
 def _sections(report: BacktestReport, standing: Sequence[Standing]) -> dict[str, str]:
     """Return the headings of the sections by their names."""
-    compared, typed = any(one.rivals for one in standing), bool(report.command)
+    compared, typed = any(verdict.rivals for verdict in standing), bool(report.command)
     return {
         "verdict": "Verdict",
         "metrics": "Metrics",
@@ -421,9 +436,9 @@ def _chart(figure: Figure, heading: str, below: str, alt: str) -> Chart:
     return Chart(heading, below, alt, theme.page_image(figure))
 
 
-def _numbered(found: Backtest) -> dict[str, int]:
+def _numbered(backtest: Backtest) -> dict[str, int]:
     """Return the number of every system, which decides its colour; the baseline has none."""
-    labels = [one.label for one in found.systems if one.label != BASELINE]
+    labels = [system.label for system in backtest.systems if system.label != BASELINE]
     return {label: number for number, label in enumerate(labels)}
 
 
@@ -437,11 +452,11 @@ def _listed(rows: Sequence[Estimate], metric: Metric, words: Sequence[str]) -> s
     return "; ".join(parts)
 
 
-def _difference_charts(found: Backtest, standing: Sequence[Standing]) -> Iterator[Chart]:
+def _difference_charts(backtest: Backtest, standing: Sequence[Standing]) -> Iterator[Chart]:
     """Yield one chart for each metric: how far every other system is behind the best."""
-    numbers = _numbered(found)
-    for one in standing:
-        metric, judged = METRIC[one.metric], [one.judged(rival) for rival in one.rivals]
+    numbers = _numbered(backtest)
+    for verdict in standing:
+        metric, judged = METRIC[verdict.metric], [verdict.judged(rival) for rival in verdict.rivals]
         rows = [
             Estimate(
                 rival.label,
@@ -449,27 +464,28 @@ def _difference_charts(found: Backtest, standing: Sequence[Standing]) -> Iterato
                 *(rival.behind, rival.lower, rival.upper, numbers[rival.label]),
                 open=judgement != "beyond noise",
             )
-            for rival, judgement in zip(one.rivals, judged, strict=True)
+            for rival, judgement in zip(verdict.rivals, judged, strict=True)
         ]
         if rows:
             yield _chart(
                 intervals_figure(rows),
                 metric.heading,
-                f"behind {one.best}",
-                f"{metric.heading}: distance of the others from {one.best}. "
+                f"behind {verdict.best}",
+                f"{metric.heading}: distance of the others from {verdict.best}. "
                 f"{_listed(rows, metric, judged)}.",
             )
 
 
-def _calibration_charts(found: Backtest) -> Iterator[Chart]:
+def _calibration_charts(backtest: Backtest) -> Iterator[Chart]:
     """Yield the calibration of all systems, six in a chart."""
-    labels = list(_numbered(found))
+    labels = list(_numbered(backtest))
     for start in range(0, len(labels), MOST_SYSTEMS):
         shown = {
-            label: found.of(label).calibration for label in labels[start : start + MOST_SYSTEMS]
+            label: backtest.of(label).calibration for label in labels[start : start + MOST_SYSTEMS]
         }
         errors = "; ".join(
-            f"{label} {CALIBRATION.number(one.error)}" for label, one in shown.items()
+            f"{label} {CALIBRATION.number(calibration.error)}"
+            for label, calibration in shown.items()
         )
         yield _chart(
             calibration_figure(shown, title="", subtitle=""),
@@ -482,8 +498,8 @@ def _calibration_charts(found: Backtest) -> Iterator[Chart]:
 
 def _read(report: BacktestReport) -> Table:
     """Return what was read, and what was left out."""
-    history, found = report.history, report.found
-    many = counted(found.participations, "participation", "participations")
+    history, backtest = report.history, report.found
+    many = counted(backtest.participations, "participation", "participations")
     left_out = [
         ("matches marked as not rated, left out", history.unrated),
         ("matches filtered out", history.filtered),
@@ -496,7 +512,7 @@ def _read(report: BacktestReport) -> Table:
         ("participations", history.participations),
         ("players", history.players),
         ("period", " to ".join(report.period) if report.period else "without times"),
-        ("scored", f"{many} in {counted(found.matches, 'match', 'matches')}"),
+        ("scored", f"{many} in {counted(backtest.matches, 'match', 'matches')}"),
         *((name, count) for name, count in left_out if count),
     ]
     return Table("What was read", {"item": "", "value": ""}, rows)
@@ -508,7 +524,10 @@ def _problems(history: HistoryMessage) -> Table:
     return Table(
         "Problems" + (f", the first {_SHOWN}; there are {more:,} more" if more > 0 else ""),
         {"file": "", "line": "d", "field": "", "rule": "", "got": ""},
-        [(one.file, one.line, one.field, one.rule, one.got) for one in history.problems[:_SHOWN]],
+        [
+            (problem.file, problem.line, problem.field, problem.rule, problem.got)
+            for problem in history.problems[:_SHOWN]
+        ],
     )
 
 

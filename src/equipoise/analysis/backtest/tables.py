@@ -107,8 +107,8 @@ _ERROR = "Mean distance between expected and observed scores."
 
 #: Every metric by its key, in the order of the tables.
 METRIC = {
-    one.key: one
-    for one in (
+    metric.key: metric
+    for metric in (
         Metric("pair_inversion", "pair_inv", "Pair inversion", "%", ".3f", _PAIR),
         Metric("rank_deviation", "rank_dev", "Rank deviation", "%", ".3f", _PLACE),
         Metric(
@@ -129,7 +129,7 @@ METRIC = {
 CALIBRATION = Metric("calibration", "calibration", "Calibration error", "", ".5f", _ERROR)
 #: Metrics of parts of the players.
 PART = [METRIC[name] for name in GROUP_METRICS]
-_HEADINGS = {one.column: one.heading for one in (*METRIC.values(), CALIBRATION)}
+_HEADINGS = {metric.column: metric.heading for metric in (*METRIC.values(), CALIBRATION)}
 
 
 class Measure(NamedTuple):
@@ -185,41 +185,41 @@ class Table(NamedTuple):
             for (name, form), one in zip(self.columns.items(), row, strict=True):
                 if isinstance(one, Measure) and not math.isnan(one.value):
                     bounds = (format(Measure(bound), form) for bound in (one.lower, one.upper))
-                    said = [one.judged] if judged else []
-                    rows.append([*row[: self.keys], name, format(one, form), *bounds, *said])
+                    judged_as = [one.judged] if judged else []
+                    rows.append([*row[: self.keys], name, format(one, form), *bounds, *judged_as])
         columns = dict(list(self.columns.items())[: self.keys])
         columns |= {"metric": "", value: ">", "lower": ">", "upper": ">"}
         return Table(title, {**columns, **({"that is": ""} if judged else {})}, rows, self.keys)
 
 
-def shown_metrics(found: Backtest) -> list[Metric]:
+def shown_metrics(backtest: Backtest) -> list[Metric]:
     """Return the metrics that have values; top 100 only if there are larger matches."""
-    one = found.systems[0].metrics
-    same = one["pair_inversion_top100"] == one["pair_inversion"]
+    metrics = backtest.systems[0].metrics
+    same = metrics["pair_inversion_top100"] == metrics["pair_inversion"]
     return [
         metric
         for key, metric in METRIC.items()
         if not (same and key.endswith("top100"))
-        and not all(math.isnan(system.metrics[key]) for system in found.systems)
+        and not all(math.isnan(system.metrics[key]) for system in backtest.systems)
     ]
 
 
-def metrics_table(found: Backtest, seconds: Mapping[str, float] | None = None) -> Table:
+def metrics_table(backtest: Backtest, seconds: Mapping[str, float] | None = None) -> Table:
     """Return one row for each system: its metrics and calibration error.
 
     seconds : to rate and score, by label; None leaves the column out
     """
-    metrics = shown_metrics(found)
-    best = {metric: _best(found, metric) for metric in metrics}
+    metrics = shown_metrics(backtest)
+    best = {metric: _best(backtest, metric) for metric in metrics}
     columns = {"system": "", **_columns(metrics), CALIBRATION.column: CALIBRATION.form}
     rows = [
         [
-            one.label,
-            *_measures(one.metrics, one.intervals, metrics, best, one.label),
-            one.calibration.error,
-            *([] if seconds is None else [seconds.get(one.label)]),
+            scores.label,
+            *_measures(scores.metrics, scores.intervals, metrics, best, scores.label),
+            scores.calibration.error,
+            *([] if seconds is None else [seconds.get(scores.label)]),
         ]
-        for one in found.systems
+        for scores in backtest.systems
     ]
     title = (
         "Metrics; the best system is in bold" if any(best.values()) else "Metrics of every system"
@@ -243,9 +243,13 @@ def _measures(
         yield Measure(values[metric.key], *bounds, stands_out=label in best.get(metric, ()))
 
 
-def _best(found: Backtest, metric: Metric) -> list[str]:
+def _best(backtest: Backtest, metric: Metric) -> list[str]:
     """Return the labels of the best systems; several if they are tied, none of a single one."""
-    values = {one.label: one.metrics[metric.key] for one in found.systems if one.label != BASELINE}
+    values = {
+        scores.label: scores.metrics[metric.key]
+        for scores in backtest.systems
+        if scores.label != BASELINE
+    }
     known = [value for value in values.values() if not math.isnan(value)]
     if len(values) < 2 or not known:
         return []
@@ -253,43 +257,55 @@ def _best(found: Backtest, metric: Metric) -> list[str]:
     return [label for label, value in values.items() if value == most]
 
 
-def intervals_table(found: Backtest) -> Table:
+def intervals_table(backtest: Backtest) -> Table:
     """Return one row for each system and metric, with its interval."""
-    return metrics_table(found).unfolded(f"Intervals ({_share(found)})")
+    return metrics_table(backtest).unfolded(f"Intervals ({_share(backtest)})")
 
 
-def _share(found: Backtest) -> str:
-    return f"{100 * found.confidence:g} % of {counted(found.resamples, 'resample')}"
+def _share(backtest: Backtest) -> str:
+    return f"{100 * backtest.confidence:g} % of {counted(backtest.resamples, 'resample')}"
 
 
-def differences_table(found: Backtest) -> Table:
+def differences_table(backtest: Backtest) -> Table:
     """Return one row for each pair of systems."""
-    metrics = shown_metrics(found)
+    metrics = shown_metrics(backtest)
     rows = [
-        [one.first, one.second, *_changes(one, metrics, found.least_differences)]
-        for one in found.differences
+        [
+            difference.first,
+            difference.second,
+            *_changes(difference, metrics, backtest.least_differences),
+        ]
+        for difference in backtest.differences
     ]
-    title = f"Differences for {found.for_whom}, first minus second ({_share(found)})"
+    title = f"Differences for {backtest.for_whom}, first minus second ({_share(backtest)})"
     return Table(title, {"first": "", "second": "", **_columns(metrics, "+")}, rows, keys=2)
 
 
-def group_differences_table(found: Backtest) -> Table:
+def group_differences_table(backtest: Backtest) -> Table:
     """Return one row for each group of players and pair of systems."""
     rows = [
-        [_span(group), one.first, one.second, *_changes(one, PART, found.least_differences)]
-        for group in found.groups
-        for one in group.differences
+        [
+            _span(group),
+            difference.first,
+            difference.second,
+            *_changes(difference, PART, backtest.least_differences),
+        ]
+        for group in backtest.groups
+        for difference in group.differences
     ]
-    title = f"Differences by earlier matches, first minus second ({_share(found)})"
+    title = f"Differences by earlier matches, first minus second ({_share(backtest)})"
     columns = {"earlier": "", "first": "", "second": "", **_columns(PART, "+")}
     return Table(title, columns, rows, keys=3)
 
 
 def _changes(
-    one: Difference, metrics: Sequence[Metric], least: Mapping[str, float]
+    difference: Difference, metrics: Sequence[Metric], least: Mapping[str, float]
 ) -> Iterator[Measure]:
     for metric in metrics:
-        change, bounds = one.metrics[metric.key], one.intervals.get(metric.key, UNKNOWN)
+        change, bounds = (
+            difference.metrics[metric.key],
+            difference.intervals.get(metric.key, UNKNOWN),
+        )
         judged = judge(change, bounds, least[metric.key])
         yield Measure(change, *bounds, judged, judged == "beyond noise")
 
@@ -299,19 +315,23 @@ def unfolded_differences(table: Table) -> Table:
     return table.unfolded(table.title, "difference", judged=True)
 
 
-def groups_table(found: Backtest) -> Table:
+def groups_table(backtest: Backtest) -> Table:
     """Return one row for each group of players and system."""
     rows = []
-    for group in found.groups:
-        best = {METRIC[one.metric]: one.leaders for one in standings(found, group) if one.rivals}
+    for group in backtest.groups:
+        best = {
+            METRIC[verdict.metric]: verdict.leaders
+            for verdict in standings(backtest, group)
+            if verdict.rivals
+        }
         rows += [
             [
                 _span(group),
                 group.participations,
-                one.label,
-                *_measures(one.metrics, one.intervals, PART, best, one.label),
+                scores.label,
+                *_measures(scores.metrics, scores.intervals, PART, best, scores.label),
             ]
-            for one in group.systems
+            for scores in group.systems
         ]
     columns = {"earlier": "", "participations": "d", "system": "", **_columns(PART)}
     return Table(BY_EXPERIENCE, columns, rows, keys=3)
@@ -324,24 +344,24 @@ def _span(group: Group) -> str:
     return str(group.first) if group.first == group.last else f"{group.first} to {group.last}"
 
 
-def calibration_table(found: Backtest) -> Table:
+def calibration_table(backtest: Backtest) -> Table:
     """Return one row for each system and bin that has participations."""
     columns = {"from": ".1f", "to": ".1f", "participations": ".1f", "expected": ".4f"}
     rows = [
-        [one.label, *row]
-        for one in found.systems
-        for row in one.calibration.to_polars().select(*columns, "observed").rows()
+        [scores.label, *row]
+        for scores in backtest.systems
+        for row in scores.calibration.to_polars().select(*columns, "observed").rows()
         if row[2]
     ]
     return Table("Calibration", {"system": "", **columns, "observed": ".4f"}, rows)
 
 
-def detail_tables(found: Backtest) -> Iterator[Table]:
+def detail_tables(backtest: Backtest) -> Iterator[Table]:
     """Yield the further tables that are not empty, as text shows them."""
-    if found.resamples:
-        yield intervals_table(found)
-    if found.differences:
-        yield unfolded_differences(differences_table(found))
-        if any(group.differences for group in found.groups):
-            yield unfolded_differences(group_differences_table(found))
-    yield calibration_table(found)
+    if backtest.resamples:
+        yield intervals_table(backtest)
+    if backtest.differences:
+        yield unfolded_differences(differences_table(backtest))
+        if any(group.differences for group in backtest.groups):
+            yield unfolded_differences(group_differences_table(backtest))
+    yield calibration_table(backtest)

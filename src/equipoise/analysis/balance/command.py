@@ -79,14 +79,14 @@ def _print_balance(answer: BalanceAnswer, *, uncertainty_weight: float) -> None:
 def _print_team(answer: BalanceAnswer, number: int) -> None:
     """Print a team as a table under its name, win probability and mean."""
     lobby, team = answer.lobby, answer.balance.teams[number]
-    row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
-    rows = [row_of[one] for one in team]
+    row_of = {player: row for row, player in enumerate(lobby.player_ids.tolist())}
+    rows = [row_of[player] for player in team]
     mean = float(lobby.strength[rows].mean())
     locked = sorted({lobby.team[row] for row in rows} - {None}) if lobby.team is not None else []
     name = f"Team {number + 1}" + (f" ({locked[0]})" if locked else "")
     size = counted(len(team), "player")
     print_lines(f"{name}: {size}, mean {mean:.1f}, {_chance(answer, number)}")
-    names = [f"{one} (new)" if one in lobby.newcomers else str(one) for one in team]
+    names = [f"{player} (new)" if player in lobby.newcomers else str(player) for player in team]
     columns = {"player": "", "effective": ".1f", "rating": ".1f", "deviation": ".1f"}
     values = [names, lobby.strength[rows], lobby.rating[rows], lobby.deviation[rows]]
     if lobby.party is not None:
@@ -118,46 +118,46 @@ def _chance_lines(answer: BalanceAnswer) -> list[str]:
     if as_of or expects.by != TEAM_MEAN:
         lines.append(f"Win probabilities are from {expects.by}{as_of}.")
     if expects.uncalibrated is not None:
-        plain = ", ".join(f"{100 * one:.1f} %" for one in expects.uncalibrated)
+        plain = ", ".join(f"{100 * chance:.1f} %" for chance in expects.uncalibrated)
         lines.append(f"They are {BY_CURVE}; expected scores without that: {plain}.")
     return lines
 
 
-def _amount(found: Balance, value: float) -> str:
+def _amount(balance: Balance, value: float) -> str:
     """Return a difference of objectives with its unit."""
-    if found.objective_kind == "chance":
+    if balance.objective_kind == "chance":
         return f"{100 * value:.2f} percentage points"
     return f"{value:.2f} points"
 
 
 def _fairness(answer: BalanceAnswer, weight: float) -> list[str]:
     """Return how different the teams are, in words."""
-    found = answer.balance
-    far = "the teams" if len(found.teams) == 2 else "the two teams that differ most"
-    if found.objective_kind == "chance":
-        return [f"The chances to win of {far} differ by {_amount(found, found.objective)}."]
-    if found.objective_kind == "sum":
-        return [f"The sums of effective ratings of {far} differ by {found.objective:.2f} points."]
+    balance = answer.balance
+    far = "the teams" if len(balance.teams) == 2 else "the two teams that differ most"
+    if balance.objective_kind == "chance":
+        return [f"The chances to win of {far} differ by {_amount(balance, balance.objective)}."]
+    if balance.objective_kind == "sum":
+        return [f"The sums of effective ratings of {far} differ by {balance.objective:.2f} points."]
     return [
-        f"The mean effective ratings of {far} differ by {found.rating_difference:.2f} points,",
-        f"and their uncertainties by {found.deviation_difference:.2f}, which counts "
-        f"{weight:g} times: {found.objective:.2f} in all.",
+        f"The mean effective ratings of {far} differ by {balance.rating_difference:.2f} points,",
+        f"and their uncertainties by {balance.deviation_difference:.2f}, which counts "
+        f"{weight:g} times: {balance.objective:.2f} in all.",
     ]
 
 
 def _proof(answer: BalanceAnswer) -> list[str]:
     """Return whether fairer teams can exist."""
-    found = answer.balance
-    if found.compared == 1:
+    balance = answer.balance
+    if balance.compared == 1:
         return ["There is only one possible split."]
-    if found.compared is not None:
-        return [f"All {found.compared:,} splits were compared: none is fairer."]
-    if found.gap == 0:
+    if balance.compared is not None:
+        return [f"All {balance.compared:,} splits were compared: none is fairer."]
+    if balance.gap == 0:
         return ["It is proved that no split is fairer."]
     return [
         "There are too many splits to compare them all. No split can be below "
-        f"{_amount(found, found.bound)}, so a fairer one gains at most "
-        f"{_amount(found, found.gap)}.",
+        f"{_amount(balance, balance.bound)}, so a fairer one gains at most "
+        f"{_amount(balance, balance.gap)}.",
     ]
 
 
@@ -165,20 +165,20 @@ def _constraint_lines(answer: BalanceAnswer) -> list[str]:
     """Return a line for each constraint that was waived or has a cost, and one for the others."""
     from equipoise.data.lobby import NO_COST
 
-    found = answer.balance
+    balance = answer.balance
     lines, free = [], []
-    for one in found.constraints:
-        what = _in_words(one, len(found.teams))
-        if one.status == "waived":
+    for constraint in balance.constraints:
+        what = _in_words(constraint, len(balance.teams))
+        if constraint.status == "waived":
             lines.append(
                 f"Waived, because parties, locks and avoid pairs make it impossible: {what}."
             )
-        elif one.objective_without is None:
+        elif constraint.objective_without is None:
             lines.append(f"Kept: {what}.")
-        elif found.objective - one.objective_without < NO_COST[found.objective_kind]:
+        elif balance.objective - constraint.objective_without < NO_COST[balance.objective_kind]:
             free.append(what)
         else:
-            cost = _amount(found, found.objective - one.objective_without)
+            cost = _amount(balance, balance.objective - constraint.objective_without)
             lines.append(f"Kept: {what}; without it the teams could be {cost} closer.")
     if free:
         lines.append(f"Kept at no cost: {'; '.join(free)}.")
@@ -193,15 +193,15 @@ def _in_words(constraint: Constraint, teams: int) -> str:
     return "".join(text for text, _ in pieces)
 
 
-def _print_alternatives(found: Balance) -> None:
+def _print_alternatives(balance: Balance) -> None:
     """Print the next best splits: two teams in full, more teams only by how fair they are."""
-    splits = found.alternatives
+    splits = balance.alternatives
     if not splits:
         return
     print_lines("", "Next best")
     columns = {"in all": ".2f", "ratings": ".2f", "uncertainty": ".2f"}
-    if found.objective_kind != "mean":
-        columns = {"difference": ".2%" if found.objective_kind == "chance" else ".2f"}
+    if balance.objective_kind != "mean":
+        columns = {"difference": ".2%" if balance.objective_kind == "chance" else ".2f"}
     numbers = ("objective", "rating_difference", "deviation_difference")[: len(columns)]
     two = len(splits[0].teams) == 2
     if two:
@@ -276,11 +276,11 @@ def _print_rebalanced(answer: RebalanceAnswer, number: int) -> None:
     rows, values = [], []
     for ids in team:
         path, party = known[ids]
-        own = [[matched.attribute(one, name) for name in names] for one in party.players]
+        own = [[matched.attribute(player, name) for name in names] for player in party.players]
         values += own
         label = "" if party.party is None else str(party.party)
-        there = "in session" if path.startswith("session") else ""
-        rows.append([cut(label, _CELL), _listed(ids), *_means(own), there])
+        where = "in session" if path.startswith("session") else ""
+        rows.append([cut(label, _CELL), _listed(ids), *_means(own), where])
     means = ", ".join(
         f"mean {name} {mean}" for name, mean in zip(names, _means(values), strict=False)
     )
@@ -357,11 +357,14 @@ def _print_candidates(result: Rebalance) -> None:
     print_lines("", "Sequences")
     rows = (
         (
-            f"{number}{' *' if one == result.best else ''}",
-            *(cut(" ".join(map(_braces, some)), _CELL) for some in (one.sequence, *one.teams)),
-            *(one.member_count_difference, one.distance),
+            f"{number}{' *' if candidate == result.best else ''}",
+            *(
+                cut(" ".join(map(_braces, some)), _CELL)
+                for some in (candidate.sequence, *candidate.teams)
+            ),
+            *(candidate.member_count_difference, candidate.distance),
         )
-        for number, one in enumerate(result.candidates[:_ROWS], start=1)
+        for number, candidate in enumerate(result.candidates[:_ROWS], start=1)
     )
     teams = {f"team {number}": "" for number in range(1, len(result.teams) + 1)}
     columns = {"": "", "sequence": "", **teams, "members": "d", "distance": ".2f"}

@@ -97,8 +97,8 @@ def split_lobby(
     Raises : EquipoiseError
     """
     result = balance(lobby, _teams(request, lobby), **shared(request, balance))
-    row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
-    rows = [[row_of[one] for one in team] for team in result.teams]
+    row_of = {player: row for row, player in enumerate(lobby.player_ids.tolist())}
+    rows = [[row_of[player] for player in team] for team in result.teams]
     if predict is None:
         prediction = team_mean_prediction(lobby.rating, lobby.deviation, rows)
     else:
@@ -109,9 +109,9 @@ def split_lobby(
 def table_of(answer: BalanceAnswer) -> pl.DataFrame:
     """Return one row for each player: the team from 1, ratings, and the columns of the lobby."""
     lobby = answer.lobby
-    row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
+    row_of = {player: row for row, player in enumerate(lobby.player_ids.tolist())}
     teams = answer.balance.teams
-    rows = [row_of[one] for team in teams for one in team]
+    rows = [row_of[player] for team in teams for player in team]
     columns: dict[str, object] = {
         "team": [number for number, team in enumerate(teams, start=1) for _ in team],
         "player": lobby.player_ids[rows].tolist(),
@@ -211,7 +211,7 @@ def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) 
     answer = split_lobby(lobby, request.split, lambda rows: lobby_prediction(state, lobby, rows))
     known = state.player_ids.tolist()
     # Nobody has to be told of newcomers whom the command names.
-    unnamed = [one for one in lobby.newcomers if str(one) not in added.newcomers]
+    unnamed = [player for player in lobby.newcomers if str(player) not in added.newcomers]
     newcomers = newcomers_note(unnamed, known, f"among the {counted(len(known), 'rated player')}")
     unused = unused_at(state.system) if request.at is not None else []
     notes = unused_notes({state.system.name: unused}, strict=False)
@@ -303,13 +303,13 @@ def check_defaults(added: Additions, from_state: bool) -> None:
 
 def check_newcomers(newcomers: Sequence[str], known: Sequence[object]) -> None:
     """Refuse newcomers who are known or named twice. Raises : InvalidDataError."""
-    rated = {str(one) for one in known}
-    found, seen = [], set()
-    for one in newcomers:
-        if one in rated or one in seen:
-            found.append(_problem(NEWCOMER, ONCE if one in seen else NOT_YET, one))
-        seen.add(one)
-    _refuse(found)
+    rated = {str(player) for player in known}
+    problems, seen = [], set()
+    for newcomer in newcomers:
+        if newcomer in rated or newcomer in seen:
+            problems.append(_problem(NEWCOMER, ONCE if newcomer in seen else NOT_YET, newcomer))
+        seen.add(newcomer)
+    _refuse(problems)
 
 
 def with_newcomers(lobby: Lobby, added: Additions) -> Lobby:
@@ -348,7 +348,7 @@ def with_constraints(lobby: Lobby, added: Additions) -> Lobby:
     if not added.parties and not added.avoid:
         return lobby
     ids = lobby.player_ids.tolist()
-    row_of = {str(one): row for row, one in enumerate(ids)}
+    row_of = {str(player): row for row, player in enumerate(ids)}
     _refuse([*_unknown(PARTY, added.parties, row_of), *_unknown(AVOID, added.avoid, row_of)])
     labels = [None] * len(ids) if lobby.party is None else lobby.party.tolist()
     _refuse(list(_add_parties(added.parties, row_of, labels)))
@@ -382,10 +382,10 @@ def _add_parties(
         while label in labels:
             # A label of the table that reads the same.
             label += " +"
-        for one in party:
-            row = row_of[one]
+        for player in party:
+            row = row_of[player]
             if labels[row] is not None:
-                yield _problem(PARTY, f"{ONE_PARTY}, and is in {labels[row]!r}", one)
+                yield _problem(PARTY, f"{ONE_PARTY}, and is in {labels[row]!r}", player)
             labels[row] = label
 
 
@@ -396,18 +396,20 @@ def _unknown(
     for group in groups:
         if len(group) < 2:
             yield _problem(option, SEVERAL, *group)
-        for at, one in enumerate(group):
-            if one not in row_of:
-                yield _problem(option, f"{IN_LOBBY} ({counted(len(row_of), 'player')})", one)
-            elif one in group[:at]:
-                yield _problem(option, ONCE, one)
+        for at, player in enumerate(group):
+            if player not in row_of:
+                yield _problem(option, f"{IN_LOBBY} ({counted(len(row_of), 'player')})", player)
+            elif player in group[:at]:
+                yield _problem(option, ONCE, player)
 
 
 def _as_ids(lobby: Lobby, newcomers: Sequence[str]) -> list[Any]:
     """Return ids as numbers if the lobby has numbers and all newcomers are numbers too."""
     numbers = lobby.player_ids.dtype.kind == "i"
-    if numbers and all(re.fullmatch(r"0|-?[1-9]\d{0,17}", one, re.ASCII) for one in newcomers):
-        return [int(one) for one in newcomers]
+    if numbers and all(
+        re.fullmatch(r"0|-?[1-9]\d{0,17}", newcomer, re.ASCII) for newcomer in newcomers
+    ):
+        return [int(newcomer) for newcomer in newcomers]
     return list(newcomers)
 
 

@@ -51,8 +51,11 @@ GIVEN = ("rating", "effective_rating", "deviation")
 
 def _check(ratings: RatingSource) -> None:
     """Refuse options that are out of range or of no use. Raises : InvalidParameterError."""
-    given = {DEFAULT_RATING: ratings.default_rating, DEFAULT_DEVIATION: ratings.default_deviation}
-    for option, value in given.items():
+    defaults = {
+        DEFAULT_RATING: ratings.default_rating,
+        DEFAULT_DEVIATION: ratings.default_deviation,
+    }
+    for option, value in defaults.items():
         if value is not None and ratings.path is None:
             raise InvalidParameterError(f"{option} needs {RATINGS}")
     state = "a saved state" if is_saved_state(ratings.path) else ""
@@ -113,7 +116,7 @@ def _request(
         return opened.read(attributes)
     except InvalidDataError as error:
         lacking = [name for name in used if name not in meant]
-        missed = any(one.rule == HAS_ATTRIBUTE for one in error.problems)
+        missed = any(problem.rule == HAS_ATTRIBUTE for problem in error.problems)
         if not lacking or not missed:
             raise
         hint = Problem(
@@ -127,28 +130,29 @@ def _request(
 
 def _of_table(ratings: RatingSource, players: Sequence[Id]) -> _Known:
     """Return the numbers of players of a table."""
-    names = [str(one) for one in players]
-    found = read_strengths(ratings.path, names)
-    missing = [one for one in names if one not in found.rows]
+    names = [str(player) for player in players]
+    strengths = read_strengths(ratings.path, names)
+    missing = [name for name in names if name not in strengths.rows]
     if missing and ratings.default_rating is None:
         where = f" of {ratings.path}" if isinstance(ratings.path, str) else ""
         raise NotFoundError(
-            f"not among the {counted(found.count, 'rated player')}{where}: {', '.join(missing)}. "
+            f"not among the {counted(strengths.count, 'rated player')}{where}: "
+            f"{', '.join(missing)}. "
             f"{DEFAULT_RATING} gives a rating to players who have none; a saved state has that of "
             "newcomers"
         )
     numbers = {}
-    for name, row in found.rows.items():
+    for name, row in strengths.rows.items():
         numbers[name] = {
-            "rating": float(found.rating[row]),
-            "effective_rating": float(found.effective_rating[row]),
+            "rating": float(strengths.rating[row]),
+            "effective_rating": float(strengths.effective_rating[row]),
         }
-        deviation = float(found.deviation[row])
+        deviation = float(strengths.deviation[row])
         if not np.isnan(deviation):
             numbers[name]["deviation"] = deviation
         elif ratings.default_deviation is not None:
             numbers[name]["deviation"] = ratings.default_deviation
-    notes = list(found.notes)
+    notes = list(strengths.notes)
     if missing and ratings.default_rating is not None:
         default = {"rating": ratings.default_rating, "effective_rating": ratings.default_rating}
         if ratings.default_deviation is not None:
@@ -238,31 +242,33 @@ def table_of(answer: RebalanceAnswer) -> pl.DataFrame:
     names = [rule.attribute for rule in request.ruleset.rules]
     matched = Matched(request)
     known = {
-        one.player: (party.party, one) for _, party in request.everyone() for one in party.players
+        player.player: (party.party, player)
+        for _, party in request.everyone()
+        for player in party.players
     }
     placed = [
-        (number, one)
+        (number, player)
         for number, team in enumerate(answer.result.teams, start=1)
         for party in team
-        for one in party
+        for player in party
     ]
     columns: dict[str, Any] = {
         "team": [number for number, _ in placed],
-        "player": _column([one for _, one in placed]),
-        "party": _column([known[one][0] for _, one in placed]),
+        "player": _column([player for _, player in placed]),
+        "party": _column([known[player][0] for _, player in placed]),
     }
     for name in names:
         # An attribute may have the name of one of these columns.
         label = f"{name}_attribute" if name in columns else name
-        columns[label] = [matched.attribute(known[one][1], name) for _, one in placed]
+        columns[label] = [matched.attribute(known[player][1], name) for _, player in placed]
     return pl.DataFrame(columns)
 
 
 def _column(ids: list[Any]) -> pl.Series:
     """Return ids as a column: numbers if all are, else text."""
-    if all(isinstance(one, int) for one in ids):
+    if all(isinstance(player, int) for player in ids):
         return pl.Series(ids, dtype=pl.Int64)
-    return pl.Series([None if one is None else str(one) for one in ids], dtype=pl.String)
+    return pl.Series([None if player is None else str(player) for player in ids], dtype=pl.String)
 
 
 def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
@@ -309,10 +315,10 @@ def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
     return rows
 
 
-def _gaps(found: Candidate, best: Rebalance | None) -> tuple[int | None, float | None]:
+def _gaps(candidate: Candidate, best: Rebalance | None) -> tuple[int | None, float | None]:
     """Return how far teams are from the bound; None if the gap is not known."""
-    if best is None or best.optimum is None or len(found.teams) != len(best.teams):
+    if best is None or best.optimum is None or len(candidate.teams) != len(best.teams):
         return None, None
     bound = best.optimum
-    difference = found.member_count_difference - bound.bound_difference
-    return difference, None if difference else max(found.distance - bound.bound_distance, 0.0)
+    difference = candidate.member_count_difference - bound.bound_difference
+    return difference, None if difference else max(candidate.distance - bound.bound_distance, 0.0)

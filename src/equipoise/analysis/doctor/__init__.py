@@ -101,7 +101,7 @@ def requirements_of(lines: Iterable[str]) -> list[Requirement]:
     lines : as in the metadata: "uvloop>=0.19; sys_platform != 'win32' and extra == 'service'"
     Raises : ValueError
     """
-    found = []
+    requirements = []
     for line in lines:
         parts = _REQUIREMENT.fullmatch(line.strip())
         if parts is None:
@@ -109,11 +109,13 @@ def requirements_of(lines: Iterable[str]) -> list[Requirement]:
         # Names are compared without case, and with one kind of hyphen.
         name, condition = re.sub(r"[-_.]+", "-", parts[1]).lower(), parts[4] or ""
         name = "backports.zstd" if name == "backports-zstd" else name
-        if all(_holds(*one) for one in _CONDITION.findall(condition)):
+        if all(_holds(*comparison) for comparison in _CONDITION.findall(condition)):
             extra = _EXTRA.search(condition)
             written = f"{name}{parts[2] or ''}" + (f">={parts[3]}" if parts[3] else "")
-            found.append(Requirement(name, extra[1] if extra else "", written, parts[3] or ""))
-    return found
+            requirements.append(
+                Requirement(name, extra[1] if extra else "", written, parts[3] or "")
+            )
+    return requirements
 
 
 def _holds(what: str, operator: str, value: str) -> bool:
@@ -139,10 +141,10 @@ def is_at_least(version: str, least: str) -> bool:
 
 def _parts(version: str) -> tuple[list[int], bool]:
     """Return the numbers of a version, and whether it comes before the release of that number."""
-    found = _VERSION.match(version)
-    if found is None:
+    match = _VERSION.match(version)
+    if match is None:
         return [], True
-    return [int(number) for number in found[1].split(".")], found[2] is not None
+    return [int(number) for number in match[1].split(".")], match[2] is not None
 
 
 #: What each extra is for. A test compares the names with pyproject.toml.
@@ -202,11 +204,17 @@ class Installation:
             return cls(None, (), {})
         requirements = requirements_of(package.requires or ())
         versions = {}
-        for one in requirements:
+        for requirement in requirements:
             # A library whose files are damaged counts as one that is not there.
             with suppress(PackageNotFoundError, OSError, ValueError):
-                versions[one.name] = distribution(one.name).version or "of unknown version"
-        modules = {one.module: one.name for one in requirements if one.name in versions}
+                versions[requirement.name] = (
+                    distribution(requirement.name).version or "of unknown version"
+                )
+        modules = {
+            requirement.module: requirement.name
+            for requirement in requirements
+            if requirement.name in versions
+        }
         broken = {modules[name]: reason for name, reason in broken_imports(list(modules)).items()}
         return cls(package, requirements, versions, broken)
 
@@ -215,15 +223,17 @@ class Installation:
         """Return the names of the extras that the package's metadata have."""
         return set(self.package.metadata.get_all("Provides-Extra") or ()) if self.package else set()
 
-    def fault_of(self, one: Requirement) -> str:
+    def fault_of(self, requirement: Requirement) -> str:
         """Return what is wrong with a library, "" if it is in order."""
-        version = self.versions.get(one.name)
+        version = self.versions.get(requirement.name)
         if version is None:
-            return f"{one.name} is not installed"
-        if not is_at_least(version, one.least):
-            return f"{one.name} {version} is older than {one.least}"
-        if one.name in self.broken:
-            return f"{one.name} {version} cannot be imported: {self.broken[one.name]}"
+            return f"{requirement.name} is not installed"
+        if not is_at_least(version, requirement.least):
+            return f"{requirement.name} {version} is older than {requirement.least}"
+        if requirement.name in self.broken:
+            return (
+                f"{requirement.name} {version} cannot be imported: {self.broken[requirement.name]}"
+            )
         return ""
 
 
@@ -235,12 +245,12 @@ def broken_imports(modules: Sequence[str]) -> dict[str, str]:
         command = [sys.executable, "-c", _IMPORT, *waiting]
         try:
             done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
-            said, end = done.stdout, _end_of(done.returncode)
+            output, end = done.stdout, _end_of(done.returncode)
         except subprocess.TimeoutExpired as error:
-            said, end = error.stdout or b"", f"the import takes longer than {_PATIENCE} s"
+            output, end = error.stdout or b"", f"the import takes longer than {_PATIENCE} s"
         except OSError as error:
             return dict.fromkeys(waiting, first_line(error))
-        for line in said.splitlines():
+        for line in output.splitlines():
             name, reason = json.loads(line)
             waiting.remove(name)
             if reason:
@@ -274,17 +284,17 @@ def version_findings(here: Installation) -> Iterator[Finding]:
     status: Status = "ok" if is_at_least(version, least) else "failed"
     yield Finding(topic, "python", status, f"{version}, {where} (needs {least})")
     yield _package(here)
-    for one in here.requirements:
-        if one.extra:
+    for requirement in here.requirements:
+        if requirement.extra:
             continue
-        fault, version = here.fault_of(one), here.versions.get(one.name, "")
-        needs = f" (needs {one.least})" if one.least else ""
+        fault, version = here.fault_of(requirement), here.versions.get(requirement.name, "")
+        needs = f" (needs {requirement.least})" if requirement.least else ""
         if not fault:
-            yield Finding(topic, one.name, "ok", f"{version}{needs}")
+            yield Finding(topic, requirement.name, "ok", f"{version}{needs}")
         else:
-            again = "--force-reinstall " if one.name in here.broken else ""
-            remedy = f"{_pip()} install {again}{shlex.quote(one.written)}"
-            yield Finding(topic, one.name, "failed", fault, remedy)
+            again = "--force-reinstall " if requirement.name in here.broken else ""
+            remedy = f"{_pip()} install {again}{shlex.quote(requirement.written)}"
+            yield Finding(topic, requirement.name, "failed", fault, remedy)
 
 
 def _package(here: Installation) -> Finding:
@@ -308,9 +318,11 @@ def extra_findings(here: Installation, needed: Collection[str]) -> Iterator[Find
         if name not in EXTRAS:
             raise InvalidParameterError(f"no extra {name!r}; the extras are {', '.join(EXTRAS)}")
     for name, purpose in EXTRAS.items():
-        own = [one for one in here.requirements if one.extra == name]
-        missing = [one.name for one in own if one.name not in here.versions]
-        faults = [here.fault_of(one) for one in own if one.name not in missing]
+        own = [requirement for requirement in here.requirements if requirement.extra == name]
+        missing = [requirement.name for requirement in own if requirement.name not in here.versions]
+        faults = [
+            here.fault_of(requirement) for requirement in own if requirement.name not in missing
+        ]
         faults = [fault for fault in faults if fault]
         if missing:
             faults.insert(0, f"not installed: {', '.join(missing)}")
@@ -318,8 +330,10 @@ def extra_findings(here: Installation, needed: Collection[str]) -> Iterator[Find
             faults = ["missing from the metadata of the package"]
         if not faults:
             # An extra without libraries is one that this system or this Python does not need.
-            found = ", ".join(f"{one.name} {here.versions[one.name]}" for one in own)
-            yield Finding("Extras", name, "ok", f"{purpose}: {found or 'nothing needed'}")
+            versions = ", ".join(
+                f"{requirement.name} {here.versions[requirement.name]}" for requirement in own
+            )
+            yield Finding("Extras", name, "ok", f"{purpose}: {versions or 'nothing needed'}")
             continue
         status: Status = "absent" if missing or not own else "warning"
         if name in needed:

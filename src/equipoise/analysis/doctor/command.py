@@ -91,7 +91,7 @@ def doctor(
     findings += [*kernel_findings(), *program_findings()]
     if database is not None:
         findings += _database_findings(database)
-    ok = all(one.status != "failed" for one in findings)
+    ok = all(finding.status != "failed" for finding in findings)
     if as_json:
         print_json({"ok": ok, "findings": findings})
     else:
@@ -134,25 +134,25 @@ def _database_findings(url: str) -> Iterator[Finding]:
         "indexes": f"equipoise db restore BACKUP --overwrite{named}",
     }
     statuses: dict[str, Status] = {"ok": "ok", "failed": "failed", "skipped": "absent"}
-    for one in checks:
-        remedy = remedies.get(one.check, "") if one.status == "failed" else ""
-        yield Finding(topic, one.check, statuses[one.status], one.detail, remedy)
+    for check in checks:
+        remedy = remedies.get(check.check, "") if check.status == "failed" else ""
+        yield Finding(topic, check.check, statuses[check.status], check.detail, remedy)
     detail = "the content and its hash chains were not checked"
     yield Finding(topic, "content", "absent", detail, f"equipoise db check{named}")
 
 
 def _lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield the lines of the text: headings, things, and commands that help."""
-    for topic, of_topic in groupby(findings, lambda one: one.topic):
+    for topic, of_topic in groupby(findings, lambda finding: finding.topic):
         yield from (topic, "")
-        for one in of_topic:
-            detail = textwrap.wrap(one.detail, _WIDE - _INDENT, break_on_hyphens=False) or [""]
-            yield f"  {one.status:<8} {one.name:<13}  {detail[0]}"
+        for finding in of_topic:
+            detail = textwrap.wrap(finding.detail, _WIDE - _INDENT, break_on_hyphens=False) or [""]
+            yield f"  {finding.status:<8} {finding.name:<13}  {detail[0]}"
             yield from (" " * _INDENT + line for line in detail[1:])
-            if one.remedy:
-                yield f"{' ' * _INDENT}$ {one.remedy}"
+            if finding.remedy:
+                yield f"{' ' * _INDENT}$ {finding.remedy}"
         yield ""
-    failed = sum(one.status == "failed" for one in findings)
+    failed = sum(finding.status == "failed" for finding in findings)
     yield f"{counted(failed, 'problem')} found." if failed else "No problems found."
 
 
@@ -201,10 +201,14 @@ def _compiled(system: str) -> CompiledMessage:
 
 def _print_compiled(answer: CompileMessage) -> None:
     """Print what was compiled for each system, and where it is."""
-    for one in answer.systems:
-        what = f"compiled {counted(one.kernels, 'kernel')}" if one.kernels else "nothing to compile"
-        print_lines(f"{one.system}: {what}, {one.seconds:.1f} s")
-    kernels = sum(one.kernels for one in answer.systems)
+    for system in answer.systems:
+        what = (
+            f"compiled {counted(system.kernels, 'kernel')}"
+            if system.kernels
+            else "nothing to compile"
+        )
+        print_lines(f"{system.system}: {what}, {system.seconds:.1f} s")
+    kernels = sum(system.kernels for system in answer.systems)
     what = f"Compiled {counted(kernels, 'kernel')}" if kernels else "Nothing to compile"
     print_lines(f"{what}; {answer.seconds:.1f} s. Folder: {answer.folder}")
     if not answer.service:
@@ -233,21 +237,24 @@ def systems(
     """
     from equipoise.analysis.systems import described, list_systems, refused_systems
 
-    found = list_systems() if name is None else [described(name)]
+    listed = list_systems() if name is None else [described(name)]
     for sentence in refused_systems() if name is None else ():
         say(f"Note: {sentence}.")
     if as_json:
-        print_json(found)
+        print_json(listed)
     elif name is None:
-        rows = ((system.name, system.rates, system.summary, system.source) for system in found)
+        rows = ((system.name, system.rates, system.summary, system.source) for system in listed)
         print_table(table(dict.fromkeys(("system", "rates", "for", "source"), ""), rows))
     else:
-        if found[0].package:
-            say(f"{found[0].name} comes from the package {found[0].package}: {found[0].summary}")
-        parameters = ((one.name, one.type, one.default) for one in found[0].parameters)
+        if listed[0].package:
+            say(f"{listed[0].name} comes from the package {listed[0].package}: {listed[0].summary}")
+        parameters = (
+            (parameter.name, parameter.type, parameter.default)
+            for parameter in listed[0].parameters
+        )
         print_table(table({"parameter": "", "type": "", "default": ""}, parameters))
-        needs = [f"{name} (with {parameter})" for name, parameter in found[0].needs.items()]
-        say(f"Columns that change its ratings: {', '.join([*found[0].uses, *needs])}.")
-        for parameter in found[0].parameters:
+        needs = [f"{name} (with {parameter})" for name, parameter in listed[0].needs.items()]
+        say(f"Columns that change its ratings: {', '.join([*listed[0].uses, *needs])}.")
+        for parameter in listed[0].parameters:
             if parameter.note:
                 print_lines("", f"{parameter.name} is {parameter.note}.")

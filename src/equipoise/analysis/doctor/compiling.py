@@ -47,15 +47,15 @@ def compile_for_commands(system: str) -> None:
 
     Raises : NotFoundError for an unknown system, EquipoiseError
     """
-    made = make_system(system)
+    made_system = make_system(system)
     with tempfile.TemporaryDirectory(prefix="equipoise-compile-") as folder:
         source, state = Path(folder, "history.csv"), Path(folder, "state.npz")
         source.write_text("\n".join(["match,time,player,rank,performance", *_rows()]))
         history = HistoryRequest(source=str(source))
-        rate(made, RateRequest(history=history, save=str(state)))
-        rate(made, RateRequest(history=history, trace=str(Path(folder, "trace.csv"))))
+        rate(made_system, RateRequest(history=history, save=str(state)))
+        rate(made_system, RateRequest(history=history, trace=str(Path(folder, "trace.csv"))))
         rate(None, RateRequest(history=history, state=str(state)))
-        explain_match(made, ExplainRequest(history=history, player=_PLAYERS[0]))
+        explain_match(made_system, ExplainRequest(history=history, player=_PLAYERS[0]))
         predict_match(
             PredictRequest(
                 state=str(state),
@@ -67,7 +67,9 @@ def compile_for_commands(system: str) -> None:
             )
         )
         estimate_strengths(StrengthsRequest(history=history, top=1, ties="breslow", prior=1.0))
-        compare({system: made}, BacktestRequest(history=history, min_history=1, resamples=10))
+        compare(
+            {system: made_system}, BacktestRequest(history=history, min_history=1, resamples=10)
+        )
 
 
 def _rows() -> Iterator[str]:

@@ -58,59 +58,61 @@ def explain(*, system: options.System, request: ExplainRequest, as_json: options
 _OPPONENTS, _REMEMBERED = 10, 10
 
 
-def print_explanation(found: ExplainMessage) -> None:
+def print_explanation(message: ExplainMessage) -> None:
     """Print what happened in one sentence, the parts of the change, and if they come from."""
-    print_lines(summary(found))
-    _print_contributions(found)
-    _print_quantities(found)
-    _print_opponents(found)
-    _print_remembered(found)
-    if found.least_change is not None and found.largest_change is not None:
+    print_lines(summary(message))
+    _print_contributions(message)
+    _print_quantities(message)
+    _print_opponents(message)
+    _print_remembered(message)
+    if message.least_change is not None and message.largest_change is not None:
         # The change is the difference of two rounded ratings, which may be 0.01 beyond a bound.
-        change = _change(found)
-        least = min(round(found.least_change, 2), change)
-        most = max(round(found.largest_change, 2), change)
+        change = _change(message)
+        least = min(round(message.least_change, 2), change)
+        most = max(round(message.largest_change, 2), change)
         print_lines(
             "",
             f"Any result of this match gives a change between {least:+.2f} and {most:+.2f} points.",
         )
 
 
-def _print_posterior(found: ExplainMessage) -> None:
+def _print_posterior(message: ExplainMessage) -> None:
     """Print the statistics of the posterior density, if it was asked for."""
     from equipoise.messages.histories import PosteriorExplainMessage
 
-    if not isinstance(found, PosteriorExplainMessage):
+    if not isinstance(message, PosteriorExplainMessage):
         return
-    one = found.posterior
+    posterior = message.posterior
     rows = [
-        ("mode", one.rating, "the rating"),
-        ("mean", one.mean, ""),
-        ("median", one.median, ""),
-        ("standard deviation", one.standard_deviation, ""),
-        ("deviation", one.deviation, "as if all factors were normal"),
-        ("2.5 %", one.low, "the skill is lower with this probability"),
-        ("97.5 %", one.high, ""),
+        ("mode", posterior.rating, "the rating"),
+        ("mean", posterior.mean, ""),
+        ("median", posterior.median, ""),
+        ("standard deviation", posterior.standard_deviation, ""),
+        ("deviation", posterior.deviation, "as if all factors were normal"),
+        ("2.5 %", posterior.low, "the skill is lower with this probability"),
+        ("97.5 %", posterior.high, ""),
     ]
     print_lines("", "Posterior density of the skill after the match")
     print_table(table({"statistic": "", "points": ".2f", "meaning": ""}, rows))
 
 
-def summary(found: ExplainMessage) -> str:
+def summary(message: ExplainMessage) -> str:
     """Return what happened, in one sentence."""
     from equipoise.display import RANGE_LABEL, half_width_in_words
 
-    change = _change(found)
+    change = _change(message)
     verb = "gained" if change > 0 else "lost" if change < 0 else "neither gained nor lost"
     amount = f" {abs(change):.2f}" if change else ""
     from_, to = (
-        "" if one is None else f" +- {half_width_in_words(one)}"
-        for one in (found.deviation_before, found.deviation)
+        "" if deviation is None else f" +- {half_width_in_words(deviation)}"
+        for deviation in (message.deviation_before, message.deviation)
     )
-    level = "" if found.deviation is None else f" ({RANGE_LABEL})"
+    level = "" if message.deviation is None else f" ({RANGE_LABEL})"
     return (
-        f"{found.player} {_result(found)} in match {found.match}{_date(found.time, ', ')}, and "
-        f"{verb}{amount} points: {found.rating_before:.2f}{from_} -> {found.rating:.2f}{to}{level}."
+        f"{message.player} {_result(message)} in match "
+        f"{message.match}{_date(message.time, ', ')}, and "
+        f"{verb}{amount} points: {message.rating_before:.2f}{from_} -> "
+        f"{message.rating:.2f}{to}{level}."
     )
 
 
@@ -136,85 +138,92 @@ def ordinal(number: int) -> str:
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"
 
 
-def _result(found: ExplainMessage) -> str:
+def _result(message: ExplainMessage) -> str:
     """Return the result of the player, and the result that was expected."""
-    if found.teams == 2:
-        verb = {1.0: "won", 0.5: "drew", 0.0: "lost"}[found.score]
-        against = f" against {found.opponents[0].player}" if found.opponents else ""
-        return f"{verb}{against} (expected score {found.expected:.2f})"
-    others = f", tied with {found.tied} other{'s' * (found.tied > 1)}" if found.tied else ""
-    expected = 1 + (1 - found.expected) * (found.teams - 1)
+    if message.teams == 2:
+        verb = {1.0: "won", 0.5: "drew", 0.0: "lost"}[message.score]
+        against = f" against {message.opponents[0].player}" if message.opponents else ""
+        return f"{verb}{against} (expected score {message.expected:.2f})"
+    others = f", tied with {message.tied} other{'s' * (message.tied > 1)}" if message.tied else ""
+    expected = 1 + (1 - message.expected) * (message.teams - 1)
     return (
-        f"came {ordinal(found.rank)} of {found.teams:,}{others} "
+        f"came {ordinal(message.rank)} of {message.teams:,}{others} "
         f"(expected about {ordinal(round(expected))})"
     )
 
 
-def _print_contributions(found: ExplainMessage) -> None:
+def _print_contributions(message: ExplainMessage) -> None:
     """Print the parts of the change, rounded so that they add up to the last digit."""
-    change = _change(found)
-    parts = rounded_parts([one.change for one in found.contributions], change)
+    change = _change(message)
+    parts = rounded_parts([contribution.change for contribution in message.contributions], change)
     rows = [
-        (one.name, part, one.reason) for one, part in zip(found.contributions, parts, strict=True)
+        (contribution.name, part, contribution.reason)
+        for contribution, part in zip(message.contributions, parts, strict=True)
     ]
     rows.append(("change of rating", change, ""))
     print_lines("")
     print_table(table({"what": "", "points": "+.2f", "why": ""}, rows))
 
 
-def _print_quantities(found: ExplainMessage) -> None:
+def _print_quantities(message: ExplainMessage) -> None:
     """Print the intermediate quantities of the computation."""
-    if not found.quantities:
+    if not message.quantities:
         return
     rows = (
         (
-            one.name,
-            "unknown" if one.value is None else cell(one.value, ".2f" if one.unit else ".5g"),
-            *(one.unit, one.meaning),
+            quantity.name,
+            "unknown"
+            if quantity.value is None
+            else cell(quantity.value, ".2f" if quantity.unit else ".5g"),
+            *(quantity.unit, quantity.meaning),
         )
-        for one in found.quantities
+        for quantity in message.quantities
     )
     print_lines("", "Intermediate values")
     print_table(table({"number": "", "value": ">", "unit": "", "meaning": ""}, rows))
 
 
-def _print_opponents(found: ExplainMessage) -> None:
+def _print_opponents(message: ExplainMessage) -> None:
     """Print the opponents whose results mattered most."""
-    if not found.opponents:
+    if not message.opponents:
         return
     results = {1.0: "beaten", 0.5: "tied", 0.0: "ahead"}
     rows = (
         (
-            *(one.player, one.rank, one.rating, one.deviation),
-            *(results.get(one.score, f"{one.score:.2f}"), one.expected, one.effect),
+            *(opponent.player, opponent.rank, opponent.rating, opponent.deviation),
+            *(
+                results.get(opponent.score, f"{opponent.score:.2f}"),
+                opponent.expected,
+                opponent.effect,
+            ),
         )
-        for one in found.opponents[:_OPPONENTS]
+        for opponent in message.opponents[:_OPPONENTS]
     )
-    moved = "performance" if found.remembered else "rating"
-    which = "Opponents whose results mattered most" if found.teams > 2 else "The opponent"
+    moved = "performance" if message.remembered else "rating"
+    which = "Opponents whose results mattered most" if message.teams > 2 else "The opponent"
     print_lines("", f"{which}; effect: points on the {moved}")
     columns = {"opponent": "", "place": "d", "rating": ".2f", "deviation": ".2f"}
     print_table(table({**columns, "result": "", "expected": ".2f", "effect": "+.2f"}, rows))
 
 
-def _print_remembered(found: ExplainMessage) -> None:
+def _print_remembered(message: ExplainMessage) -> None:
     """Print the part of each remembered performance, with the older ones in one row."""
-    if not found.remembered:
+    if not message.remembered:
         return
-    known = [one for one in found.remembered if one.match is not None]
-    groups = {str(one.match): [one] for one in known[:_REMEMBERED]}
+    known = [memory for memory in message.remembered if memory.match is not None]
+    groups = {str(memory.match): [memory] for memory in known[:_REMEMBERED]}
     groups[f"{len(known) - _REMEMBERED} older"] = known[_REMEMBERED:]
-    groups["before them"] = [one for one in found.remembered if one.match is None]
+    groups["before them"] = [memory for memory in message.remembered if memory.match is None]
     groups = {name: some for name, some in groups.items() if some}
-    weights = [math.fsum(one.weight for one in some) for some in groups.values()]
+    weights = [math.fsum(memory.weight for memory in some) for some in groups.values()]
     shares = rounded_parts([100 * weight for weight in weights], 100.0)
-    parts = [math.fsum(one.change for one in some) for some in groups.values()]
-    changes = rounded_parts(parts, _change(found))
+    parts = [math.fsum(memory.change for memory in some) for some in groups.values()]
+    changes = rounded_parts(parts, _change(message))
     rows = [
         (name, _date(some[0].time) if len(some) == 1 else "", _mean(some), f"{share:.2f} %", change)
         for (name, some), share, change in zip(groups.items(), shares, changes, strict=True)
     ]
-    rows.append(("all", "", found.rating, "100.00 %", _change(found)))
+    rows.append(("all", "", message.rating, "100.00 %", _change(message)))
     print_lines(
         "",
         "The new rating is the mean of these; points: weight x (performance - rating before)",
@@ -227,13 +236,17 @@ def _mean(some: Sequence[RememberedMessage]) -> float:
     """Return the mean of performances by their weights."""
     if len(some) == 1:
         return some[0].performance
-    weight = math.fsum(one.weight for one in some)
-    return math.fsum(one.weight * one.performance for one in some) / weight if weight else math.nan
+    weight = math.fsum(memory.weight for memory in some)
+    return (
+        math.fsum(memory.weight * memory.performance for memory in some) / weight
+        if weight
+        else math.nan
+    )
 
 
-def _change(found: ExplainMessage) -> float:
+def _change(message: ExplainMessage) -> float:
     """Return the difference of the ratings shown."""
-    return round(round(found.rating, 2) - round(found.rating_before, 2), 2)
+    return round(round(message.rating, 2) - round(message.rating_before, 2), 2)
 
 
 def _date(time: int | str | None, lead: str = "") -> str:

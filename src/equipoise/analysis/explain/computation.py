@@ -102,7 +102,7 @@ _PICTURES = (".svg", ".png", ".pdf", ".bmp", ".gif", ".jpg", ".jpeg", ".webp", "
 
 def _refuse_pictures(source: object) -> None:
     """Refuse a picture among the files of the history: --posterior does not take the next word."""
-    endings = ", ".join(f".{one}" for one in theme.FILE_KINDS)
+    endings = ", ".join(f".{kind}" for kind in theme.FILE_KINDS)
     for path in source if isinstance(source, list | tuple) else [source]:
         if isinstance(path, str) and path.lower().endswith(_PICTURES):
             raise InvalidParameterError(
@@ -136,7 +136,7 @@ def explain_match(
     history, reading = read(request.history, {system.name: system})
     if before is not None and not request.restart:
         history, reading = continued(before, history, reading)
-    found = explain(
+    explanation = explain(
         system,
         history,
         request.player,
@@ -149,21 +149,23 @@ def explain_match(
     )
     if "performance" in system.capabilities.uses:
         weights = request.history.statistics
-        found = with_statistics(found, _statistics(history, found, weights), weights)
-    message = explain_message(found, partial(written, kind=history.time_kind))
-    if request.posterior and found.belief is not None:
+        explanation = with_statistics(
+            explanation, _statistics(history, explanation, weights), weights
+        )
+    message = explain_message(explanation, partial(written, kind=history.time_kind))
+    if request.posterior and explanation.belief is not None:
         message = PosteriorExplainMessage(
-            **msgspec.structs.asdict(message), posterior=posterior_message(found.belief)
+            **msgspec.structs.asdict(message), posterior=posterior_message(explanation.belief)
         )
         if request.chart is not None:
-            theme.write(posterior_figure(found.belief), request.chart)
+            theme.write(posterior_figure(explanation.belief), request.chart)
     notes = [*missing_notes(system, history, resumed=before is not None), *default]
     notes += initial_notes(known, history, {system.name: system}, strict=request.history.strict)
     read_from = history_message(history, replace(reading, notes=(*reading.notes, *notes)))
     if before is not None and not before.comparable and not request.restart:
         read_from = msgspec.structs.replace(read_from, notes=[*read_from.notes, NOT_COMPARED])
     if history.order is not None:
-        match = int(np.flatnonzero(history.match_ids == found.match)[0])
+        match = int(np.flatnonzero(history.match_ids == explanation.match)[0])
         message = msgspec.structs.replace(message, time=int(history.order[match]))
     return message, read_from
 
@@ -186,7 +188,7 @@ def posterior_message(belief: Belief) -> PosteriorMessage:
 
 
 def with_statistics(
-    found: Explanation, values: Mapping[str, float], weights: Mapping[str, float]
+    explanation: Explanation, values: Mapping[str, float], weights: Mapping[str, float]
 ) -> Explanation:
     """Return an explanation that begins with the player's weighted statistics [TG2] (5)."""
     chain = [
@@ -198,19 +200,21 @@ def with_statistics(
         )
         for name, value in values.items()
     ]
-    return replace(found, quantities=(*chain, *found.quantities))
+    return replace(explanation, quantities=(*chain, *explanation.quantities))
 
 
-def _statistics(history: History, found: Explanation, names: Iterable[str]) -> dict[str, float]:
+def _statistics(
+    history: History, explanation: Explanation, names: Iterable[str]
+) -> dict[str, float]:
     """Return the statistics of the player in that match."""
-    match = int(np.flatnonzero(history.match_ids == found.match)[0])
+    match = int(np.flatnonzero(history.match_ids == explanation.match)[0])
     rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
-    row = int(np.flatnonzero(history.player_ids[history.player[rows]] == found.player)[0])
+    row = int(np.flatnonzero(history.player_ids[history.player[rows]] == explanation.player)[0])
     return {name: float(history.statistics[name][rows][row]) for name in names}
 
 
 def explain_message(
-    found: Explanation, show: Callable[[float], int | str | None]
+    explanation: Explanation, show: Callable[[float], int | str | None]
 ) -> ExplainMessage:
     """Return the JSON message of an explanation; unknown values are None.
 
@@ -218,12 +222,13 @@ def explain_message(
     """
     return to_message(
         ExplainMessage,
-        found,
-        time=show(found.time),
-        played=show(found.time),
-        change=found.rating - found.rating_before,
+        explanation,
+        time=show(explanation.time),
+        played=show(explanation.time),
+        change=explanation.rating - explanation.rating_before,
         remembered=[
-            to_message(RememberedMessage, one, time=show(one.time)) for one in found.remembered
+            to_message(RememberedMessage, memory, time=show(memory.time))
+            for memory in explanation.remembered
         ],
     )
 

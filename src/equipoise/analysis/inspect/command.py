@@ -129,48 +129,50 @@ def _print(answer: InspectMessage) -> None:
         _print_problems(answer)
     if answer.columns:
         print_lines("", "Columns")
-        rows = [(cut(one.column, _NAME), one.meaning, one.use) for one in answer.columns]
+        rows = [
+            (cut(column.column, _NAME), column.meaning, column.use) for column in answer.columns
+        ]
         print_table(table({"column": "", "read as": "", "use": ""}, rows))
     if answer.matches:
         print_lines("", "First matches")
         _print_matches(answer)
     if answer.oddities:
         print_lines("", "What looks odd")
-        for one in answer.oddities:
-            print_lines(f"  {one.text}", f"      {one.advice}")
+        for oddity in answer.oddities:
+            print_lines(f"  {oddity.text}", f"      {oddity.advice}")
     if answer.next is not None:
         print_lines("", "Next", f"  {answer.next.command}", f"      {answer.next.does}")
     say(*answer.notes)
 
 
-def _content_lines(found: ContentsMessage) -> list[str]:
+def _content_lines(contents: ContentsMessage) -> list[str]:
     """Return lines on what there is to rate."""
-    matches = counted(found.matches, "match", "matches")
+    matches = counted(contents.matches, "match", "matches")
     lines = [
-        f"{matches}, {counted(found.participations, 'participation')}, "
-        f"{counted(found.players, 'player')}"
+        f"{matches}, {counted(contents.participations, 'participation')}, "
+        f"{counted(contents.players, 'player')}"
     ]
-    if found.first is None:
+    if contents.first is None:
         lines.append("no times: matches are rated in the order of the file")
     else:
-        between = str(minutes(found.first))
-        if found.first != found.last:
-            between += f" to {minutes(found.last)}"
-        lines.append(between if found.dated else f"order {between}, without dates")
-    teams = found.largest_team > 1
-    size = f"{found.largest_match:,}"
-    if found.smallest_match != found.largest_match:
-        size = f"{found.smallest_match:,} to {size}"
-    most = f" of up to {found.largest_team:,} players" if teams else ""
+        between = str(minutes(contents.first))
+        if contents.first != contents.last:
+            between += f" to {minutes(contents.last)}"
+        lines.append(between if contents.dated else f"order {between}, without dates")
+    teams = contents.largest_team > 1
+    size = f"{contents.largest_match:,}"
+    if contents.smallest_match != contents.largest_match:
+        size = f"{contents.smallest_match:,} to {size}"
+    most = f" of up to {contents.largest_team:,} players" if teams else ""
     lines.append(f"{size} {'teams' if teams else 'players'}{most} in a match")
-    ties = counted(found.with_ties, "match", "matches") if found.with_ties else "no match"
-    lines.append(f"{'draws' if found.largest_match == 2 else 'ties'} in {ties}")
-    for many, one, others in (
-        (found.dropped_matches, "match has a problem", "matches have a problem"),
-        (found.unrated, "match is not rated", "matches are not rated"),
-        (found.filtered, "match was filtered out", "matches were filtered out"),
+    ties = counted(contents.with_ties, "match", "matches") if contents.with_ties else "no match"
+    lines.append(f"{'draws' if contents.largest_match == 2 else 'ties'} in {ties}")
+    for many, singular, others in (
+        (contents.dropped_matches, "match has a problem", "matches have a problem"),
+        (contents.unrated, "match is not rated", "matches are not rated"),
+        (contents.filtered, "match was filtered out", "matches were filtered out"),
     ):
-        lines += [counted(many, one, others)] if many else []
+        lines += [counted(many, singular, others)] if many else []
     return [f"  {line}" for line in lines]
 
 
@@ -187,16 +189,16 @@ def _print_problems(answer: InspectMessage) -> None:
 
 
 def _print_matches(answer: InspectMessage) -> None:
-    timed = any(one.time is not None for one in answer.matches)
+    timed = any(match.time is not None for match in answer.matches)
     columns = {"match": "", **({"time": ""} if timed else {}), "who": "", "result": ""}
     rows = [
         (
-            cut(str(one.match), _NAME),
-            *((minutes(one.time),) if timed else ()),
-            cut(one.who, _CELL),
-            cut(one.result, _CELL),
+            cut(str(match.match), _NAME),
+            *((minutes(match.time),) if timed else ()),
+            cut(match.who, _CELL),
+            cut(match.result, _CELL),
         )
-        for one in answer.matches
+        for match in answer.matches
     ]
     print_table(table(columns, rows))
 
@@ -235,7 +237,7 @@ def _lines(answer: ConvertMessage) -> list[str]:
     matches = counted(answer.written, "match", "matches")
     lines = [
         f"wrote {matches} to {answer.output} as {_FORMS[answer.form]} ({answer.seconds:.2f} s)",
-        *(f"  {one}" for one in answer.lost),
+        *(f"  {item}" for item in answer.lost),
     ]
     if answer.form == "history" and not answer.lost:
         lines.append("  nothing is lost: reading it again gives the same history")

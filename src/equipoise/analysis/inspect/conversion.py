@@ -74,8 +74,8 @@ def _form_of(request: ConvertRequest) -> Form:
     """
     name = request.target.lower()
     form = request.form or ("trf" if name.endswith(".trf") else "history")
-    endings = ", ".join(f".{one}" for one in _SUFFIXES[form])
-    if not name.endswith(tuple(f".{one}" for one in _SUFFIXES[form])):
+    endings = ", ".join(f".{ending}" for ending in _SUFFIXES[form])
+    if not name.endswith(tuple(f".{ending}" for ending in _SUFFIXES[form])):
         raise InvalidParameterError(
             f"the name of a file of the form {form} must end in {endings}; got {request.target!r}"
             + ("" if request.form else " (.trf is another form)")
@@ -92,9 +92,9 @@ def _as_report(request: ConvertRequest) -> tuple[int, list[str], list[str]]:
         "--lower-score-is-better": wanted.lower_score_is_better,
         "--unplaced": wanted.unplaced,
     }
-    for option, given in refused.items():
-        typed = given and option not in wanted.set_by_project
-        require(not typed, option, "left out for a FIDE report", given)
+    for option, value in refused.items():
+        typed = value and option not in wanted.set_by_project
+        require(not typed, option, "left out for a FIDE report", value)
     reading = games_of(wanted, wanted.source)
     if reading.games is None:
         raise InvalidDataError(
@@ -110,8 +110,8 @@ def _as_history(history: History, request: ConvertRequest) -> tuple[int, list[st
     write_table(history, request.target, raw=request.raw)
     again = scan_history(request.target, statistics=tuple(history.statistics))
     if again.history is None:
-        found = summarise(again.problems, request.target)
-        return history.matches, [f"Equipoise cannot read the new file: {found}"]
+        summary = summarise(again.problems, request.target)
+        return history.matches, [f"Equipoise cannot read the new file: {summary}"]
     return history.matches, list(_differences(history, again.history))
 
 
@@ -177,4 +177,4 @@ def _same(one: Ids | None, other: Ids | None) -> bool:
 
 
 def _texts(values: Ids | None) -> list[str]:
-    return [] if values is None else [str(one) for one in values.tolist()]
+    return [] if values is None else [str(value) for value in values.tolist()]

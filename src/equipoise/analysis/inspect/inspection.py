@@ -81,12 +81,12 @@ _ADVICE: tuple[tuple[str, str, str], ...] = (
 
 def rules_of(problems: Sequence[Problem]) -> list[RuleMessage]:
     """Return the rules that are broken, the most frequent first, and what to do about each."""
-    found = Counter((problem.field, problem.rule) for problem in problems)
+    counts = Counter((problem.field, problem.rule) for problem in problems)
     # A problem of a complete file names no line, and nothing can be skipped.
-    of_rows = {(one.field, one.rule) for one in problems if one.line is not None}
+    of_rows = {(problem.field, problem.rule) for problem in problems if problem.line is not None}
     return [
         RuleMessage(field, rule, count, _advice(field, rule) if (field, rule) in of_rows else "")
-        for (field, rule), count in found.most_common()
+        for (field, rule), count in counts.most_common()
     ]
 
 
@@ -295,12 +295,12 @@ def _inspect_history(
         columns=reading.columns,
     )
     misfits = [
-        f"{system.name} cannot rate {'; '.join(found)}"
+        f"{system.name} cannot rate {'; '.join(reasons)}"
         for system in request.systems
-        if (found := system.capabilities.misfits(history))
+        if (reasons := system.capabilities.misfits(history))
     ]
     typed = read_as
-    if any(one.kind == "reversed-ranks" for one in oddities):
+    if any(oddity.kind == "reversed-ranks" for oddity in oddities):
         others = {new: old for new, old in read_as.columns.items() if new not in ("rank", "score")}
         turned = {**others, "score": reading.columns.get("rank", "rank")}
         typed, cost = replace(read_as, columns=turned), f"{cost}, if the highest rank is the best"
@@ -309,8 +309,8 @@ def _inspect_history(
         next_command = reading_command("performance", read_as, f"rates the performances{cost}")
     ready = read_as == request.history and system_for(history) is not None and not misfits
     # Names that may be one player are among the oddities.
-    said = set(describe_spellings(history.player_ids, matches_played(history)))
-    notes = [note for note in reading.notes if note not in said]
+    spellings = set(describe_spellings(history.player_ids, matches_played(history)))
+    notes = [note for note in reading.notes if note not in spellings]
     if request.known is not None:
         notes += describe_newcomers(request.known, history.player_ids, matches_played(history))
     notes += [
@@ -496,7 +496,7 @@ def _message(
     return InspectMessage(
         source=source_in_words(request.history),
         format=reading.format,
-        problems=[to_message(ProblemMessage, one) for one in reading.problems],
+        problems=[to_message(ProblemMessage, problem) for problem in reading.problems],
         rules=rules_of(reading.problems),
         notes=list(reading.notes),
         **parts,

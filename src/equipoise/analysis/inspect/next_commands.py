@@ -51,7 +51,7 @@ _TIME_WORDS = {
 
 def source_in_words(request: HistoryRequest) -> str:
     """Return the names of the files of a request, for a line of text."""
-    return ", ".join("standard input" if one == "-" else one for one in sources_of(request))
+    return ", ".join("standard input" if path == "-" else path for path in sources_of(request))
 
 
 def sources_of(request: HistoryRequest) -> list[str]:
@@ -60,9 +60,9 @@ def sources_of(request: HistoryRequest) -> list[str]:
     A path that begins with a hyphen would be an option.
     """
     source = request.source
-    given = source if isinstance(source, list | tuple) else [source]
-    paths = [one if isinstance(one, str) else "-" for one in given]
-    return [f"./{one}" if one.startswith("-") and one != "-" else one for one in paths]
+    sources = source if isinstance(source, list | tuple) else [source]
+    paths = [item if isinstance(item, str) else "-" for item in sources]
+    return [f"./{path}" if path.startswith("-") and path != "-" else path for path in paths]
 
 
 def command(name: str, words: Sequence[str], does: str) -> NextMessage:
@@ -158,12 +158,12 @@ def command_to_mend(
 
 def _time_formats(problems: Sequence[Problem]) -> list[str]:
     """Return the formats of time that problems name, each once."""
-    found = (
+    formats = (
         (quoted or plain).rstrip(",;.)")
         for problem in problems
         for quoted, plain in _TIME_FORMAT.findall(problem.rule)
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(formats))
 
 
 def _in_words(pattern: str) -> str:
@@ -198,11 +198,11 @@ def other_kind(request: HistoryRequest, source: Callable[[], object]) -> OtherKi
     """
     for find in (_log, _tournament, _request, _players):
         try:
-            found = find(request, source())
+            kind = find(request, source())
         except (EquipoiseError, OSError):
             continue
-        if found is not None:
-            return found
+        if kind is not None:
+            return kind
     return None
 
 
@@ -265,7 +265,7 @@ def _players(request: HistoryRequest, source: object) -> OtherKind:
     words, does = sources_of(request), f"splits {count} into two even teams"
     words += [] if request.format is None else ["--format", request.format]
     if len(players) > _LARGEST_LOBBY:
-        some = (f'"{one}"' if "," in str(one) else str(one) for one in players[:_NAMED])
+        some = (f'"{player}"' if "," in str(player) else str(player) for player in players[:_NAMED])
         words = ["--ratings", *words, "--players", ",".join(some)]
         does = "splits some players into two even teams"
     return OtherKind("lobby", text, command("balance", words, does))

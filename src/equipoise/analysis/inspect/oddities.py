@@ -195,12 +195,12 @@ def find_oddities(
         lambda: _unread_times(history) if "time" not in named else iter(()),
         lambda: _names(history),
     )
-    return [found for check in checks for found in check()]
+    return [oddity for check in checks for oddity in check()]
 
 
 def _decides(named: Mapping[str, str]) -> str:
     """Return what the column that decides the places is called in `--column`."""
-    return next((one for one in ("result", "score", "winner") if one in named), "rank")
+    return next((name for name in ("result", "score", "winner") if name in named), "rank")
 
 
 def _reversed_ranks(history: History, ranks: str) -> Iterator[OddityMessage]:
@@ -290,8 +290,8 @@ def _repeated(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
     rows = keys.is_duplicated().arg_true()
     if not len(rows):
         return
-    found = keys[rows].with_columns(row=rows)
-    groups = found.group_by("time", "rows", "content", maintain_order=True).agg("row")["row"]
+    keyed = keys[rows].with_columns(row=rows)
+    groups = keyed.group_by("time", "rows", "content", maintain_order=True).agg("row")["row"]
     extra = len(rows) - len(groups)
     usual = extra > max(_USUAL * history.matches, _A_PAIR)
     if usual and not np.any(times % MICROSECONDS_PER_DAY) and not _copied(history, keys):
@@ -347,9 +347,9 @@ def _groups(history: History) -> Iterator[OddityMessage]:
         return
     largest = np.argsort(-sizes, kind="stable")[:_MOST_NAMED]
     shown = [
-        f"{counted(int(sizes[one]), 'player')} with "
-        f"{history.player_ids[int(np.argmax(component == one))]}"
-        for one in largest.tolist()
+        f"{counted(int(sizes[group]), 'player')} with "
+        f"{history.player_ids[int(np.argmax(component == group))]}"
+        for group in largest.tolist()
     ]
     yield OddityMessage(
         "unconnected-groups",
@@ -379,29 +379,29 @@ def _unread_times(history: History) -> Iterator[OddityMessage]:
     """Find columns that look like times, in a history that has none."""
     if history.time is not None:
         return
-    found = [
+    columns = [
         name
         for name, values in history.attributes.items()
         if _TIMELY.search(name) and _look_like_times(values)
     ]
-    if not found:
+    if not columns:
         return
-    instead = " or ".join(option_for("time", name) for name in found[:_MOST_NAMED])
+    instead = " or ".join(option_for("time", name) for name in columns[:_MOST_NAMED])
     yield OddityMessage(
         "unread-times",
-        len(found),
-        f"{_listed(found[:_NAMED], len(found))} may be the times of the matches, but "
-        f"{'is' if len(found) == 1 else 'are'} not read as such",
+        len(columns),
+        f"{_listed(columns[:_NAMED], len(columns))} may be the times of the matches, but "
+        f"{'is' if len(columns) == 1 else 'are'} not read as such",
         f"if so, name the column: {instead}",
     )
 
 
 def _look_like_times(values: Ids) -> bool:
     """Return whether the first values of a column are times or dates, as numbers or as text."""
-    some = [one for one in values[:_ENOUGH].tolist() if one is not None]
+    some = [value for value in values[:_ENOUGH].tolist() if value is not None]
     if values.dtype.kind == "M":
         return bool(some)
-    return bool(some) and all(_TIME_OR_DATE.match(str(one)) for one in some)
+    return bool(some) and all(_TIME_OR_DATE.match(str(value)) for value in some)
 
 
 def _names(history: History) -> Iterator[OddityMessage]:
@@ -420,7 +420,7 @@ def _names(history: History) -> Iterator[OddityMessage]:
             f"{_listed(shown, len(pairs))}",
             "if so, --synonyms FILE merges them: a table with the columns name and same_as",
         )
-    nobody = [row for row, one in enumerate(names) if _NOBODY.fullmatch(one.strip().lower())]
+    nobody = [row for row, name in enumerate(names) if _NOBODY.fullmatch(name.strip().lower())]
     if nobody:
         shown = [
             f"{names[row]!r} in {counted(int(played[row]), 'match', 'matches')}"

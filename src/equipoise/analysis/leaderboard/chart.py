@@ -57,10 +57,12 @@ def leaderboard_figure(
         panels = [first]
         for _ in range(len(series) - 1):
             panels.append(figure.add_axes((0.1, 0.12, 0.1, top - 0.12)))
-        for number, (axes, (label, found)) in enumerate(zip(panels, series.items(), strict=True)):
+        for number, (axes, (label, board_series)) in enumerate(
+            zip(panels, series.items(), strict=True)
+        ):
             box = axes.get_position()
             axes.set_position((box.x0, box.y0, box.width, top - 0.3 / size.height - box.y0))
-            _draw(axes, shown, found, label, named=number == 0, panels=len(panels))
+            _draw(axes, shown, board_series, label, named=number == 0, panels=len(panels))
         theme.fit_axes(figure, panels)
         if groups > 1:
             named = [name for name, _ in next(iter(series.values()))]
@@ -82,7 +84,7 @@ def leaderboard_figure(
 def _draw(
     axes: Axes,
     players: Sequence[object],
-    found: Sequence[tuple[str, Mapping[object, tuple[float, float]]]],
+    board_series: Sequence[tuple[str, Mapping[object, tuple[float, float]]]],
     label: str,
     *,
     named: bool,
@@ -96,13 +98,15 @@ def _draw(
     axes.grid(True, axis="x")
     axes.grid(False, axis="y")
     axes.hlines(places, 0, 1, theme.GRID, lw=0.8, transform=axes.get_yaxis_transform(), zorder=0.5)
-    names = [shortened(str(one), _LETTERS) for one in players] if named else [""] * len(players)
+    names = (
+        [shortened(str(player), _LETTERS) for player in players] if named else [""] * len(players)
+    )
     axes.set_yticks(places, names)
     axes.tick_params(axis="y", length=0, labelcolor=theme.INK, pad=9 if named else 0)
     axes.set_title(label, loc="left", fontsize=theme.SMALL, color=theme.INK, pad=6)
-    for number, (_, ratings) in enumerate(found):
+    for number, (_, ratings) in enumerate(board_series):
         colour = theme.PALETTE[number]
-        offset = 0.0 if len(found) == 1 else 0.6 * (number / (len(found) - 1) - 0.5)
+        offset = 0.0 if len(board_series) == 1 else 0.6 * (number / (len(board_series) - 1) - 0.5)
         for place, player in enumerate(players):
             rating, error = ratings.get(player, (np.nan, np.nan))
             if not np.isfinite(rating):

@@ -92,7 +92,11 @@ def _print_scores(answer: LeaderboardAnswer) -> None:
     from equipoise.analysis.leaderboard.computation import SCORED
 
     by = [] if answer.request.by is None else [answer.request.by]
-    known = [name for name in SCORED if any(one[name] == one[name] for _, _, one in answer.scores)]
+    known = [
+        name
+        for name in SCORED
+        if any(scores[name] == scores[name] for _, _, scores in answer.scores)
+    ]
     rows = [
         [*([str(group)] if by else []), label, *(f"{values[name]:.5f}" for name in known)]
         for group, label, values in answer.scores
@@ -112,8 +116,8 @@ def _rows(answer: LeaderboardAnswer) -> Iterator[list[str]]:
         head += [] if request.every is None else [board.period]
         for place, row in enumerate(board.order().tolist(), start=1):
             cells = [*head, str(place), str(board.player_ids[row]), str(board.matches[row])]
-            for one in board.estimates.values():
-                cells.append(_cell(float(one.rating[row]), float(one.error[row])))
+            for estimate in board.estimates.values():
+                cells.append(_cell(float(estimate.rating[row]), float(estimate.error[row])))
             yield cells
 
 
@@ -142,7 +146,7 @@ def _meanings(answer: LeaderboardAnswer) -> Iterator[str]:
         yield f"Error bars (+-) have {100 * request.confidence:g} % confidence: {', '.join(parts)}."
     boards = [board.ten_to_one() for board in answer.boards]
     for label in boards[0]:
-        points = sorted({f"{one[label]:.0f}" for one in boards}, key=float)
+        points = sorted({f"{board[label]:.0f}" for board in boards}, key=float)
         span = " to ".join(dict.fromkeys((points[0], points[-1])))
         yield f"{label}: a difference of {span} points means odds of ten to one."
     if request.every is not None:

@@ -98,7 +98,7 @@ class Board:
 
     def ten_to_one(self) -> dict[str, float]:
         """Return the rating points at odds of ten to one, by label, where errors need them."""
-        units = {label: float(one.ten_to_one) for label, one in self.estimates.items()}
+        units = {label: float(estimate.ten_to_one) for label, estimate in self.estimates.items()}
         return {label: unit for label, unit in units.items() if np.isfinite(unit)}
 
     def order(self) -> Ints:
@@ -106,7 +106,11 @@ class Board:
 
         The first maximum likelihood estimate decides, and the first system where that has none.
         """
-        columns = [one.rating for label, one in self.estimates.items() if label in self.likelihood]
+        columns = [
+            estimate.rating
+            for label, estimate in self.estimates.items()
+            if label in self.likelihood
+        ]
         columns.append(next(iter(self.estimates.values())).rating)
         rows = np.argsort(self.player_ids, kind="stable")
         for column in reversed(columns):
@@ -154,9 +158,9 @@ class LeaderboardAnswer:
                 columns[every] += [board.period] * len(rows)
             columns["player"] += board.player_ids[rows].tolist()
             columns["matches"] += board.matches[rows].tolist()
-            for label, one in board.estimates.items():
-                columns[label] += one.rating[rows].tolist()
-                columns[f"{label}_error"] += one.error[rows].tolist()
+            for label, estimate in board.estimates.items():
+                columns[label] += estimate.rating[rows].tolist()
+                columns[f"{label}_error"] += estimate.error[rows].tolist()
         frame = pl.DataFrame(columns, strict=False)
         return frame.with_columns(
             pl.col(name).cast(pl.Float64).fill_nan(None)
@@ -201,21 +205,21 @@ def make_leaderboards(
     for group, part in groups:
         spans = _periods(part, request.every)
         stops = np.array([stop for _, _, stop in spans], dtype=np.int64)
-        found: dict[str, Estimates] = {}
+        estimates: dict[str, Estimates] = {}
         for label in labels:
             rated = rating_systems.get(label)
             if rated is None:
-                found[label] = _estimated(labels[label], part, spans, request, group, notes)
+                estimates[label] = _estimated(labels[label], part, spans, request, group, notes)
                 continue
-            found[label] = _rated(rated, part, stops, request, error_of[label], note_round)
+            estimates[label] = _rated(rated, part, stops, request, error_of[label], note_round)
             done += request.rounds * (error_of[label] == "bootstrap")
         if request.scores:
             scores += _scores(rating_systems, part, request, group)
         for number, (period, start, stop) in enumerate(spans):
             rows = part.player[part.offsets[start] : part.offsets[stop]]
             of_board = {
-                label: Estimates(*(column[number] for column in one))
-                for label, one in found.items()
+                label: Estimates(*(column[number] for column in columns))
+                for label, columns in estimates.items()
             }
             matches = np.bincount(rows, minlength=part.players)
             boards.append(
@@ -259,8 +263,8 @@ def _scores(
 ) -> Iterator[tuple[object, str, dict[str, float]]]:
     """Yield the group, the label and the scores of every rating system and of the baseline."""
     found = backtest(systems, history, resamples=0, threads=request.threads)
-    for one in found.systems:
-        yield group, one.label, {name: one.metrics[name] for name in SCORED}
+    for scores in found.systems:
+        yield group, scores.label, {name: scores.metrics[name] for name in SCORED}
 
 
 #: Share of the matches on which values are chosen, before the others compare them.
@@ -369,7 +373,7 @@ def _groups(history: History, by: str | None) -> Iterator[tuple[object, History]
     if values is None:
         raise InvalidParameterError(_no_column(by, list(history.attributes)))
     first = values[history.offsets[:-1]]
-    texts = [_text(one) for one in first.tolist()]
+    texts = [_text(value) for value in first.tolist()]
     for row in np.flatnonzero(values != np.repeat(first, history.sizes())).tolist():
         match = int(np.searchsorted(history.offsets, row, "right")) - 1
         if _text(values[row]) != texts[match]:
@@ -385,7 +389,7 @@ def _groups(history: History, by: str | None) -> Iterator[tuple[object, History]
             f"{len(original):,}, such as {texts[0]!r}"
         )
     text_of = np.array(texts, dtype=object)
-    for text in sorted(original, key=lambda one: _sortable(original[one], one)):
+    for text in sorted(original, key=lambda text: _sortable(original[text], text)):
         yield (
             (original[text] if text else None),
             some_matches(history, np.flatnonzero(text_of == text)),
@@ -496,15 +500,15 @@ def _estimated(
 ) -> Estimates:
     """Return performances or strengths from the matches of every period alone."""
     rating, error = np.full((2, len(spans), history.players), np.nan)
-    found = Estimates(rating, error, np.full(len(spans), np.nan))
+    estimates = Estimates(rating, error, np.full(len(spans), np.nan))
     estimate = _ESTIMATED[name]
     for number, (period, start, stop) in enumerate(spans):
-        where = " ".join(str(one) for one in (group, period) if one not in ("", None))
-        found.rating[number], error, reason = estimate(history.slice(start, stop), request)
-        found.error[number] = error if request.errors != "none" else np.nan
+        where = " ".join(str(part) for part in (group, period) if part not in ("", None))
+        estimates.rating[number], error, reason = estimate(history.slice(start, stop), request)
+        estimates.error[number] = error if request.errors != "none" else np.nan
         if reason:
             notes.append(f"{name}{f', {where}' if where else ''}: {reason}")
-    return found
+    return estimates
 
 
 def _games(history: History) -> Games:
@@ -524,13 +528,13 @@ def _games(history: History) -> Games:
 
 def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats, Floats, str]:
     """Return PPR and errors of all players, and why some have none."""
-    found = performance(
+    tournament = performance(
         _games(history),
         anchor=request.anchor,
         confidence=request.confidence,
         threads=request.threads,
     )
-    standing = found.standing
+    standing = tournament.standing
     played = standing.games > 0
     none = int(np.sum(played & np.isnan(standing.ppr)))
     reason = ""
@@ -539,7 +543,7 @@ def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats
             f"{counted(none, 'player has', 'players have')} no PPR, because some took every point "
             "from others; `equipoise performance` names them and gives bounds"
         )
-    elif found.components - int(np.sum(~played)) > 1:
+    elif tournament.components - int(np.sum(~played)) > 1:
         reason = "groups of players never met, so their PPRs cannot be compared"
     return standing.ppr, standing.error, reason
 
@@ -547,7 +551,7 @@ def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats
 def _strengths(history: History, request: LeaderboardRequest) -> tuple[Floats, Floats, str]:
     """Return maximum likelihood strengths and errors, and why there are none."""
     try:
-        found = ranking_strengths(history, anchor=request.anchor, ties="breslow")
+        strengths = ranking_strengths(history, anchor=request.anchor, ties="breslow")
     except NoStrengthsError:
         nothing = np.full(history.players, np.nan)
         return (
@@ -556,12 +560,12 @@ def _strengths(history: History, request: LeaderboardRequest) -> tuple[Floats, F
             "no finite strengths exist; `equipoise strengths --ties breslow` says why, and with "
             "--prior 1 they exist",
         )
-    row_of = {one: row for row, one in enumerate(found.player_ids.tolist())}
-    rows = [row_of.get(one, -1) for one in history.player_ids.tolist()]
+    row_of = {player: row for row, player in enumerate(strengths.player_ids.tolist())}
+    rows = [row_of.get(player, -1) for player in history.player_ids.tolist()]
     known = np.array([row >= 0 for row in rows])
     at = np.maximum(rows, 0)
-    rating = np.where(known, found.rating[at], np.nan)
-    errors = _width(request.confidence) * found.errors(np.arange(len(found.rating)))
+    rating = np.where(known, strengths.rating[at], np.nan)
+    errors = _width(request.confidence) * strengths.errors(np.arange(len(strengths.rating)))
     reason = "; ".join(all_tied_notes(history))
     return rating, np.where(known, errors[at], np.nan), reason
 
@@ -623,8 +627,11 @@ def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
                 "player": plain(board.player_ids[row]),
                 "matches": int(board.matches[row]),
                 "ratings": {
-                    label: {"rating": _or_none(one.rating[row]), "error": _or_none(one.error[row])}
-                    for label, one in board.estimates.items()
+                    label: {
+                        "rating": _or_none(estimate.rating[row]),
+                        "error": _or_none(estimate.error[row]),
+                    }
+                    for label, estimate in board.estimates.items()
                 },
                 "ten_to_one": board.ten_to_one(),
             }

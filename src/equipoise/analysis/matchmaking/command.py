@@ -69,13 +69,13 @@ def _print_tick(answer: Tick) -> None:
                 {"teams": "", "region": "", "cost": ".4f", "proved": "", "backfill": ""},
                 (
                     [
-                        _teams(one.teams),
-                        one.region or "",
-                        one.cost,
-                        "yes" if one.proved else "no",
-                        "yes" if one.backfill else "",
+                        _teams(match.teams),
+                        match.region or "",
+                        match.cost,
+                        "yes" if match.proved else "no",
+                        "yes" if match.backfill else "",
                     ]
-                    for one in answer.matches[:_ROWS]
+                    for match in answer.matches[:_ROWS]
                 ),
             )
         )
@@ -90,8 +90,8 @@ def _print_tick(answer: Tick) -> None:
             table(
                 {"ticket": "", "reasons": "", "next change": ""},
                 (
-                    [cut(str(one.ticket), _CELL), cut(_reasons(one), _CELL), _time(one)]
-                    for one in answer.waiting[:_ROWS]
+                    [cut(str(ticket.ticket), _CELL), cut(_reasons(ticket), _CELL), _time(ticket)]
+                    for ticket in answer.waiting[:_ROWS]
                 ),
             )
         )
@@ -105,10 +105,10 @@ def _teams(teams: tuple[tuple[int | str, ...], ...]) -> str:
     return cut(" / ".join(", ".join(map(str, team)) for team in teams), _CELL)
 
 
-def _reasons(one: Waiting) -> str:
+def _reasons(ticket: Waiting) -> str:
     """Return the reasons of a ticket, in words."""
     words = []
-    for reason in one.reasons:
+    for reason in ticket.reasons:
         text = f"{reason['reason']} {reason['count']}"
         if "nearest" in reason:
             text += (
@@ -119,8 +119,8 @@ def _reasons(one: Waiting) -> str:
     return "; ".join(words)
 
 
-def _time(one: Waiting) -> str:
-    return "" if one.next_change_at is None else f"{one.next_change_at:g}"
+def _time(ticket: Waiting) -> str:
+    return "" if ticket.next_change_at is None else f"{ticket.next_change_at:g}"
 
 
 def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
@@ -139,8 +139,8 @@ def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
                 ruleset=imported.ruleset,
                 default_attributes=imported.default_attributes,
                 changes=[
-                    {"path": one.path, "kind": one.kind, "text": one.text}
-                    for one in imported.changes
+                    {"path": change.path, "kind": change.kind, "text": change.text}
+                    for change in imported.changes
                 ],
             )
         )
@@ -149,8 +149,8 @@ def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
     if imported.default_attributes:
         values = ", ".join(f"{k} {v:g}" for k, v in imported.default_attributes.items())
         say(f"default_attributes of requests: {values}")
-    for one in imported.changes:
-        say(f"{one.kind}: {one.path}: {one.text}")
+    for change in imported.changes:
+        say(f"{change.kind}: {change.path}: {change.text}")
 
 
 def simulate(
@@ -193,23 +193,23 @@ def _print_days(answer: SimulationAnswer) -> None:
     from equipoise.analysis.matchmaking.report import number, shown, with_interval
     from equipoise.matchmaking.measures import MEASURES
 
-    found = answer.found
-    known = shown_measures(found)
-    columns = {"measure": "", "unit": "", **dict.fromkeys(found.labels, ">")}
+    comparison = answer.found
+    known = shown_measures(comparison)
+    columns = {"measure": "", "unit": "", **dict.fromkeys(comparison.labels, ">")}
     rows: list[list[Any]] = [
         [
             MEASURES[name].words,
             MEASURES[name].unit,
-            *(number(found.estimates[label][name].mean) for label in found.labels),
+            *(number(comparison.estimates[label][name].mean) for label in comparison.labels),
         ]
         for name in known
     ]
     print_table(table(columns, rows))
-    others = found.labels[1:]
-    if others and (found.days > 1 or found.blocks):
-        print_lines("", f"Differences to {found.labels[0]}, with 95 % intervals")
+    others = comparison.labels[1:]
+    if others and (comparison.days > 1 or comparison.blocks):
+        print_lines("", f"Differences to {comparison.labels[0]}, with 95 % intervals")
         compared = [
-            name for name in known if not math.isnan(found.differences[others[0]][name].lower)
+            name for name in known if not math.isnan(comparison.differences[others[0]][name].lower)
         ]
         print_table(
             table(
@@ -218,7 +218,7 @@ def _print_days(answer: SimulationAnswer) -> None:
                     [
                         MEASURES[name].words,
                         MEASURES[name].unit,
-                        *(with_interval(found.differences[label][name]) for label in others),
+                        *(with_interval(comparison.differences[label][name]) for label in others),
                     ]
                     for name in compared
                 ],
@@ -226,7 +226,7 @@ def _print_days(answer: SimulationAnswer) -> None:
         )
     if answer.verdict:
         print_lines("", *answer.verdict)
-    for label, games in found.games.items():
+    for label, games in comparison.games.items():
         if games:
             print_lines("", f"{label}: ratings by games played before, on the first day")
             forms = {"games_from": ",d", "visits": ",d", "rating_error": ".1f"}
@@ -234,9 +234,9 @@ def _print_days(answer: SimulationAnswer) -> None:
             print_table(table(forms, [[row[name] for name in forms] for row in games]))
     listed = [f"{name} {shown(value)}" for name, value in answer.assumptions.items()]
     print_lines("", *textwrap.wrap(f"Assumptions: {', '.join(listed)}.", 100))
-    units = "1 trace" if found.blocks else f"{found.days} days"
+    units = "1 trace" if comparison.blocks else f"{comparison.days} days"
     say(f"{units}, seed {answer.seed}, {answer.seconds:.1f} s", *answer.notes)
-    for label, reasons in found.reasons.items():
+    for label, reasons in comparison.reasons.items():
         if reasons:
             told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
             say(f"{label}: tickets without a match on the first day waited for: {told}")

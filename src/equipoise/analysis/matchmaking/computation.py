@@ -314,19 +314,19 @@ def _read_tickets(path: str, model: DayModel) -> tuple[Trace, float, str] | None
     return Trace(seconds, size, skill, home), float(seconds.min()), words
 
 
-def shown_measures(found: Comparison) -> list[str]:
+def shown_measures(comparison: Comparison) -> list[str]:
     """Return the measures to print: known, and not 0 for all rulesets."""
     return [
         name
         for name, measure in MEASURES.items()
         if measure.shown
-        and any(abs(found.estimates[label][name].mean) > 0 for label in found.labels)
+        and any(abs(comparison.estimates[label][name].mean) > 0 for label in comparison.labels)
     ]
 
 
 def to_json(answer: SimulationAnswer) -> dict[str, Any]:
     """Return the answer as JSON has it. Measures of the machine are left out of it."""
-    found = answer.found
+    comparison = answer.found
     shown = [name for name in MEASURES if name not in _OF_THE_MACHINE]
 
     def of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -334,19 +334,19 @@ def to_json(answer: SimulationAnswer) -> dict[str, Any]:
 
     message: dict[str, Any] = plain(
         {
-            "rulesets": list(found.labels),
-            "days": found.days,
+            "rulesets": list(comparison.labels),
+            "days": comparison.days,
             "seed": answer.seed,
             "system": answer.system,
             "tick": answer.tick,
             "assumptions": answer.assumptions,
-            "measures": of(found.estimates),
-            "differences": of(found.differences),
+            "measures": of(comparison.estimates),
+            "differences": of(comparison.differences),
             "verdict": list(answer.verdict),
-            "groups": found.groups,
-            "by_games": found.games,
-            "chances": found.chances,
-            "reasons": found.reasons,
+            "groups": comparison.groups,
+            "by_games": comparison.games,
+            "chances": comparison.chances,
+            "reasons": comparison.reasons,
             "notes": list(answer.notes),
         }
     )

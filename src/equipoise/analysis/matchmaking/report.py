@@ -51,10 +51,10 @@ def trade_off(answer: SimulationAnswer) -> Figure:
 
     A curve joins the values of a field that is swept.
     """
-    found, measure = answer.found, drawn_wait(answer)
+    comparison, measure = answer.found, drawn_wait(answer)
     points = [
-        (found.estimates[label][measure], found.estimates[label]["unfair"])
-        for label in found.labels
+        (comparison.estimates[label][measure], comparison.estimates[label]["unfair"])
+        for label in comparison.labels
     ]
     with theme.style():
         figure, axes = theme.new_figure(
@@ -64,11 +64,14 @@ def trade_off(answer: SimulationAnswer) -> Figure:
         )
         axes.set_xlabel(f"{MEASURES[measure].words}, seconds")
         axes.set_ylabel("mean abs(p - 1/2), p from true skills")
-        across, up = [one.mean for one, _ in points], [one.mean for _, one in points]
+        across, up = (
+            [estimate.mean for estimate, _ in points],
+            [estimate.mean for _, estimate in points],
+        )
         if answer.swept:
             axes.plot(across, up, color=theme.MUTED, lw=1.0, zorder=1)
         texts = []
-        for at, (label, (wait, unfair)) in enumerate(zip(found.labels, points, strict=True)):
+        for at, (label, (wait, unfair)) in enumerate(zip(comparison.labels, points, strict=True)):
             colour = theme.PALETTE[at % len(theme.PALETTE)]
             axes.plot([wait.lower, wait.upper], [unfair.mean] * 2, color=colour, lw=2)
             axes.plot([wait.mean] * 2, [unfair.lower, unfair.upper], color=colour, lw=2)
@@ -93,7 +96,7 @@ def group_chart(
 
     by : "hour", "skill decile" or `CHANCE`; measures : of a group -> label of the vertical axis
     """
-    found = answer.found
+    comparison = answer.found
     subtitle = f"by {by}, first day; a gap: the share is not reached, or no match"
     with theme.style():
         figure, first = theme.new_figure(title, subtitle, GROUPS)
@@ -106,10 +109,10 @@ def group_chart(
             lines = [
                 {
                     int(row["group"]): float(row[name])
-                    for row in (*found.groups[label], *found.chances[label])
+                    for row in (*comparison.groups[label], *comparison.chances[label])
                     if row["by"] == by
                 }
-                for label in found.labels
+                for label in comparison.labels
             ]
             # In an open loop all rulesets have the same arrivals.
             same = all(line == lines[0] for line in lines)
@@ -124,7 +127,7 @@ def group_chart(
             ]
             axes.set_ylim(bottom=0.0)
         last = panels[-1]
-        names = [theme.shortened(label, _LETTERS) for label in found.labels]
+        names = [theme.shortened(label, _LETTERS) for label in comparison.labels]
         texts = [theme.line_label(last, name, at) for at, name in enumerate(names)]
         theme.fit_axes(figure, panels, right=_LEAD + max(map(theme.text_width, texts)))
         theme.place_labels(last, texts, ends, _LEAD)
@@ -133,44 +136,49 @@ def group_chart(
 
 def drawn_wait(answer: SimulationAnswer) -> str:
     """Return the measure of waits that the chart has; "" if no ruleset reaches one."""
-    found = answer.found
+    comparison = answer.found
     for name in (*WAITS, "wait_p95"):
-        if not any(math.isnan(found.estimates[label][name].mean) for label in found.labels):
+        if not any(
+            math.isnan(comparison.estimates[label][name].mean) for label in comparison.labels
+        ):
             return name
     return ""
 
 
 def simulation_page(answer: SimulationAnswer, command: str) -> str:
     """Return the page as HTML; the same answer gives the same text."""
-    found = answer.found
-    labels = list(found.labels)
+    comparison = answer.found
+    labels = list(comparison.labels)
     title = "Which ruleset?" if len(labels) > 1 else f"A day with {labels[0]}"
-    known = shown_measures(found)
+    known = shown_measures(comparison)
     parts: list[str] = [element("h1", title)]
     if answer.verdict:
         parts.append(element("ul", [element("li", sentence) for sentence in answer.verdict]))
     if drawn_wait(answer):
         image = theme.page_image(trade_off(answer))
         parts.append(element("img", src=image, alt="Wait against fairness of each ruleset"))
-    for by, name, columns in CHARTS if any(found.groups.values()) else ():
+    for by, name, columns in CHARTS if any(comparison.groups.values()) else ():
         image = theme.page_image(group_chart(answer, by, name, columns))
         parts.append(element("img", src=image, alt=f"{name} by {by}"))
     means = [[words(name), *(with_half(answer, label, name) for label in labels)] for name in known]
     parts.append(table("Measures, means of the days", ["measure", *labels], means))
     if len(labels) > 1:
         rows = [
-            [words(name), *(with_interval(found.differences[one][name]) for one in labels[1:])]
+            [
+                words(name),
+                *(with_interval(comparison.differences[label][name]) for label in labels[1:]),
+            ]
             for name in known
-            if any(abs(found.differences[one][name].upper) > 0 for one in labels[1:])
+            if any(abs(comparison.differences[label][name].upper) > 0 for label in labels[1:])
         ]
         parts.append(table(f"Differences to {labels[0]}", ["measure", *labels[1:]], rows))
     for label in labels:
-        parts += _of_first_day(label, found.groups[label], found.games[label])
+        parts += _of_first_day(label, comparison.groups[label], comparison.games[label])
     listed = [[name, shown(value)] for name, value in answer.assumptions.items()]
     parts.append(table("Assumptions", ["field", "value"], listed))
-    about = [f"{found.days} days, seed {answer.seed}.", *answer.notes]
+    about = [f"{comparison.days} days, seed {answer.seed}.", *answer.notes]
     about += [f"$ {command}"] if command else []
-    parts.append(element("ul", [element("li", one) for one in about]))
+    parts.append(element("ul", [element("li", sentence) for sentence in about]))
     head = joined(
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -197,9 +205,9 @@ def words(name: str) -> str:
 
 def with_half(answer: SimulationAnswer, label: str, name: str) -> str:
     """Return a mean with the half of its interval."""
-    one = answer.found.estimates[label][name]
-    half = f" \N{PLUS-MINUS SIGN} {number(one.upper - one.mean)}"
-    return number(one.mean) + ("" if math.isnan(one.upper) else half)
+    estimate = answer.found.estimates[label][name]
+    half = f" \N{PLUS-MINUS SIGN} {number(estimate.upper - estimate.mean)}"
+    return number(estimate.mean) + ("" if math.isnan(estimate.upper) else half)
 
 
 def _of_first_day(
@@ -240,9 +248,9 @@ def number(value: float) -> str:
     return f"{value:,.{min(digits, 4)}f}"
 
 
-def with_interval(one: Estimated) -> str:
+def with_interval(estimate: Estimated) -> str:
     """Return a difference with its interval."""
-    return f"{_signed(one.mean)} ({_signed(one.lower)} to {_signed(one.upper)})"
+    return f"{_signed(estimate.mean)} ({_signed(estimate.lower)} to {_signed(estimate.upper)})"
 
 
 def _signed(value: float) -> str:
@@ -253,5 +261,5 @@ def _signed(value: float) -> str:
 def shown(value: object) -> str:
     """Return the value of an assumption; an empty list is the default, which is none or a curve."""
     if isinstance(value, tuple):
-        return "none" if not value else "/".join(f"{one:g}" for one in value)
+        return "none" if not value else "/".join(f"{item:g}" for item in value)
     return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)

@@ -32,7 +32,7 @@ class Anchors:
     held: Mapping[str, float] = field(default_factory=dict)
 
 
-def anchors_of(given: Sequence[str], option: str) -> Anchors:
+def anchors_of(texts: Sequence[str], option: str) -> Anchors:
     """Return the average rating and the held ratings by player, from texts R and PLAYER=R.
 
     option : its name for users
@@ -40,7 +40,7 @@ def anchors_of(given: Sequence[str], option: str) -> Anchors:
     """
     average: float | None = None
     held: dict[str, float] = {}
-    for text in given:
+    for text in texts:
         name, _, value = text.rpartition("=")
         try:
             rating = float(value)
@@ -58,16 +58,16 @@ def anchors_of(given: Sequence[str], option: str) -> Anchors:
     return Anchors(average, held)
 
 
-def extra_columns(given: Sequence[str], option: str) -> tuple[Extra, ...]:
+def extra_columns(names: Sequence[str], option: str) -> tuple[Extra, ...]:
     """Return the names of further columns. Raises : InvalidParameterError."""
     from equipoise.tournament.tournament import EXTRA
 
-    for name in given:
+    for name in names:
         require(name in EXTRA, option, f"one of {', '.join(EXTRA)}", name)
-    return tuple(cast("Extra", name) for name in given)
+    return tuple(cast("Extra", name) for name in names)
 
 
-def tie_breaks_of(given: Sequence[str], option: str) -> tuple[TieBreak, ...]:
+def tie_breaks_of(texts: Sequence[str], option: str) -> tuple[TieBreak, ...]:
     """Return tie-breaks from texts with one name or more, separated by commas, each once.
 
     Names are those of `TIE_BREAKS` or FIDE's codes, such as BH-C1 or bh:c1.
@@ -75,15 +75,15 @@ def tie_breaks_of(given: Sequence[str], option: str) -> tuple[TieBreak, ...]:
     """
     from equipoise.tournament.tie_breaks import TIE_BREAKS, tie_break_named
 
-    found: dict[TieBreak, None] = {}
-    for text in given:
+    breaks: dict[TieBreak, None] = {}
+    for text in texts:
         for name in text.split(","):
             known = tie_break_named(name)
             rule = f"one of {', '.join(TIE_BREAKS)}, or FIDE's codes"
             require(known is not None, option, rule, name.strip())
             if known is not None:
-                found[known] = None
-    return tuple(found)
+                breaks[known] = None
+    return tuple(breaks)
 
 
 def advantage_of(text: str | None, option: str) -> float | Literal["estimate"]:

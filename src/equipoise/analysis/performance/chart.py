@@ -182,7 +182,7 @@ def _draw_bounds(axes: Axes, series: PerformanceSeries, rows: Ints) -> None:
     missing = np.isnan(series.ppr)
     for place, row in enumerate(rows.tolist()):
         lower, upper = float(series.lower[row]), float(series.upper[row])
-        bounds = [one for one in (lower, upper) if np.isfinite(one)]
+        bounds = [bound for bound in (lower, upper) if np.isfinite(bound)]
         if not missing[row] or not bounds:
             continue
         look: dict[str, Any] = {"color": _PPR, "zorder": 2.5, "clip_on": False}

@@ -115,39 +115,47 @@ def _numbers() -> dict[str, tuple[str, int]]:
     from equipoise.tournament.tie_breaks import CODES, DECIMALS
 
     codes = {**CODES, "wins": "won", "fide-performance": "FIDE TPR"}
-    found = {name.replace("-", "_"): (codes[name], DECIMALS[name]) for name in CODES}
-    return {**_NUMBERS, **found}
+    formats = {name.replace("-", "_"): (codes[name], DECIMALS[name]) for name in CODES}
+    return {**_NUMBERS, **formats}
 
 
 def _print_performance(answer: PerformanceAnswer) -> None:
     """Print the table, how precise it is, and notes on the games."""
-    found = answer.performance
-    _print_players(found)
+    performance = answer.performance
+    _print_players(performance)
     for details in answer.details:
         print_lines("")
         _print_details(details)
-    if found.superiority is not None:
+    if performance.superiority is not None:
         print_lines("")
-        _print_superiority(found, found.superiority)
+        _print_superiority(performance, performance.superiority)
     print_lines("")
     # The line on precision already says that an equilibrium exists.
-    reasons = found.reasons[1:] if found.exists else found.reasons
-    lines = [*_precision(found), *_labels(found), *reasons]
+    reasons = performance.reasons[1:] if performance.exists else performance.reasons
+    lines = [*_precision(performance), *_labels(performance), *reasons]
     print_lines(*lines)
     reading = answer.reading
-    say(*_skipped(reading), *_left_out(answer), *_unrated(found), *reading.notes, *answer.notes)
+    say(
+        *_skipped(reading),
+        *_left_out(answer),
+        *_unrated(performance),
+        *reading.notes,
+        *answer.notes,
+    )
 
 
-def _print_players(found: TournamentPerformance) -> None:
+def _print_players(performance: TournamentPerformance) -> None:
     """Print one row for each player, without empty columns."""
-    frame = found.table
-    hidden = {"status", "class"} if found.exists and "no-games" not in frame["status"] else set()
+    frame = performance.table
+    hidden = (
+        {"status", "class"} if performance.exists and "no-games" not in frame["status"] else set()
+    )
     names = [
         name
         for name in frame.columns
         if name not in hidden
         and frame[name].null_count() < len(frame)
-        and not (name in ("class_ppr", "lower", "upper") and found.exists)
+        and not (name in ("class_ppr", "lower", "upper") and performance.exists)
     ]
     columns = {"": "d"}
     for name in names:
@@ -166,7 +174,7 @@ def _print_details(details: TieBreakDetails) -> None:
     print_lines(f"{details.name} of {details.player}: {total}")
     heads = {"round": ">", "opponent": "", "kind": "", "points": ">", "score": ">"}
     rows = details.to_polars().select(*heads, "value", "status").iter_rows()
-    shown = (["" if one is None else _short(one) for one in row] for row in rows)
+    shown = (["" if value is None else _short(value) for value in row] for row in rows)
     print_table(table({**heads, "value": ">", "": ""}, shown))
 
 
@@ -188,68 +196,80 @@ def _cell(name: str, value: object) -> str:
     return text.removeprefix("-") if float(text) == 0.0 else text
 
 
-def _precision(found: TournamentPerformance) -> list[str]:
+def _precision(performance: TournamentPerformance) -> list[str]:
     """Return how exactly the ratings predict the scores."""
-    one = found.standing
-    if found.prior:
+    standing = performance.standing
+    if performance.prior:
         return [
-            f"Regularised: every player was given {found.prior:g} drawn "
-            f"{'game' if found.prior == 1 else 'games'} against an average player, so the ratings "
+            f"Regularised: every player was given {performance.prior:g} drawn "
+            f"{'game' if performance.prior == 1 else 'games'} against an average player, so "
+            f"the ratings "
             "are closer together and do not reproduce the scores exactly."
         ]
-    rated = sorted(_known(one.ppr))
+    rated = sorted(_known(standing.ppr))
     if not rated:
         return []
-    free = [row for row in rated if found.player_ids[row] not in found.held or len(found.held) < 2]
-    worst = max((abs(one.expected[row] - one.points[row]) for row in free), default=0.0)
+    free = [
+        row
+        for row in rated
+        if performance.player_ids[row] not in performance.held or len(performance.held) < 2
+    ]
+    worst = max((abs(standing.expected[row] - standing.points[row]) for row in free), default=0.0)
     if worst > _PRECISION:
         return [
             f"Expected and actual points differ by up to {worst:.0e}, which is more than the "
             f"tolerance."
         ]
-    every = "every score" if found.exists else "the scores of all players who have one"
+    every = "every score" if performance.exists else "the scores of all players who have one"
     exception = " except those of the held players" if len(free) < len(rated) else ""
     how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
     return [f"The PPRs predict {every}{exception}: expected and actual points {how}."]
 
 
-def _labels(found: TournamentPerformance) -> list[str]:
+def _labels(performance: TournamentPerformance) -> list[str]:
     """Return what the ratings depend on."""
-    one = found.standing
-    lines = [line for name, line in _LEGEND.items() if _known(getattr(one, name))]
-    by_class = not found.exists and not found.prior
+    standing = performance.standing
+    lines = [line for name, line in _LEGEND.items() if _known(getattr(standing, name))]
+    by_class = not performance.exists and not performance.prior
     if by_class:
         lines.append(
             "Without an equilibrium, players are compared only within their class. For ratings of "
             "all players, add --prior 1: one drawn game of each against an average player."
         )
-        if not found.relative and len({one.class_of[row] for row in _known(one.class_ppr)}) > 1:
+        if (
+            not performance.relative
+            and len({standing.class_of[row] for row in _known(standing.class_ppr)}) > 1
+        ):
             lines.append(
                 "Each class by itself is given the average rating, so ratings `in class` do not "
                 "show which class is better."
             )
-        if _known(one.lower) or _known(one.upper):
+        if _known(standing.lower) or _known(standing.upper):
             lines.append(
                 "Games against another class were all won or all lost; they give the bounds in the "
                 "columns `at least` and `at most`, on the scale of that class."
             )
-    if found.relative:
-        lines.append(f"Relative: {_level(found, by_class)}. Only their differences are meaningful.")
-    if found.colour_advantage:
-        lines.append(f"White is worth {found.colour_advantage:.1f} points more.")
-    if not math.isnan(found.draw_parameter):
-        nu = found.draw_parameter
+    if performance.relative:
+        lines.append(
+            f"Relative: {_level(performance, by_class)}. Only their differences are meaningful."
+        )
+    if performance.colour_advantage:
+        lines.append(f"White is worth {performance.colour_advantage:.1f} points more.")
+    if not math.isnan(performance.draw_parameter):
+        nu = performance.draw_parameter
         lines.append(
             f"Draws are modelled by Davidson's method (nu = {nu:.4g}): equal players draw "
             f"{100 * nu / (2 + nu):.1f} % of their games."
         )
-    if _known(one.error):
+    if _known(standing.error):
         spread = (
-            ", assuming that results vary as these did" if math.isnan(found.draw_parameter) else ""
+            ", assuming that results vary as these did"
+            if math.isnan(performance.draw_parameter)
+            else ""
         )
-        lines.append(f"Error bars have {100 * found.confidence:g} % confidence{spread}.")
-    rated = _known(one.class_ppr if by_class else one.ppr)
-    missing = len(rated - _known(one.error))
+        lines.append(f"Error bars have {100 * performance.confidence:g} % confidence{spread}.")
+    rated = _known(standing.class_ppr if by_class else standing.ppr)
+    missing = len(rated - _known(standing.error))
     if missing:
         lines.append(
             f"{counted(missing, 'player has', 'players have')} no error bar. In a large component "
@@ -259,10 +279,10 @@ def _labels(found: TournamentPerformance) -> list[str]:
     return lines
 
 
-def _level(found: TournamentPerformance, by_class: bool) -> str:
+def _level(performance: TournamentPerformance, by_class: bool) -> str:
     """Return which ratings have no known level, and where they are instead."""
-    names = ", ".join(str(name) for name in found.held)
-    if found.prior:
+    names = ", ".join(str(name) for name in performance.held)
+    if performance.prior:
         why = f"{names} played no games" if names else "no rating is known and no --anchor is given"
         return f"{why}, so the average player is at 0"
     if names:
@@ -290,12 +310,12 @@ def _left_out(answer: PerformanceAnswer) -> list[str]:
     return [f"Not counted as games: {', '.join(counts)}."] if counts else []
 
 
-def _unrated(found: TournamentPerformance) -> list[str]:
+def _unrated(performance: TournamentPerformance) -> list[str]:
     """Return a line on unrated opponents, if there are any."""
-    one = found.standing
-    played = {row for row, games in enumerate(one.games.tolist()) if games > 0}
-    unrated = len(played - _known(one.rating))
-    if not unrated or not _known(one.average_opponent):
+    standing = performance.standing
+    played = {row for row, games in enumerate(standing.games.tolist()) if games > 0}
+    unrated = len(played - _known(standing.rating))
+    if not unrated or not _known(standing.average_opponent):
         return []
     return [
         f"{counted(unrated, 'player has', 'players have')} no rating before the tournament. Games "
@@ -303,14 +323,18 @@ def _unrated(found: TournamentPerformance) -> list[str]:
     ]
 
 
-def _print_superiority(found: TournamentPerformance, matrix: Superiority) -> None:
+def _print_superiority(performance: TournamentPerformance, matrix: Superiority) -> None:
     """Print the probabilities that the player of a row is better than that of a column."""
-    names = [str(found.player_ids[row]) for row in matrix.rows.tolist()]
+    names = [str(performance.player_ids[row]) for row in matrix.rows.tolist()]
     shown = names[:_MATRIX]
     print_lines("Probability that the player of a row is better than that of a column, in percent")
     heads = [str(place) for place in range(1, len(shown) + 1)]
     rows = (
-        (heads[i], name, *(_percent(one) for one in matrix.probability[i, : len(shown)].tolist()))
+        (
+            heads[i],
+            name,
+            *(_percent(chance) for chance in matrix.probability[i, : len(shown)].tolist()),
+        )
         for i, name in enumerate(shown)
     )
     print_table(table({" ": ">", "player": "", **dict.fromkeys(heads, ">")}, rows))

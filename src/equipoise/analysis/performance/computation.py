@@ -82,24 +82,24 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         "by_points": request.order == "points",
         "threads": threads,
     }
-    found = performance(reading.games, **{**shared(request, performance), **own})
+    rated = performance(reading.games, **{**shared(request, performance), **own})
     details = _details(reading.games, request)
     if request.output is not None:
-        write_table(found.table, request.output, raw=request.raw)
+        write_table(rated.table, request.output, raw=request.raw)
     if request.chart is not None:
         name = request.title or title_of(request.games, "the tournament")
-        theme.write(tournament_chart(found, name=name), request.chart)
+        theme.write(tournament_chart(rated, name=name), request.chart)
     unplayed = unplayed_note(reading.games, request.tie_breaks, request.unplayed)
-    notes = tuple(note for note in (*request.notes, unplayed, _empty_note(found, request)) if note)
-    return PerformanceAnswer(performance=found, reading=reading, details=details, notes=notes)
+    notes = tuple(note for note in (*request.notes, unplayed, _empty_note(rated, request)) if note)
+    return PerformanceAnswer(performance=rated, reading=reading, details=details, notes=notes)
 
 
-def _empty_note(found: TournamentPerformance, request: PerformanceRequest) -> str:
+def _empty_note(performance: TournamentPerformance, request: PerformanceRequest) -> str:
     """Return a sentence on requested columns that are empty without ratings, "" if none is."""
     empty: list[str] = []
-    if np.isnan(found.standing.average_opponent).all():
+    if np.isnan(performance.standing.average_opponent).all():
         empty += [name for name in request.tie_breaks if name in NEED_RATINGS]
-    if request.k_factor is not None and np.isnan(found.extra["fide_change"]).all():
+    if request.k_factor is not None and np.isnan(performance.extra["fide_change"]).all():
         empty.append("fide_change")
     if not empty:
         return ""
@@ -131,42 +131,42 @@ def _details(games: Games, request: PerformanceRequest) -> tuple[TieBreakDetails
 
 def _check_outputs(request: PerformanceRequest) -> None:
     """Refuse outputs that cannot be written, before reading."""
-    given = {"--output": request.output, "--chart": request.chart}
-    check_distinct({**paths_of(request.games, "GAMES"), **given})
+    outputs = {"--output": request.output, "--chart": request.chart}
+    check_distinct({**paths_of(request.games, "GAMES"), **outputs})
     if request.output is not None:
         check_target(request.output)
     if request.chart is not None:
         theme.check_file(request.chart)
 
 
-def _anchors(players: list[Any], given: Mapping[str, float]) -> dict[Any, float]:
+def _anchors(players: list[Any], anchors: Mapping[str, float]) -> dict[Any, float]:
     """Return the held ratings by the ids of the games, where numbers may be given as text."""
-    id_of = {str(one): one for one in players}
-    return {id_of.get(name, name): rating for name, rating in given.items()}
+    id_of = {str(player): player for player in players}
+    return {id_of.get(name, name): rating for name, rating in anchors.items()}
 
 
 def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
     """Return the JSON message."""
-    found, reading = answer.performance, answer.reading
-    matrix = found.superiority
-    extra = list(found.extra)
+    performance, reading = answer.performance, answer.reading
+    matrix = performance.superiority
+    extra = list(performance.extra)
     rows = []
-    for row in found.table.iter_rows(named=True):
+    for row in performance.table.iter_rows(named=True):
         columns = {"class_" if name == "class" else name: value for name, value in row.items()}
         more = {name: columns.pop(name) for name in extra}
         rows.append(PerformanceRow(**columns, extra=more))
     superiority = matrix and to_message(
-        SuperiorityMessage, matrix, players=found.player_ids[matrix.rows]
+        SuperiorityMessage, matrix, players=performance.player_ids[matrix.rows]
     )
     return to_message(
         PerformanceMessage,
-        found,
+        performance,
         players=rows,
-        regularised=found.prior > 0,
+        regularised=performance.prior > 0,
         left_out={name: count for name, count in reading.left_out.items() if count},
         notes=[*reading.notes, *answer.notes],
         superiority=superiority,
-        details=[_details_message(one) for one in answer.details],
+        details=[_details_message(detail) for detail in answer.details],
         skipped=reading.skipped,
         problems=reading.problems,
     )
@@ -194,7 +194,7 @@ class StrengthsAnswer:
         errors = dict(zip(self.strengths.player_ids.tolist(), self.error.tolist(), strict=True))
         frame = self.strengths.to_polars()
         column = pl.Series(
-            "error", [errors[one] for one in frame["player"].to_list()], dtype=pl.Float64
+            "error", [errors[player] for player in frame["player"].to_list()], dtype=pl.Float64
         )
         known = pl.when(pl.col("component") >= 0).then(pl.col("component")).alias("component")
         return frame.insert_column(2, column.fill_nan(None)).with_columns(known)
@@ -210,13 +210,15 @@ def estimate_strengths(request: StrengthsRequest) -> StrengthsAnswer:
     require(0 < sure <= MOST_SURE, "confidence", f"above 0 and at most {MOST_SURE}", sure)
     check_outputs(request.history, tables={"--output": request.output})
     history, reading = read(request.history)
-    found = ranking_strengths(history, **shared(request, ranking_strengths))
-    best = np.argsort(-np.where(np.isnan(found.rating), -np.inf, found.rating), kind="stable")
+    strengths = ranking_strengths(history, **shared(request, ranking_strengths))
+    best = np.argsort(
+        -np.where(np.isnan(strengths.rating), -np.inf, strengths.rating), kind="stable"
+    )
     rows = best if len(best) <= DENSE_PLAYERS else best[:FIRST_PLAYERS]
-    error = np.full(len(found.rating), np.nan)
-    error[rows] = NormalDist().inv_cdf(0.5 + 0.5 * sure) * found.errors(rows)
+    error = np.full(len(strengths.rating), np.nan)
+    error[rows] = NormalDist().inv_cdf(0.5 + 0.5 * sure) * strengths.errors(rows)
     reading = replace(reading, notes=(*reading.notes, *all_tied_notes(history)))
-    answer = StrengthsAnswer(strengths=found, error=error, history=history, reading=reading)
+    answer = StrengthsAnswer(strengths=strengths, error=error, history=history, reading=reading)
     if request.output is not None:
         write_table(answer.table(), request.output)
     return answer
@@ -243,6 +245,6 @@ def strengths_message(answer: StrengthsAnswer, request: StrengthsRequest) -> Str
     )
 
 
-def components_of(found: RankingStrengths) -> int:
+def components_of(strengths: RankingStrengths) -> int:
     """Return the number of groups of players who are connected by matches."""
-    return int(found.component.max(initial=-1)) + 1
+    return int(strengths.component.max(initial=-1)) + 1

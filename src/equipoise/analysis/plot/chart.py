@@ -149,10 +149,10 @@ def visible_range(
     few such points would compress everything else.
     """
     reach = HALF_WIDTH if band else 0.0
-    spread = [reach * np.nan_to_num(one.deviation) for one in series]
-    low = min(float((one.rating - by).min()) for one, by in zip(series, spread, strict=True))
-    high = max(float((one.rating + by).max()) for one, by in zip(series, spread, strict=True))
-    shown = np.concatenate([one.performance[np.isfinite(one.performance)] for one in series])
+    spread = [reach * np.nan_to_num(line.deviation) for line in series]
+    low = min(float((line.rating - by).min()) for line, by in zip(series, spread, strict=True))
+    high = max(float((line.rating + by).max()) for line, by in zip(series, spread, strict=True))
+    shown = np.concatenate([line.performance[np.isfinite(line.performance)] for line in series])
     span = max(high - low, 1.0)
     if performances and len(shown):
         lowest, highest = _usual(shown, low - _NEAR * span, high + _NEAR * span)
@@ -217,15 +217,15 @@ def rating_figure(
         low, high = visible_range(series, band=band, performances=performances)
         axes.set_ylim(low, high)
         weight = _Weight.of(series)
-        for number, one in enumerate(series):
+        for number, line in enumerate(series):
             look = _look(number)
-            if band and one.has_band:
-                _draw_band(axes, one, look["color"], weight, along)
-            if performances and one.has_performances:
-                _draw_performances(axes, one, look["color"], weight, (low, high))
-        for number, one in enumerate(series):
-            _draw_line(axes, one, _look(number), weight, along)
-        places = np.concatenate([one.place for one in series])
+            if band and line.has_band:
+                _draw_band(axes, line, look["color"], weight, along)
+            if performances and line.has_performances:
+                _draw_performances(axes, line, look["color"], weight, (low, high))
+        for number, line in enumerate(series):
+            _draw_line(axes, line, _look(number), weight, along)
+        places = np.concatenate([line.place for line in series])
         set_horizontal_axis(axes, places, _COUNTED[along], size.width)
         _label_ends(figure, axes, series, size)
     return figure
@@ -245,7 +245,7 @@ class _Weight(NamedTuple):
 
     @classmethod
     def of(cls, series: Sequence[RatingSeries]) -> _Weight:
-        longest = max(len(one.rating) for one in series)
+        longest = max(len(line.rating) for line in series)
         crowd = 0 if len(series) == 1 else 1 if len(series) <= 3 else 2
         return cls(
             line=2.2 if longest <= 150 else 1.7,
@@ -263,14 +263,16 @@ def _look(number: int) -> dict[str, Any]:
     return {"color": theme.PALETTE[number % colours], "linestyle": dashes}
 
 
-def _draw_band(axes: Axes, one: RatingSeries, colour: str, weight: _Weight, along: Along) -> None:
-    if len(one.rating) == 1:
+def _draw_band(
+    axes: Axes, series: RatingSeries, colour: str, weight: _Weight, along: Along
+) -> None:
+    if len(series.rating) == 1:
         # An area at a single place has no width.
-        width = HALF_WIDTH * one.deviation
-        low, high = one.rating - width, one.rating + width
-        axes.vlines(one.place, low, high, colour, lw=8, alpha=2 * weight.band)
+        width = HALF_WIDTH * series.deviation
+        low, high = series.rating - width, series.rating + width
+        axes.vlines(series.place, low, high, colour, lw=8, alpha=2 * weight.band)
         return
-    place, rating, deviation = line_of(one, along)
+    place, rating, deviation = line_of(series, along)
     spread = HALF_WIDTH * deviation
     axes.fill_between(
         place, rating - spread, rating + spread, color=colour, alpha=weight.band, lw=0
@@ -278,16 +280,16 @@ def _draw_band(axes: Axes, one: RatingSeries, colour: str, weight: _Weight, alon
 
 
 def _draw_performances(
-    axes: Axes, one: RatingSeries, colour: str, weight: _Weight, visible: tuple[float, float]
+    axes: Axes, series: RatingSeries, colour: str, weight: _Weight, visible: tuple[float, float]
 ) -> None:
     shared: dict[str, Any] = {"color": colour, "ls": "none", "mew": 0, "zorder": 2}
-    below, above = outside(one.performance, *visible)
-    inside = ~below & ~above & np.isfinite(one.performance)
-    places, shown = one.place[inside], one.performance[inside]
+    below, above = outside(series.performance, *visible)
+    inside = ~below & ~above & np.isfinite(series.performance)
+    places, shown = series.place[inside], series.performance[inside]
     axes.plot(places, shown, marker="o", ms=weight.dot, alpha=weight.dots, **shared)
     for beyond, marker, height in ((below, "v", 0.012), (above, "^", 0.988)):
         axes.plot(
-            one.place[beyond],
+            series.place[beyond],
             np.full(int(beyond.sum()), height),
             marker=marker,
             ms=max(weight.dot, 4.0),
@@ -298,13 +300,13 @@ def _draw_performances(
 
 
 def _draw_line(
-    axes: Axes, one: RatingSeries, look: dict[str, Any], weight: _Weight, along: Along
+    axes: Axes, series: RatingSeries, look: dict[str, Any], weight: _Weight, along: Along
 ) -> None:
-    place, rating, _ = line_of(one, along)
+    place, rating, _ = line_of(series, along)
     axes.plot(place, rating, lw=weight.line, zorder=3, **look)
-    if weight.mark or len(one.rating) == 1:
+    if weight.mark or len(series.rating) == 1:
         dots: dict[str, Any] = {"ms": 6.5, "mec": theme.PAGE, "mew": 1.2, "ls": "none"}
-        axes.plot(one.place, one.rating, "o", color=look["color"], zorder=3, **dots)
+        axes.plot(series.place, series.rating, "o", color=look["color"], zorder=3, **dots)
 
 
 def _label_ends(
@@ -314,21 +316,21 @@ def _label_ends(
     letters = max(int(_LETTERS_PER_INCH * size.width), 10)
     texts = [
         theme.line_label(
-            axes, f"{shortened(str(one.player), letters)}  {one.rating[-1]:.0f}", number
+            axes, f"{shortened(str(line.player), letters)}  {line.rating[-1]:.0f}", number
         )
-        for number, one in enumerate(series)
+        for number, line in enumerate(series)
     ]
     theme.fit_axes(figure, axes, right=_LEAD + max(map(theme.text_width, texts)))
-    places = theme.place_labels(axes, texts, [float(one.rating[-1]) for one in series], _LEAD)
-    for number, (one, place) in enumerate(zip(series, places, strict=True)):
-        _lead_to(axes, one, place, _look(number)["color"])
+    places = theme.place_labels(axes, texts, [float(line.rating[-1]) for line in series], _LEAD)
+    for number, (line, place) in enumerate(zip(series, places, strict=True)):
+        _lead_to(axes, line, place, _look(number)["color"])
 
 
-def _lead_to(axes: Axes, one: RatingSeries, label: tuple[float, float], colour: str) -> None:
+def _lead_to(axes: Axes, series: RatingSeries, label: tuple[float, float], colour: str) -> None:
     """Draw a thin line from the end of a rating to the edge of the axes, then to its label."""
     left, right = axes.get_xlim()
-    last = float(cast(Any, axes).convert_xunits(one.place[-1]))
-    edge, end = 1.0 + 0.2 * (label[0] - 1.0), float(one.rating[-1])
+    last = float(cast(Any, axes).convert_xunits(series.place[-1]))
+    edge, end = 1.0 + 0.2 * (label[0] - 1.0), float(series.rating[-1])
     axes.plot(
         [(last - left) / (right - left), edge, 1.0 + 0.8 * (label[0] - 1.0)],
         [end, end, label[1]],
@@ -381,7 +383,7 @@ def rating_rows(
     """
     alone = len(series) == 1
     low, high = visible_range(series, band=band and alone, performances=performances and alone)
-    at = np.concatenate([one.positions() for one in series])
+    at = np.concatenate([line.positions() for line in series])
     scale = _Scale(float(at.min()), float(at.max()), low, high)
     height = max(rows - 2, _LEAST_ROWS)
     ticks = round_numbers(low, high, max(height // 3, 2))
@@ -394,9 +396,9 @@ def rating_rows(
         _paint_band(canvas, series[0], along, scale, glyphs)
     if alone and performances:
         _paint_performances(canvas, series[0], scale, glyphs)
-    for number, one in enumerate(series):
+    for number, line in enumerate(series):
         fine = glyphs.braille and (coloured or alone)
-        _paint_line(canvas, one, number, along, scale, fine)
+        _paint_line(canvas, line, number, along, scale, fine)
     drawn = _with_labels(canvas.spans(), series, labels, scale)
     axis = _horizontal_axis(along, scale, width, glyphs, indent)
     return [*with_heights(drawn, heights, scale.y(ticks), glyphs), *axis]
@@ -406,8 +408,8 @@ def _labels(series: Sequence[RatingSeries]) -> list[str]:
     """Return the text beside each line: its letter if there are several lines, name and rating."""
     return [
         f" {_letter(number) + ' ' if len(series) > 1 else ''}"
-        f"{shortened(str(one.player), _LETTERS)} {one.rating[-1]:.0f}"
-        for number, one in enumerate(series)
+        f"{shortened(str(line.player), _LETTERS)} {line.rating[-1]:.0f}"
+        for number, line in enumerate(series)
     ]
 
 
@@ -420,10 +422,10 @@ def _colour(number: int) -> str:
 
 
 def _paint_band(
-    canvas: Canvas, one: RatingSeries, along: Along, scale: _Scale, glyphs: Glyphs
+    canvas: Canvas, series: RatingSeries, along: Along, scale: _Scale, glyphs: Glyphs
 ) -> None:
-    place, rating, deviation = line_of(one, along)
-    if not one.has_band:
+    place, rating, deviation = line_of(series, along)
+    if not series.has_band:
         return
     x = scale.x(positions(place))
     middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
@@ -439,10 +441,12 @@ def _paint_band(
             canvas.fill(middle, bottom, top, glyphs.band, "dim")
 
 
-def _paint_performances(canvas: Canvas, one: RatingSeries, scale: _Scale, glyphs: Glyphs) -> None:
-    below, above = outside(one.performance, scale.low, scale.high)
-    seen = np.isfinite(one.performance)
-    x, y = scale.x(one.positions()), scale.y(one.performance)
+def _paint_performances(
+    canvas: Canvas, series: RatingSeries, scale: _Scale, glyphs: Glyphs
+) -> None:
+    below, above = outside(series.performance, scale.low, scale.high)
+    seen = np.isfinite(series.performance)
+    x, y = scale.x(series.positions()), scale.y(series.performance)
     for beyond, glyph, at in ((below, glyphs.below, 0.0), (above, glyphs.above, 1.0)):
         for across in x[beyond].tolist():
             canvas.write(across, at, glyph, _colour(0))
@@ -452,10 +456,10 @@ def _paint_performances(canvas: Canvas, one: RatingSeries, scale: _Scale, glyphs
 
 
 def _paint_line(
-    canvas: Canvas, one: RatingSeries, number: int, along: Along, scale: _Scale, fine: bool
+    canvas: Canvas, series: RatingSeries, number: int, along: Along, scale: _Scale, fine: bool
 ) -> None:
     """Draw a line in braille, or with the player's letter in every column."""
-    place, rating, _ = line_of(one, along)
+    place, rating, _ = line_of(series, along)
     x, y = scale.x(positions(place)), scale.y(rating)
     if fine:
         canvas.line(x, y, _colour(number))
@@ -468,13 +472,13 @@ def _with_labels(
 ) -> list[Row]:
     """Write each label in a separate row, near the end of its line."""
     count = len(rows)
-    ends = scale.y(np.array([one.rating[-1] for one in series])) * count
+    ends = scale.y(np.array([line.rating[-1] for line in series])) * count
     places = spread_out(ends, 1.0, 0.5, count - 0.5)
     # With more labels than rows, those that share a row go into the next free one, or are left out.
     free = dict.fromkeys(range(count))
     for number in np.argsort(-places, kind="stable").tolist():
         wanted = count - 1 - int(np.clip(places[number], 0, count - 1))
-        row = min(free, key=lambda one: (abs(one - wanted), one), default=None)
+        row = min(free, key=lambda row: (abs(row - wanted), row), default=None)
         if row is not None:
             del free[row]
             rows[row] = [*rows[row], Span(labels[number], _colour(number))]
@@ -490,5 +494,7 @@ def _horizontal_axis(
     at = round_numbers(scale.first, scale.last, max(width // 10, 2))
     whole = at[at == np.floor(at)]
     what = "matches played" if along == "played" else "match"
-    rule, names_row = ruler(width, [f"{one:.0f}" for one in whole], scale.x(whole), glyphs, indent)
+    rule, names_row = ruler(
+        width, [f"{tick:.0f}" for tick in whole], scale.x(whole), glyphs, indent
+    )
     return [rule, names_row, [Span(" " * indent + what.center(width).rstrip(), "dim")]]

@@ -105,17 +105,17 @@ def plot(
         title = f"Ratings of {counted(found.players, 'player')}"
     else:
         series = tuple(rating_series(done.trace, row, along) for row in rows)
-        for one in series:
-            if not len(one.rating):
-                raise NotFoundError(f"{one.player} has no match that {system.name} rates")
-        title = rating_title([one.player for one in series])
+        for line in series:
+            if not len(line.rating):
+                raise NotFoundError(f"{line.player} has no match that {system.name} rates")
+        title = rating_title([line.player for line in series])
     shown = Plot(
         system=system.name,
         history=history_message(history, reading),
         title=request.title or title,
         along=along,
-        band=request.band and any(one.has_band for one in series),
-        performances=request.performances and any(one.has_performances for one in series),
+        band=request.band and any(line.has_band for line in series),
+        performances=request.performances and any(line.has_performances for line in series),
         series=series,
         spread=found,
         min_matches=request.min_matches or 1,
@@ -242,27 +242,31 @@ def plot_json(shown: Plot) -> dict[str, Any]:
         "system": shown.system,
         "series": [
             {
-                "player": plain(one.player),
+                "player": plain(line.player),
                 "points": _rows(
-                    match=one.matches,
-                    time=[None] * len(one.matches) if one.times is None else one.times,
-                    rating=one.rating,
-                    deviation=one.deviation,
-                    performance=one.performance,
+                    match=line.matches,
+                    time=[None] * len(line.matches) if line.times is None else line.times,
+                    rating=line.rating,
+                    deviation=line.deviation,
+                    performance=line.performance,
                 ),
             }
-            for one in shown.series
+            for line in shown.series
         ],
         "distribution": None if shown.spread is None else _distribution_json(shown.spread),
         "history": shown.history,
     }
 
 
-def _distribution_json(found: Distribution) -> dict[str, Any]:
-    bars = {"from": found.edges[:-1], "to": found.edges[1:], "players": found.counts}
+def _distribution_json(distribution: Distribution) -> dict[str, Any]:
+    bars = {
+        "from": distribution.edges[:-1],
+        "to": distribution.edges[1:],
+        "players": distribution.counts,
+    }
     return {
-        **plain(found, "edges", "counts"),
-        "percentiles": {str(percent): at for percent, at in found.percentiles.items()},
+        **plain(distribution, "edges", "counts"),
+        "percentiles": {str(percent): at for percent, at in distribution.percentiles.items()},
         "bars": _rows(**bars),
     }
 

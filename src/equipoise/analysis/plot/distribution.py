@@ -86,7 +86,7 @@ def distribution(
         counts=np.histogram(np.clip(rating, edges[0], edges[-1]), edges)[0].astype(np.int64),
         mean=float(rating.mean()),
         median=float(np.median(rating)),
-        percentiles={one: float(np.percentile(rating, one)) for one in PERCENTILES},
+        percentiles={percent: float(np.percentile(rating, percent)) for percent in PERCENTILES},
         places=tuple(
             Place(
                 ratings.player_ids[row : row + 1].tolist()[0],
@@ -106,7 +106,7 @@ def _round_edges(rating: Floats) -> Floats:
     low, high = float(rating.min()), float(rating.max())
     middle = float(np.subtract(*np.percentile(rating, [75, 25])))
     wanted = max(2.0 * middle / np.cbrt(len(rating)), (high - low) / _MOST_BARS)
-    width = float(next((one for one in _WIDTHS if one >= wanted), _WIDTHS[-1]))
+    width = float(next((width for width in _WIDTHS if width >= wanted), _WIDTHS[-1]))
     first = np.floor(low / width)
     # A rating just below 0 can be 0 when it is divided.
     first -= first * width > low
@@ -136,53 +136,55 @@ _LETTERS = 24
 
 
 def distribution_figure(
-    found: Distribution, *, title: str, subtitle: str, size: theme.Size = theme.WIDE
+    distribution: Distribution, *, title: str, subtitle: str, size: theme.Size = theme.WIDE
 ) -> Figure:
     """Return the figure of a pool's ratings; players in `found.places` are marked by name.
 
     Raises : InvalidParameterError   more players than there is room for
     """
-    count = len(found.places)
+    count = len(distribution.places)
     require(count <= MOST_MARKED, "players", f"at most {MOST_MARKED} in a distribution", count)
     with theme.style():
         figure, axes = theme.new_figure(title, subtitle, size)
-        _draw_bars(axes, found)
+        _draw_bars(axes, distribution)
         theme.fit_axes(figure, axes, right=theme.MARGIN)
         height = axes.get_position().height * size.height * 72
         width = axes.get_position().width * size.width * 72
-        lines = 3.2 + len(found.places)
-        _make_room(axes, found, min(lines * _LINE / height, 0.6))
-        _draw_marks(axes, found, width, _LINE / height)
+        lines = 3.2 + len(distribution.places)
+        _make_room(axes, distribution, min(lines * _LINE / height, 0.6))
+        _draw_marks(axes, distribution, width, _LINE / height)
         # The player furthest from the middle gets the highest label, so that no label crosses a
         # line.
         middle = sum(axes.get_xlim()) / 2
-        order = np.argsort([-abs(place.rating - middle) for place in found.places], kind="stable")
+        order = np.argsort(
+            [-abs(place.rating - middle) for place in distribution.places], kind="stable"
+        )
         for row, number in enumerate(order.tolist()):
-            _mark_place(axes, found.places[number], number, 1 - (3.1 + row) * _LINE / height)
+            _mark_place(axes, distribution.places[number], number, 1 - (3.1 + row) * _LINE / height)
     return figure
 
 
-def _draw_bars(axes: Axes, found: Distribution) -> None:
+def _draw_bars(axes: Axes, distribution: Distribution) -> None:
     axes.bar(
-        found.edges[:-1],
-        found.counts,
-        width=np.diff(found.edges),
+        distribution.edges[:-1],
+        distribution.counts,
+        width=np.diff(distribution.edges),
         align="edge",
         color=_BARS,
         edgecolor=theme.PAGE,
-        linewidth=0.6 if len(found.counts) <= 60 else 0.3,
+        linewidth=0.6 if len(distribution.counts) <= 60 else 0.3,
     )
-    margin = 0.01 * (found.edges[-1] - found.edges[0])
-    axes.set_xlim(found.edges[0] - margin, found.edges[-1] + margin)
+    margin = 0.01 * (distribution.edges[-1] - distribution.edges[0])
+    axes.set_xlim(distribution.edges[0] - margin, distribution.edges[-1] + margin)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel("rating")
 
 
-def _make_room(axes: Axes, found: Distribution, share: float) -> None:
+def _make_room(axes: Axes, distribution: Distribution, share: float) -> None:
     """Keep the upper `share` of the axes free of bars and of ticks."""
     from matplotlib.ticker import MaxNLocator
 
-    most = float(found.counts.max())
+    most = float(distribution.counts.max())
     axes.set_ylim(0, most / (1 - share))
     ticks = MaxNLocator(nbins=4, integer=True).tick_values(0, most)
     axes.set_yticks([tick for tick in ticks if 0 <= tick <= most])
@@ -197,18 +199,21 @@ class _Mark(NamedTuple):
     dashes: Any = "solid"
 
 
-def _marks(found: Distribution, width: float) -> list[_Mark]:
+def _marks(distribution: Distribution, width: float) -> list[_Mark]:
     """Return the marks from left to right, at most as many as fit into `width` points."""
-    marks = [_Mark(f"{percent} %", at, 0.9) for percent, at in found.percentiles.items()]
+    marks = [_Mark(f"{percent} %", at, 0.9) for percent, at in distribution.percentiles.items()]
     if width < (len(marks) + 2) * _COLUMN:
         marks = marks[1:-1]
-    marks += [_Mark("median", found.median, 1.6), _Mark("mean", found.mean, 1.6, (0, (2.5, 1.5)))]
+    marks += [
+        _Mark("median", distribution.median, 1.6),
+        _Mark("mean", distribution.mean, 1.6, (0, (2.5, 1.5))),
+    ]
     return sorted(marks, key=lambda mark: mark.rating)
 
 
-def _draw_marks(axes: Axes, found: Distribution, width: float, line: float) -> None:
+def _draw_marks(axes: Axes, distribution: Distribution, width: float, line: float) -> None:
     """Draw a line at each mark, with its name and rating at the top; labels do not overlap."""
-    marks = _marks(found, width)
+    marks = _marks(distribution, width)
     low, high = axes.get_xlim()
     shares = np.array([(mark.rating - low) / (high - low) for mark in marks])
     column = _COLUMN / width
@@ -266,36 +271,38 @@ _LEAST_COLUMNS, _LEAST_ROWS, _MOST_ROWS = 20, 5, 14
 
 
 def distribution_rows(
-    found: Distribution, *, columns: int = 80, rows: int = 20, glyphs: Glyphs = UNICODE
+    distribution: Distribution, *, columns: int = 80, rows: int = 20, glyphs: Glyphs = UNICODE
 ) -> list[Row]:
     """Return the lines of a histogram, and below it a table of the values that a figure marks.
 
     columns, rows : of the chart, whose height is bounded; the rows of the table are extra
     """
     height = min(max(rows - 2, _LEAST_ROWS), _MOST_ROWS)
-    most = int(found.counts.max())
+    most = int(distribution.counts.max())
     ticks = round_numbers(0, most, max(height // 3, 2))
     heights = [f"{tick:,.0f}" for tick in ticks]
     indent = max(map(len, heights)) + 2
     width = max(columns - indent, _LEAST_COLUMNS)
     canvas = Canvas(width, height)
-    _paint_bars(canvas, found, glyphs)
-    low, high = float(found.edges[0]), float(found.edges[-1])
+    _paint_bars(canvas, distribution, glyphs)
+    low, high = float(distribution.edges[0]), float(distribution.edges[-1])
     names = round_numbers(low, high, max(width // 10, 2))
     at = (names - low) / (high - low)
     return [
         *with_heights(canvas.spans(), heights, ticks / most, glyphs),
-        *ruler(width, [f"{one:.0f}" for one in names], at, glyphs, indent),
+        *ruler(width, [f"{tick:.0f}" for tick in names], at, glyphs, indent),
         [],
-        *_table(found),
+        *_table(distribution),
     ]
 
 
-def _paint_bars(canvas: Canvas, found: Distribution, glyphs: Glyphs) -> None:
+def _paint_bars(canvas: Canvas, distribution: Distribution, glyphs: Glyphs) -> None:
     """Fill each column up to the count of the bar at its middle, in eighths of a cell."""
     middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
-    bar = np.minimum((middles * len(found.counts)).astype(np.int64), len(found.counts) - 1)
-    heights = found.counts[bar] / found.counts.max() * canvas.rows
+    bar = np.minimum(
+        (middles * len(distribution.counts)).astype(np.int64), len(distribution.counts) - 1
+    )
+    heights = distribution.counts[bar] / distribution.counts.max() * canvas.rows
     parts = len(glyphs.bars) - 1
     for middle, up in zip(middles.tolist(), heights.tolist(), strict=True):
         full = int(up)
@@ -306,13 +313,16 @@ def _paint_bars(canvas: Canvas, found: Distribution, glyphs: Glyphs) -> None:
             canvas.write(middle, (full + 0.5) / canvas.rows, glyphs.bars[part], COLOURS[0])
 
 
-def _table(found: Distribution) -> list[Row]:
+def _table(distribution: Distribution) -> list[Row]:
     """Return a line for mean, median and percentiles, then one line for each player."""
-    marks = {f"{percent} %": at for percent, at in {**found.percentiles, 50: found.median}.items()}
+    marks = {
+        f"{percent} %": at
+        for percent, at in {**distribution.percentiles, 50: distribution.median}.items()
+    }
     marks["median"] = marks.pop("50 %")
     words = [f"{name} {at:.0f}" for name, at in sorted(marks.items(), key=lambda mark: mark[1])]
-    lines = [[Span(f"mean {found.mean:.0f}   " + "   ".join(words), "")]]
-    for number, place in enumerate(found.places):
+    lines = [[Span(f"mean {distribution.mean:.0f}   " + "   ".join(words), "")]]
+    for number, place in enumerate(distribution.places):
         name = shortened(str(place.player), _CELL)
         text = f"{name} {place.rating:.0f}, {share_above(place.above)}"
         lines.append([Span(text, COLOURS[number % len(COLOURS)])])

@@ -69,14 +69,14 @@ def trace_chart(
     along: Along = by or ("match" if history.time is None else "time")
     rows = [history.player_row(player) for player in players] or _best(trace)
     series = [rating_series(trace, row, along) for row in dict.fromkeys(rows)]
-    for one in series:
-        if not len(one.rating):
-            raise NotFoundError(f"{one.player} has no rated match in this trace")
-    band = any(one.has_band for one in series)
-    performances = any(one.has_performances for one in series)
+    for line in series:
+        if not len(line.rating):
+            raise NotFoundError(f"{line.player} has no rated match in this trace")
+    band = any(line.has_band for line in series)
+    performances = any(line.has_performances for line in series)
     return rating_figure(
         series,
-        title=title or rating_title([one.player for one in series]),
+        title=title or rating_title([line.player for line in series]),
         subtitle=rating_subtitle(system, band=band, performances=performances),
         along=along,
         band=band,
@@ -91,9 +91,9 @@ def _best(trace: Trace) -> list[int]:
     # Of a player's rows the last one is kept.
     last[trace.history.player[rated]] = trace.columns["rating"][rated]
     best = np.argsort(-last, kind="stable")[:_BEST]
-    found: list[int] = best[np.isfinite(last[best])].tolist()
-    require(bool(found), "trace", "one with a rated match", "none")
-    return found
+    rows: list[int] = best[np.isfinite(last[best])].tolist()
+    require(bool(rows), "trace", "one with a rated match", "none")
+    return rows
 
 
 def ratings_chart(
@@ -108,15 +108,15 @@ def ratings_chart(
 
     Raises : NotFoundError, InvalidDataError; EquipoiseError without matplotlib
     """
-    row_of = {str(one): row for row, one in enumerate(ratings.player_ids.tolist())}
+    row_of = {str(player): row for row, player in enumerate(ratings.player_ids.tolist())}
     for player in players:
         if str(player) not in row_of:
             raise NotFoundError(f"no rating for player {str(player)!r}")
     rows = [row_of[str(player)] for player in dict.fromkeys(players)]
-    found = distribution(ratings, min_matches=min_matches, rows=rows)
+    shown = distribution(ratings, min_matches=min_matches, rows=rows)
     return distribution_figure(
-        found,
-        title=title or f"Ratings of {counted(found.players, 'player')}",
+        shown,
+        title=title or f"Ratings of {counted(shown.players, 'player')}",
         subtitle=distribution_subtitle(system, min_matches),
     )
 
@@ -129,64 +129,66 @@ def distribution_subtitle(system: str, min_matches: int) -> str:
     return f"{system}, {least}" if system else least
 
 
-def calibration_chart(one: Calibration, *, title: str | None = None) -> Figure:
+def calibration_chart(calibration: Calibration, *, title: str | None = None) -> Figure:
     """Return the chart of one calibration. Raises : EquipoiseError without matplotlib."""
     return calibration_figure(
-        {"mean error": one}, title=title or "Calibration", subtitle=_CALIBRATION
+        {"mean error": calibration}, title=title or "Calibration", subtitle=_CALIBRATION
     )
 
 
 _CALIBRATION = "scores observed where they were expected; the number is the mean error"
 
 
-def backtest_chart(found: Backtest, *, title: str | None = None) -> Figure:
+def backtest_chart(backtest: Backtest, *, title: str | None = None) -> Figure:
     """Return the chart of the calibration of all systems, without the baseline.
 
     Raises : InvalidParameterError   more systems than can be distinguished; EquipoiseError
         without matplotlib
     """
-    shown = {one.label: one.calibration for one in found.systems if one.label != BASELINE}
+    shown = {
+        scores.label: scores.calibration for scores in backtest.systems if scores.label != BASELINE
+    }
     return calibration_figure(
         shown,
-        title=title or f"Calibration on {counted(found.matches, 'match', 'matches')}",
-        subtitle=f"{found.for_whom}; {_CALIBRATION}",
+        title=title or f"Calibration on {counted(backtest.matches, 'match', 'matches')}",
+        subtitle=f"{backtest.for_whom}; {_CALIBRATION}",
     )
 
 
-def tournament_chart(found: TournamentPerformance, *, name: str) -> Figure:
+def tournament_chart(performance: TournamentPerformance, *, name: str) -> Figure:
     """Return a chart of the ratings with error bars; without an equilibrium, class by class.
 
     name : of the tournament, within the title
     Raises : EquipoiseError without matplotlib
     """
-    if found.prior > 0:
+    if performance.prior > 0:
         kind = "regularised performance ratings"
-    elif found.exists:
+    elif performance.exists:
         kind = "perfect performance ratings"
     else:
         kind = "no equilibrium: ratings within each class, and bounds between classes"
     return performance_figure(
-        series_of(found),
+        series_of(performance),
         title=f"Performance in {name}",
-        subtitle=f"{kind}, with {100 * found.confidence:g} % confidence",
+        subtitle=f"{kind}, with {100 * performance.confidence:g} % confidence",
     )
 
 
 def places_chart(
-    found: PlaceDistribution, names: Sequence[str] | None, *, title: str | None = None
+    distribution: PlaceDistribution, names: Sequence[str] | None, *, title: str | None = None
 ) -> Figure:
     """Return the chart of the places of teams. Raises : EquipoiseError without matplotlib.
 
     names : of the teams; None numbers them from 1
     """
-    numbers = range(1, len(found.mean) + 1)
+    numbers = range(1, len(distribution.mean) + 1)
     return places_figure(
         [f"team {number}" for number in numbers] if names is None else [*map(str, names)],
-        found.mean,
-        found.lower,
-        found.upper,
+        distribution.mean,
+        distribution.lower,
+        distribution.upper,
         title=title or "Places",
-        subtitle=f"mean and 90 % range in {counted(found.samples, 'sample')}",
+        subtitle=f"mean and 90 % range in {counted(distribution.samples, 'sample')}",
     )
 
 
@@ -203,21 +205,21 @@ CHARTS: dict[type, Callable[..., Figure]] = {
 }
 
 
-def series_of(found: TournamentPerformance) -> PerformanceSeries:
+def series_of(performance: TournamentPerformance) -> PerformanceSeries:
     """Return the players with games, in the order of the table, as a series for charts."""
-    one = found.standing
-    rows = found.order
-    rows = rows[one.games[rows] > 0]
-    solved = found.exists or found.prior > 0
+    standing = performance.standing
+    rows = performance.order
+    rows = rows[standing.games[rows] > 0]
+    solved = performance.exists or performance.prior > 0
     return PerformanceSeries(
-        names=tuple(str(name) for name in found.player_ids[rows].tolist()),
-        ppr=(one.ppr if solved else one.class_ppr)[rows],
-        error=one.error[rows],
-        tpr=one.tpr[rows],
-        rating=one.rating[rows],
-        points=one.points[rows],
-        games=one.games[rows],
-        lower=one.lower[rows],
-        upper=one.upper[rows],
-        group=None if solved else one.class_of[rows],
+        names=tuple(str(name) for name in performance.player_ids[rows].tolist()),
+        ppr=(standing.ppr if solved else standing.class_ppr)[rows],
+        error=standing.error[rows],
+        tpr=standing.tpr[rows],
+        rating=standing.rating[rows],
+        points=standing.points[rows],
+        games=standing.games[rows],
+        lower=standing.lower[rows],
+        upper=standing.upper[rows],
+        group=None if solved else standing.class_of[rows],
     )

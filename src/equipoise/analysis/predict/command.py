@@ -49,8 +49,8 @@ def predict(*, request: PredictRequest, system: options.System, as_json: options
     if len(shown) < len(order):
         say(f"... and {len(order) - len(shown):,} more; in a pipe all are printed.")
     _print_pairs(answer, order)
-    for found in answer.what_if:
-        _print_what_if(answer, found)
+    for outcome in answer.what_if:
+        _print_what_if(answer, outcome)
 
 
 def _best_first(answer: PredictMessage) -> list[int]:
@@ -60,7 +60,10 @@ def _best_first(answer: PredictMessage) -> list[int]:
 
 def _name(team: PredictedTeam) -> str:
     """Return the team's players as one word of a table; newcomers are marked."""
-    names = [f"{one.player} (new)" if one.newcomer else str(one.player) for one in team.players]
+    names = [
+        f"{player.player} (new)" if player.newcomer else str(player.player)
+        for player in team.players
+    ]
     return cut(", ".join(names), _NAME)
 
 
@@ -73,9 +76,9 @@ def _print_teams(answer: PredictMessage, order: list[int]) -> None:
     if places:
         columns["place"] = ".1f"
     rows = (
-        [_name(one), one.rating, one.deviation, one.expected, *uncalibrated]
-        + [one.expected_place] * places
-        for one, uncalibrated in (
+        [_name(team), team.rating, team.deviation, team.expected, *uncalibrated]
+        + [team.expected_place] * places
+        for team, uncalibrated in (
             (answer.teams[i], (answer.uncalibrated or [])[i : i + 1]) for i in order
         )
     )
@@ -111,13 +114,15 @@ def _print_places(answer: PredictMessage, order: list[int]) -> None:
     sampled = [(name, places) for name, places in named if places is not None]
     if not sampled:
         return
-    chances = [one for one in ("first", "top3", "top10") if getattr(sampled[0][1], one) is not None]
+    chances = [
+        field for field in ("first", "top3", "top10") if getattr(sampled[0][1], field) is not None
+    ]
     sampled_from = counted(answer.samples or 0, "sampled match", "sampled matches")
     print_lines("", f"Places in {sampled_from} (seed {answer.seed})")
     rows = (
         (
             *(name, places.mean, f"{places.lower}-{places.upper}"),
-            *(f"{100 * getattr(places, one):.1f} %" for one in chances),
+            *(f"{100 * getattr(places, field):.1f} %" for field in chances),
         )
         for name, places in sampled
     )
@@ -138,22 +143,27 @@ def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
     print_table(table(columns, rows))
 
 
-def _print_what_if(answer: PredictMessage, found: WhatIfMessage) -> None:
+def _print_what_if(answer: PredictMessage, what_if: WhatIfMessage) -> None:
     """Print the change of rating for each place; a terminal shows only some places."""
     from equipoise.analysis.predict.computation import notable_places
 
-    teams, expected = len(answer.teams), answer.teams[found.team].expected_place
+    teams, expected = len(answer.teams), answer.teams[what_if.team].expected_place
     about = f", expected place {expected:.1f}" if teams > 2 else ""
-    now = f"{found.rating_before:.2f}{_plus_minus(found.deviation_before)}"
+    now = f"{what_if.rating_before:.2f}{_plus_minus(what_if.deviation_before)}"
     each = "place" if teams > 2 else "result"
-    print_lines("", f"Rating of {found.player} after each {each}, now {now}{about}")
-    outcomes = found.outcomes
+    print_lines("", f"Rating of {what_if.player} after each {each}, now {now}{about}")
+    outcomes = what_if.outcomes
     if sys.stdout.isatty() and len(outcomes) > _SHOWN:
         wanted = {*notable_places(teams), round(expected)}
-        outcomes = [one for one in outcomes if one.place in wanted]
+        outcomes = [outcome for outcome in outcomes if outcome.place in wanted]
     rows = (
-        (one.place if teams > 2 else _result(one), one.change, one.rating, one.deviation)
-        for one in outcomes
+        (
+            outcome.place if teams > 2 else _result(outcome),
+            outcome.change,
+            outcome.rating,
+            outcome.deviation,
+        )
+        for outcome in outcomes
     )
     first = {each: "d" if teams > 2 else ""}
     print_table(table({**first, "change": "+.2f", "rating": ".2f", "deviation": ".2f"}, rows))
@@ -163,7 +173,7 @@ def _print_what_if(answer: PredictMessage, found: WhatIfMessage) -> None:
 
 def _heading(answer: PredictMessage) -> str:
     """Return the heading of the column of teams."""
-    return "team" if any(len(one.players) > 1 for one in answer.teams) else "player"
+    return "team" if any(len(team.players) > 1 for team in answer.teams) else "player"
 
 
 def _result(outcome: Outcome) -> str:

@@ -144,10 +144,10 @@ def predicted(
 
 def _chance_notes(expects: Prediction) -> list[str]:
     """Return why chances of a win and a draw are unknown, and whether chances are calibrated."""
-    found = [expects.draw_note] if expects.draw_note else []
+    notes = [expects.draw_note] if expects.draw_note else []
     if expects.uncalibrated is not None:
-        found.append(f"chances are {BY_CURVE}")
-    return found
+        notes.append(f"chances are {BY_CURVE}")
+    return notes
 
 
 def _newcomers_notes(match: ComingMatch, expects: Prediction) -> list[str]:
@@ -224,7 +224,7 @@ def _pool(
 
 def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
     """Return the match of a request. Raises : EquipoiseError."""
-    pool, found = _pool(request, system)
+    pool, notes_of_pool = _pool(request, system)
     teams = [ids_of(text, "--team") for text in request.teams]
     if request.field is not None:
         teams += [[player] for player in field_of(request.field)]
@@ -234,7 +234,7 @@ def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
         )
     if request.players and not request.what_if:
         raise InvalidParameterError("--player needs --what-if")
-    at, notes = None, list(found)
+    at, notes = None, list(notes_of_pool)
     if request.at is not None and request.initial is not None:
         raise InvalidParameterError(
             "--at cannot be combined with --initial: before the first match no rating depends on "
@@ -269,13 +269,13 @@ def _home_team(teams: Sequence[Sequence[str]], player: str | None) -> int | None
 
 def _places(expects: Prediction, samples: int, rng: np.random.Generator) -> list[Places]:
     """Return the distribution of the place of every team."""
-    found = place_distribution(expects.outlook, rng=rng, samples=samples, within=_WITHIN)
+    distribution = place_distribution(expects.outlook, rng=rng, samples=samples, within=_WITHIN)
     teams = len(expects.expected)
     first, top3, top10 = (
         chance.tolist() if place < teams else [None] * teams
-        for place, chance in zip(_WITHIN, found.chance, strict=True)
+        for place, chance in zip(_WITHIN, distribution.chance, strict=True)
     )
-    return to_messages(Places, found, first=first, top3=top3, top10=top10)
+    return to_messages(Places, distribution, first=first, top3=top3, top10=top10)
 
 
 def _pairs(expects: Prediction) -> list[list[float]] | None:
@@ -295,7 +295,7 @@ def _teams(
     system: RatingSystem, field: Lineup, expects: Prediction, places: list[Places] | None
 ) -> list[PredictedTeam]:
     """Return the teams with their players and predictions, in the order of the request."""
-    found = []
+    teams = []
     sizes = np.bincount(field.team).tolist()
     now = system.at(field.state, np.arange(len(field.team)), field.day)
     ratings, deviations = of_match(
@@ -313,7 +313,7 @@ def _teams(
             newcomer=~field.known[part],
         )
         expected = expects.expected[number]
-        found.append(
+        teams.append(
             to_message(
                 PredictedTeam,
                 None,
@@ -325,7 +325,7 @@ def _teams(
                 places=None if places is None else places[number],
             )
         )
-    return found
+    return teams
 
 
 def _what_if(
@@ -333,7 +333,7 @@ def _what_if(
 ) -> WhatIfMessage:
     """Return the rating of a player after each place."""
     teams = len(match.teams)
-    found = what_if(
+    outcomes = what_if(
         match.pool.system,
         match.pool,
         match.teams,
@@ -342,4 +342,4 @@ def _what_if(
         places=None if teams <= match.all_places else notable_places(teams),
         progress=progress,
     )
-    return to_message(WhatIfMessage, found, outcomes=to_messages(Outcome, found))
+    return to_message(WhatIfMessage, outcomes, outcomes=to_messages(Outcome, outcomes))

@@ -52,50 +52,57 @@ _LISTED = 5
 
 
 def print_comparison(
-    found: RatingComparison, top: int, by: MovedBy = "rating", *, command: str = ""
+    comparison: RatingComparison, top: int, by: MovedBy = "rating", *, command: str = ""
 ) -> None:
     """Print who is in both tables, how alike they are, and who moved most.
 
     command : that has the option --scale, if it is not the one that runs
     """
-    print_lines(*_who(found), "", *_scale(found, command))
-    _print_changes(found)
-    print_lines("", *_alike(found))
-    for head, moved in (("Rose", found.risen(top, by=by)), ("Fell", found.fallen(top, by=by))):
+    print_lines(*_who(comparison), "", *_scale(comparison, command))
+    _print_changes(comparison)
+    print_lines("", *_alike(comparison))
+    for head, moved in (
+        ("Rose", comparison.risen(top, by=by)),
+        ("Fell", comparison.fallen(top, by=by)),
+    ):
         what = "" if by == "rating" else " by place"
         if len(moved):
             print_lines("", f"{head} most{what}")
-            _print_moved(found, moved)
+            _print_moved(comparison, moved)
         elif top:
             print_lines("", f"Nobody {head.lower()}{what}.")
-    say(*found.notes)
+    say(*comparison.notes)
 
 
-def _who(found: RatingComparison) -> list[str]:
+def _who(comparison: RatingComparison) -> list[str]:
     """Return lines on the players in both tables, and in one only."""
     lines = [
-        f"{counted(found.players, 'player')} in both {_name(found.old)} (old) and "
-        f"{_name(found.new)} (new)"
+        f"{counted(comparison.players, 'player')} in both {_name(comparison.old)} (old) and "
+        f"{_name(comparison.new)} (new)"
     ]
-    for name, players in ((found.old, found.only_old), (found.new, found.only_new)):
+    for name, players in (
+        (comparison.old, comparison.only_old),
+        (comparison.new, comparison.only_new),
+    ):
         if players:
-            named = ", ".join(cut(one, _NAME) for one in players[:_LISTED])
+            named = ", ".join(cut(player, _NAME) for player in players[:_LISTED])
             more = len(players) - _LISTED
             rest = f" and {more:,} more" if more > 0 else ""
             lines.append(f"{counted(len(players), 'player')} only in {_name(name)}: {named}{rest}")
     return lines
 
 
-def _scale(found: RatingComparison, command: str) -> list[str]:
+def _scale(comparison: RatingComparison, command: str) -> list[str]:
     """Return lines on which changes count, and why."""
-    line = found.line
-    if found.scale == "same" or line is None:
+    line = comparison.line
+    if comparison.scale == "same" or line is None:
         more = "" if line is None else f"; {command}--scale line compares them on one scale"
-        return [f"Changes are differences of the ratings as they are: {found.reason}{more}."]
+        return [f"Changes are differences of the ratings as they are: {comparison.reason}{more}."]
     sign = "+" if line.intercept >= 0 else "-"
-    digits = _digits(found)
+    digits = _digits(comparison)
     return [
-        f"Changes are taken on the scale of the new ratings: {found.reason} ({command}--scale same "
+        f"Changes are taken on the scale of the new ratings: {comparison.reason} "
+        f"({command}--scale same "
         "compares the ratings as they are).",
         f"The straight line between the scales is new = {line.slope:.5g} x old {sign} "
         f"{abs(line.intercept):,.{digits}f}; the new ratings vary "
@@ -103,17 +110,21 @@ def _scale(found: RatingComparison, command: str) -> list[str]:
     ]
 
 
-def _print_changes(found: RatingComparison) -> None:
+def _print_changes(comparison: RatingComparison) -> None:
     """Print the summary of the changes, by both scales if there is a line."""
-    summaries = {"as they are": found.as_they_are}
-    if found.on_line is not None:
-        summaries["on the line"] = found.on_line
-    signed, plain = f"+,.{_digits(found)}f", f",.{_digits(found)}f"
+    summaries = {"as they are": comparison.as_they_are}
+    if comparison.on_line is not None:
+        summaries["on the line"] = comparison.on_line
+    signed, plain = f"+,.{_digits(comparison)}f", f",.{_digits(comparison)}f"
     rows = [
-        ("mean", signed, [one.mean for one in summaries.values()]),
-        ("median", signed, [one.median for one in summaries.values()]),
-        ("standard deviation", plain, [one.standard_deviation for one in summaries.values()]),
-        ("mean size", plain, [one.mean_absolute for one in summaries.values()]),
+        ("mean", signed, [summary.mean for summary in summaries.values()]),
+        ("median", signed, [summary.median for summary in summaries.values()]),
+        (
+            "standard deviation",
+            plain,
+            [summary.standard_deviation for summary in summaries.values()],
+        ),
+        ("mean size", plain, [summary.mean_absolute for summary in summaries.values()]),
     ]
     cells = [[name, *(_number(value, form) for value in values)] for name, form, values in rows]
     print_lines("")
@@ -126,45 +137,47 @@ def _number(value: float, form: str) -> str:
     return text if text.strip("+-0.,") else text.lstrip("+-")
 
 
-def _alike(found: RatingComparison) -> list[str]:
+def _alike(comparison: RatingComparison) -> list[str]:
     """Return lines on correlations, pairs, and changes beyond the deviations."""
     lines = []
-    if not math.isnan(found.pearson):
+    if not math.isnan(comparison.pearson):
         lines.append(
-            f"Correlation: Pearson {found.pearson:.4f}, Spearman {found.spearman:.4f}, Kendall "
-            f"{found.kendall:.4f}."
+            f"Correlation: Pearson {comparison.pearson:.4f}, Spearman "
+            f"{comparison.spearman:.4f}, Kendall "
+            f"{comparison.kendall:.4f}."
         )
-    if found.pairs:
+    if comparison.pairs:
         same, reverse, tied = (
-            100 * count / found.pairs
-            for count in (found.same_order, found.reverse_order, found.tied)
+            100 * count / comparison.pairs
+            for count in (comparison.same_order, comparison.reverse_order, comparison.tied)
         )
-        ties = f", {tied:.2f} % tied in a table" if found.tied else ""
+        ties = f", {tied:.2f} % tied in a table" if comparison.tied else ""
         lines.append(
-            f"Of {counted(found.pairs, 'pair')} of players, {same:.2f} % are in the same order, "
+            f"Of {counted(comparison.pairs, 'pair')} of players, {same:.2f} % are in the same "
+            f"order, "
             f"{reverse:.2f} % in reverse order{ties}."
         )
-    if found.with_deviations:
-        who = counted(found.with_deviations, "player")
+    if comparison.with_deviations:
+        who = counted(comparison.with_deviations, "player")
         lines.append(
-            f"Of {who} with deviations in both, {found.large:,} changed by more than two "
+            f"Of {who} with deviations in both, {comparison.large:,} changed by more than two "
             "deviations of both ratings."
         )
     return lines
 
 
-def _print_moved(found: RatingComparison, moved: pl.DataFrame) -> None:
+def _print_moved(comparison: RatingComparison, moved: pl.DataFrame) -> None:
     """Print players with their ratings and places, before and now."""
-    digits = _digits(found)
+    digits = _digits(comparison)
     number, change = f",.{digits}f", f"+,.{digits}f"
     columns = {"player": "", "old": number}
-    values = [[cut(one, _NAME) for one in moved["player"]], moved["old_rating"].to_list()]
-    if found.scale == "line":
+    values = [[cut(name, _NAME) for name in moved["player"]], moved["old_rating"].to_list()]
+    if comparison.scale == "line":
         columns["on new scale"] = number
         values.append(moved["old_on_scale"].to_list())
     columns |= {"new": number, "change": change}
     values += [moved[name].to_list() for name in ("new_rating", "change")]
-    if found.with_deviations:
+    if comparison.with_deviations:
         columns["in deviations"] = "+.2f"
         values.append(moved["in_deviations"].to_list())
     columns |= {"old place": ",d", "new place": ",d", "places": ">"}
@@ -173,9 +186,9 @@ def _print_moved(found: RatingComparison, moved: pl.DataFrame) -> None:
     print_table(table(columns, zip(*values, strict=True)))
 
 
-def _digits(found: RatingComparison) -> int:
+def _digits(comparison: RatingComparison) -> int:
     """Return the decimals of ratings: a scale may have 50 points or 3000."""
-    ratings = found.new_rating[found.in_both]
+    ratings = comparison.new_rating[comparison.in_both]
     width = float(ratings.max() - ratings.min())
     return 1 if width >= 100 else 2 if width >= 10 else 3
 
@@ -204,7 +217,7 @@ def rate_by(
     """Rate every pool, print what became of it, and return the exit status: 1 if one failed."""
     from equipoise.analysis.rate.partitions import rate_by as rate_pools
 
-    columns = tuple(one.strip() for one in by.split(","))
+    columns = tuple(name.strip() for name in by.split(","))
     with working("rating pools") as job:
         message = rate_pools(system, request, columns, workers, job.progress, executor=executor)
     if as_json:
@@ -404,9 +417,9 @@ def _for_page(frame: pl.DataFrame) -> Table:
     Ratings on a small scale, such as 25 +- 8, keep their decimals.
     """
     floats = {
-        one.name: max(map(abs, one.drop_nulls().to_list()), default=0.0)
-        for one in frame
-        if one.dtype.is_float()
+        column.name: max(map(abs, column.drop_nulls().to_list()), default=0.0)
+        for column in frame
+        if column.dtype.is_float()
     }
     coarse = floats["rating"] >= _COARSE
     shown = _as_text(frame, [name for name, most in floats.items() if coarse and most >= _POINTS])
@@ -473,14 +486,14 @@ def compare(*, request: CompareRequest, as_json: options.Json) -> None:
     from equipoise.analysis.rate.compare import compare as compare_files
     from equipoise.analysis.rate.compare import comparison_json, mapping_of
 
-    found = compare_files(request)
+    comparison = compare_files(request)
     if as_json:
-        print_json(comparison_json(found, request.top, request.by))
+        print_json(comparison_json(comparison, request.top, request.by))
         return
-    print_comparison(found, request.top, request.by)
+    print_comparison(comparison, request.top, request.by)
     if request.chart is not None:
         say(f"drew {request.chart}")
-    mapping = mapping_of(found)
-    if found.scale == "line" and isinstance(request.old, str) and mapping is not None:
+    mapping = mapping_of(comparison)
+    if comparison.scale == "line" and isinstance(request.old, str) and mapping is not None:
         begin = f"--initial {shlex.quote(request.old)} --initial-mapping {shlex.quote(mapping)}"
         say(f"to begin with the old ratings on the new scale: equipoise rate HISTORY {begin}")

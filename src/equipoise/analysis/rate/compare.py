@@ -31,34 +31,34 @@ if TYPE_CHECKING:
 
 def compare(request: CompareRequest) -> RatingComparison:
     """Read both tables, compare, write. Raises : EquipoiseError, and then nothing was written."""
-    given = {"OLD": request.old, "NEW": request.new}
-    inputs = {name: one for name, one in given.items() if isinstance(one, str)}
+    sources = {"OLD": request.old, "NEW": request.new}
+    inputs = {name: source for name, source in sources.items() if isinstance(source, str)}
     # Both may be the same file; only outputs must be others.
-    for name, one in inputs.items():
-        check_distinct({name: one, "--output": request.output, "--chart": request.chart})
+    for name, source in inputs.items():
+        check_distinct({name: source, "--output": request.output, "--chart": request.chart})
     check_distinct({"--synonyms": request.synonyms, "--output": request.output})
     if request.output is not None:
         check_target(request.output)
     if request.chart is not None:
         theme.check_file(request.chart)
-    found = compare_ratings(request.old, request.new, **shared(request, compare_ratings))
+    comparison = compare_ratings(request.old, request.new, **shared(request, compare_ratings))
     if request.output is not None:
-        write_table(found, request.output)
+        write_table(comparison, request.output)
     if request.chart is not None:
-        theme.write(comparison_figure(found, title=request.title), request.chart)
-    return found
+        theme.write(comparison_figure(comparison, title=request.title), request.chart)
+    return comparison
 
 
-def mapping_of(found: RatingComparison) -> str | None:
+def mapping_of(comparison: RatingComparison) -> str | None:
     """Return the line between the scales as `--initial-mapping` takes it; None without a line."""
-    if found.line is None:
+    if comparison.line is None:
         return None
-    ratings = found.old_rating[found.in_both]
+    ratings = comparison.old_rating[comparison.in_both]
     middle, spread = float(ratings.mean()), float(ratings.std())
     # Two round ratings of the old scale: digits that matter on scales of 50 points and of 3000.
     digits = 1 - int(np.floor(np.log10(spread)))
     ends = [round(middle - spread, digits), round(middle + spread, digits)]
-    return ",".join(f"{end:.10g}={found.line.at(end):.6g}" for end in ends)
+    return ",".join(f"{end:.10g}={comparison.line.at(end):.6g}" for end in ends)
 
 
 #: Fields and properties of a comparison that its JSON has under their names.
@@ -72,19 +72,19 @@ _LEFT_OUT = ("found_in", "old_on_scale")
 
 
 def comparison_json(
-    found: RatingComparison, top: int = 10, by: MovedBy = "rating"
+    comparison: RatingComparison, top: int = 10, by: MovedBy = "rating"
 ) -> dict[str, Any]:
     """Return what `equipoise compare --json` prints. top : most players in each list."""
-    line = found.line
+    line = comparison.line
     return {
-        **{name: plain(getattr(found, name)) for name in _FIELDS},
-        "only_old": len(found.only_old),
-        "only_new": len(found.only_new),
-        "only_old_players": found.only_old[:top],
-        "only_new_players": found.only_new[:top],
-        "line": None if line is None else {**plain(line), "mapping": mapping_of(found)},
-        "risen": found.risen(top, by=by).drop(_LEFT_OUT, strict=False).to_dicts(),
-        "fallen": found.fallen(top, by=by).drop(_LEFT_OUT, strict=False).to_dicts(),
+        **{name: plain(getattr(comparison, name)) for name in _FIELDS},
+        "only_old": len(comparison.only_old),
+        "only_new": len(comparison.only_new),
+        "only_old_players": comparison.only_old[:top],
+        "only_new_players": comparison.only_new[:top],
+        "line": None if line is None else {**plain(line), "mapping": mapping_of(comparison)},
+        "risen": comparison.risen(top, by=by).drop(_LEFT_OUT, strict=False).to_dicts(),
+        "fallen": comparison.fallen(top, by=by).drop(_LEFT_OUT, strict=False).to_dicts(),
     }
 
 
@@ -121,10 +121,10 @@ def _name(name: str) -> str:
     return shortened(Path(name).name or name, _TABLE)
 
 
-def _movers(found: RatingComparison, count: int) -> list[_Mover]:
+def _movers(comparison: RatingComparison, count: int) -> list[_Mover]:
     """Return who moved most in either direction."""
     listed = []
-    for direction, table in ((_UP, found.risen(count)), (_DOWN, found.fallen(count))):
+    for direction, table in ((_UP, comparison.risen(count)), (_DOWN, comparison.fallen(count))):
         listed += [
             _Mover(name, old, new, change, direction)
             for name, old, new, change in table.select(
@@ -134,17 +134,17 @@ def _movers(found: RatingComparison, count: int) -> list[_Mover]:
     return listed
 
 
-def _points(found: RatingComparison) -> tuple[Floats, Floats]:
+def _points(comparison: RatingComparison) -> tuple[Floats, Floats]:
     """Return old and new ratings of the players in both tables."""
-    both = found.in_both
-    return found.old_rating[both], found.new_rating[both]
+    both = comparison.in_both
+    return comparison.old_rating[both], comparison.new_rating[both]
 
 
-def _ends(found: RatingComparison, low: float, high: float) -> Floats:
+def _ends(comparison: RatingComparison, low: float, high: float) -> Floats:
     """Return the new ratings at two old ratings on the line."""
     ends = np.array([low, high])
-    if found.scale == "line" and found.line is not None:
-        return np.asarray(found.line.intercept + found.line.slope * ends)
+    if comparison.scale == "line" and comparison.line is not None:
+        return np.asarray(comparison.line.intercept + comparison.line.slope * ends)
     return ends
 
 
@@ -152,27 +152,29 @@ SIZE = theme.Size(7.5, 6.0)
 
 
 def comparison_figure(
-    found: RatingComparison, *, title: str | None = None, size: theme.Size = SIZE
+    comparison: RatingComparison, *, title: str | None = None, size: theme.Size = SIZE
 ) -> Figure:
     """Return the figure of old ratings against new ones."""
-    title = title or f"{_name(found.new)} against {_name(found.old)}"
-    what = "between the two scales" if found.scale == "line" else "of equal ratings"
+    title = title or f"{_name(comparison.new)} against {_name(comparison.old)}"
+    what = "between the two scales" if comparison.scale == "line" else "of equal ratings"
     subtitle = f"players above the line {what} rose, those below it fell"
-    if found.players > _DOTS:
+    if comparison.players > _DOTS:
         subtitle += "; darker cells have more players"
-    x, y = _points(found)
+    x, y = _points(comparison)
     across, up = around(x.tolist(), 0, 1, ()), around(y.tolist(), 0, 1, ())
     with theme.style():
         figure, axes = theme.new_figure(title, subtitle, size)
         axes.set_xlim(across.low, across.high)
         axes.set_ylim(up.low, up.high)
         axes.grid(axis="x")
-        axes.set_xlabel(f"rating in {_name(found.old)}")
-        axes.set_ylabel(f"rating in {_name(found.new)}")
+        axes.set_xlabel(f"rating in {_name(comparison.old)}")
+        axes.set_ylabel(f"rating in {_name(comparison.new)}")
         _draw_players(axes, x, y, (across.low, across.high, up.low, up.high))
         ends = (across.low, across.high)
-        axes.plot(ends, _ends(found, *ends), color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=3)
-        _name_movers(figure, axes, _movers(found, _NAMED))
+        axes.plot(
+            ends, _ends(comparison, *ends), color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=3
+        )
+        _name_movers(figure, axes, _movers(comparison, _NAMED))
     return figure
 
 
@@ -206,12 +208,12 @@ def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover]) -> None:
         axes.text(
             1.0,
             0.0,
-            f"{shortened(one.name, _LETTERS)} {signed(f'{one.change:+,.{digits}f}')}",
+            f"{shortened(mover.name, _LETTERS)} {signed(f'{mover.change:+,.{digits}f}')}",
             transform=axes.get_yaxis_transform(),
-            color=theme.WORDS[_COLOURS[one.direction]],
+            color=theme.WORDS[_COLOURS[mover.direction]],
             va="center",
         )
-        for one in movers
+        for mover in movers
     ]
     widest = max(map(theme.text_width, texts), default=0.0)
     theme.fit_axes(figure, axes, right=(_LEAD + _GAP + widest) if texts else theme.MARGIN)
@@ -233,5 +235,5 @@ def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover]) -> None:
 
 def _digits(movers: Sequence[_Mover]) -> int:
     """Return the decimals of changes: a scale may have 25 points or 3000."""
-    largest = max((abs(one.change) for one in movers), default=0.0)
+    largest = max((abs(mover.change) for mover in movers), default=0.0)
     return 0 if largest >= 20 else 1 if largest >= 2 else 2

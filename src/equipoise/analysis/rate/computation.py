@@ -104,13 +104,13 @@ def rate(
     request: RateRequest,
     progress: Callable[[int, int], None] | None = None,
     announce: Callable[[str], None] = lambda line: None,
-    given: tuple[History, HistoryReading] | None = None,
+    matches_read: tuple[History, HistoryReading] | None = None,
 ) -> RateAnswer:
     """Read a history, rate it, write the files.
 
     system : None means the system of the state to resume, or the default system
     announce : called with a line on what will take long or much room on the disk
-    given : the history and how it was read, if the caller has read it
+    matches_read : the history and how it was read, if the caller has read it
     Raises : EquipoiseError, and then nothing was written
     """
     _check_targets(request)
@@ -128,9 +128,9 @@ def rate(
         require_context(system, system.capabilities, request.context)
     # Read before anything is written, because --output may replace it.
     earlier = None if request.diff is None else _earlier(request.diff, request.history)
-    rated = None if given is not None else _in_blocks(system, request, progress, announce)
+    rated = None if matches_read is not None else _in_blocks(system, request, progress, announce)
     if rated is None:
-        rated = _at_once(system, before, known, request, progress, given)
+        rated = _at_once(system, before, known, request, progress, matches_read)
     answer = rated.replay
     if request.context is not None:
         shown = ratings_of(answer.state, _at(request), context=request.context)
@@ -173,13 +173,13 @@ def _in_blocks(
         blocks
     """
     limit = request.memory_limit
-    given = limit is not None
+    is_given = limit is not None
     memory = memory_of(limit) if limit else memory_for(request.history.source)
     if memory is None:
         return None
     try:
         _refuse_complete(request)
-        if not given:
+        if not is_given:
             announce(f"The file is large for the memory of this machine: {IN_BLOCKS}.")
         return suited(
             request.history,
@@ -197,7 +197,7 @@ def _in_blocks(
             ),
         )[1]
     except UnsuitedError as error:
-        if given:
+        if is_given:
             raise _not_in_blocks(error) from error
         announce(f"It is rated at once after all, in much memory; {NOT_IN_BLOCKS}: {error}.")
         return None
@@ -220,11 +220,11 @@ def _not_in_blocks(error: UnsuitedError) -> InvalidParameterError:
 
 def memory_of(text: str) -> int:
     """Return a number of bytes, given as 2GB or 800MB. Raises : InvalidParameterError."""
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*", text)
-    known = found is not None and found[2].upper() in _UNITS
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*", text)
+    known = match is not None and match[2].upper() in _UNITS
     require(known, "--memory-limit", "a size such as 2GB or 800MB", text)
-    assert found is not None
-    size = int(float(found[1]) * _UNITS[found[2].upper()])
+    assert match is not None
+    size = int(float(match[1]) * _UNITS[match[2].upper()])
     require(size >= _LEAST, "--memory-limit", f"at least {in_words(_LEAST)}", text)
     return size
 
@@ -256,7 +256,9 @@ def available_memory() -> int | None:
     amounts = []
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        amounts += [int(one.split()[1]) * 1024 for one in lines if one.startswith("MemAvailable:")]
+        amounts += [
+            int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")
+        ]
     except (OSError, ValueError, IndexError):
         return None
     # The limit of a container, in the second and in the first version of control groups.
@@ -280,11 +282,11 @@ def _at_once(
     known: KnownRatings,
     request: RateRequest,
     progress: Callable[[int, int], None] | None,
-    given: tuple[History, HistoryReading] | None,
+    matches_read: tuple[History, HistoryReading] | None,
 ) -> Rated:
     """Return the history rated at once, perhaps from a state on."""
     started = working_time()
-    history, reading = read(request.history) if given is None else given
+    history, reading = read(request.history) if matches_read is None else matches_read
     if before is not None and not request.restart:
         history, reading = continued(before, history, reading)
     unused = unused_of(system, history, request.history)
@@ -480,10 +482,10 @@ def _check_usage(system: RatingSystem, history: History, request: RateRequest) -
 
 
 def default_notes(
-    given: RatingSystem | None, before: PoolState | None, initial: str | None
+    system: RatingSystem | None, before: PoolState | None, initial: str | None
 ) -> list[str]:
     """Return a note on the default system if neither the user nor a file chooses the system."""
-    if given is not None or before is not None or initial is not None:
+    if system is not None or before is not None or initial is not None:
         return []
     return [f"rated by {DEFAULT_SYSTEM}, the default system; --system chooses another system"]
 
@@ -496,16 +498,16 @@ class KnownRatings(NamedTuple):
 
 
 def system_and_ratings(
-    given: RatingSystem | None, before: PoolState | None, path: str | None, mapping: str | None
+    chosen: RatingSystem | None, before: PoolState | None, path: str | None, mapping: str | None
 ) -> tuple[RatingSystem, KnownRatings]:
     """Return the system that rates, and the known ratings of a file on its scale.
 
-    given : None means the system of the state; without one, that of known ratings which are a saved
-        state; or else the default system
+    chosen : None means the system of the state; without one, that of known ratings which are a
+        saved state; or else the default system
     path, mapping : of `known_ratings`
     Raises : InvalidParameterError   a table shows that another than the default system made it
     """
-    system = given if before is None else given or before.system
+    system = chosen if before is None else chosen or before.system
     if system is not None:
         return system, known_ratings(path, mapping, system)
     if path is not None and mapping is None and is_saved_state(path):
@@ -539,7 +541,7 @@ def known_ratings(
         if line is not None:
             raise InvalidParameterError("--initial-mapping needs --initial")
         return KnownRatings()
-    found: InitialRatings | Ratings
+    table: InitialRatings | Ratings
     if is_saved_state(path):
         state = PoolState.load(path)
         for system in systems:
@@ -548,16 +550,16 @@ def known_ratings(
                 raise InvalidParameterError(
                     f"{path} has {differs}. Convert them with --initial-mapping {MAPPING_FORM}"
                 )
-        found = ratings_of(state)
+        table = ratings_of(state)
     else:
-        found, columns = read_initial_table(path)
+        table, columns = read_initial_table(path)
         if "volatility" in columns and line is None and not named:
             raise InvalidParameterError(
                 f"{path} has the column volatility, so {DEFAULT_SYSTEM}, the default system, did "
                 f"not make its ratings: add --system glicko2, or the system that made them"
             )
-    notes = found.notes if isinstance(found, InitialRatings) else ()
-    return KnownRatings(found if line is None else line.map(found), notes)
+    notes = table.notes if isinstance(table, InitialRatings) else ()
+    return KnownRatings(table if line is None else line.map(table), notes)
 
 
 def initial_notes(
@@ -620,7 +622,7 @@ def write_page(
     ]
     body = [
         element(
-            "tr", [element("td", one, class_=form) for one, form in zip(row, forms, strict=True)]
+            "tr", [element("td", cell, class_=form) for cell, form in zip(row, forms, strict=True)]
         )
         for row in rows
     ]

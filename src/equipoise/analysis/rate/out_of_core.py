@@ -102,8 +102,8 @@ def rate_in_blocks(
                 notes += missing_notes(system, history.slice(0, 0), resumed=False)
             if hasattr(system, "field_notes"):
                 # The note on the largest matches of all blocks.
-                found = tuple(dict.fromkeys(system.field_notes(history)))
-                largest = max(largest, (int(history.teams().max()), found))
+                misfits = tuple(dict.fromkeys(system.field_notes(history)))
+                largest = max(largest, (int(history.teams().max()), misfits))
             repeated.add(history.match_ids)
             clock = working_time()
             rating.add(history, _after(before, table.rows, progress))
@@ -120,16 +120,16 @@ def rate_in_blocks(
     rating_time += working_time() - clock
     doubles = describe_spellings(replayed.ratings.player_ids, replayed.ratings.matches)
     block = f"rated in blocks of about {counted(rows, 'participation')}"
-    said = dict.fromkeys(note for one in readings for note in one.notes)
+    notes_of_blocks = dict.fromkeys(note for block in readings for note in block.notes)
     reading = HistoryReading(
         history=None,
-        problems=tuple(problem for one in readings for problem in one.problems),
-        dropped_matches=tuple(match for one in readings for match in one.dropped_matches),
-        dropped_rows=sum(one.dropped_rows for one in readings),
-        unrated=sum(one.unrated for one in readings),
-        filtered=sum(one.filtered for one in readings),
+        problems=tuple(problem for block in readings for problem in block.problems),
+        dropped_matches=tuple(match for block in readings for match in block.dropped_matches),
+        dropped_rows=sum(block.dropped_rows for block in readings),
+        unrated=sum(block.unrated for block in readings),
+        filtered=sum(block.filtered for block in readings),
         notes=(
-            *dict.fromkeys([*request.notes, *table.notes, *said]),
+            *dict.fromkeys([*request.notes, *table.notes, *notes_of_blocks]),
             block,
             *doubles,
             *notes,

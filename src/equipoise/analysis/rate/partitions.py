@@ -79,7 +79,7 @@ def parts_of(
     Raises : InvalidDataError, InvalidParameterError
     """
     files = partition_files(request.source)
-    in_folders = [one for one in by if any(one in file.values for file in files)]
+    in_folders = [column for column in by if any(column in file.values for file in files)]
     if not in_folders:
         if files:
             request = replace(request, source=[file.path for file in files])
@@ -87,20 +87,24 @@ def parts_of(
         parts = [Part(values=values, source=part) for values, part in pools_of(history, by)]
         return parts, replace(reading, history=None)
     problems = [
-        Problem(file.path, None, one, f"must be in a folder {one}=VALUE like the other files", "")
+        Problem(
+            file.path, None, column, f"must be in a folder {column}=VALUE like the other files", ""
+        )
         for file in files
-        for one in in_folders
-        if one not in file.values
+        for column in in_folders
+        if column not in file.values
     ]
     if problems:
         raise InvalidDataError(problems)
     # Values of folders select files; the others are selected by the reader.
-    folders = {name for name in request.where if all(name in one.values for one in files)}
+    folders = {name for name in request.where if all(name in file.values for file in files)}
     wanted = {name: request.where[name] for name in request.where if name in folders}
     grouped: dict[tuple[str | None, ...], list[str]] = {}
     for file in files:
         if all((file.values[name] or "") == value for name, value in wanted.items()):
-            grouped.setdefault(tuple(file.values[one] for one in in_folders), []).append(file.path)
+            grouped.setdefault(tuple(file.values[column] for column in in_folders), []).append(
+                file.path
+            )
     if not grouped:
         got = ", ".join(f"{name}={value}" for name, value in wanted.items())
         raise InvalidParameterError(f"--where must name values that some folder has; got {got}")
@@ -109,7 +113,7 @@ def parts_of(
     parts = [
         Part(
             values=dict(zip(in_folders, values, strict=True)),
-            columns=tuple(one for one in by if one not in in_folders),
+            columns=tuple(column for column in by if column not in in_folders),
             source=replace(
                 request,
                 source=grouped[values][0] if len(grouped[values]) == 1 else grouped[values],
@@ -128,25 +132,27 @@ def pools_of(
 
     Raises : InvalidParameterError
     """
-    texts = {one: pl.Series(_texts(history, one).tolist(), dtype=pl.String) for one in columns}
+    texts = {
+        column: pl.Series(_texts(history, column).tolist(), dtype=pl.String) for column in columns
+    }
     groups = pl.DataFrame(texts).with_row_index(_MATCH).group_by(columns).agg(_MATCH)
     if len(groups) > MOST_POOLS:
         raise InvalidParameterError(
             f"--by must name columns with at most {MOST_POOLS:,} combinations of values; "
             f"{','.join(columns)} has {len(groups):,}"
         )
-    found = {
+    row_of = {
         tuple(value or None for value in values): row
         for row, values in enumerate(groups.select(columns).iter_rows())
     }
-    for values in sorted(found, key=in_order):
-        matches = groups[_MATCH][found[values]].to_numpy().astype(np.int64)
+    for values in sorted(row_of, key=in_order):
+        matches = groups[_MATCH][row_of[values]].to_numpy().astype(np.int64)
         yield dict(zip(columns, values, strict=True)), part_of(history, matches)
 
 
 def in_order(values: Sequence[str | None]) -> tuple[object, ...]:
     """Return the key by which combinations of values are ordered."""
-    return tuple(natural(one or "") for one in values)
+    return tuple(natural(value or "") for value in values)
 
 
 def part_of(history: History, matches: Ints) -> History:
@@ -174,7 +180,8 @@ def _texts(history: History, column: str) -> Ids:
         raise InvalidParameterError(_no_column(column, list(history.attributes)))
     # A float that is not equal to itself is a missing value.
     texts: Ids = np.array(
-        ["" if one is None or one != one else str(one) for one in values.tolist()], dtype=object
+        ["" if value is None or value != value else str(value) for value in values.tolist()],
+        dtype=object,
     )
     first = texts[history.offsets[:-1]]
     different = np.flatnonzero(texts != np.repeat(first, history.sizes()))
@@ -214,15 +221,15 @@ def paths_of(places: Places, values: Mapping[str, str | None]) -> dict[str, Path
     return {option: folder / below / name for option, (folder, name) in places.items()}
 
 
-def places_of(given: Mapping[str, str | None], source: object) -> Places:
+def places_of(paths: Mapping[str, str | None], source: object) -> Places:
     """Return where to write, and make the folders of the options.
 
-    given : path by option: a folder (an existing one, or with a slash at its end) or a file
+    paths : path by option: a folder (an existing one, or with a slash at its end) or a file
     source : of the matches, which may not contain what is written
     Raises : InvalidParameterError
     """
     places: dict[str, tuple[Path, str]] = {}
-    for option, path in given.items():
+    for option, path in paths.items():
         if path is None:
             continue
         is_folder = path.endswith(("/", os.sep)) or Path(path).is_dir()
@@ -241,12 +248,13 @@ def places_of(given: Mapping[str, str | None], source: object) -> Places:
         )
     check_distinct({option: folder / name for option, (folder, name) in places.items()})
     read = source if isinstance(source, list | tuple) else [source]
-    inside = [Path(one) for one in read if isinstance(one, str) and Path(one).is_dir()]
+    inside = [Path(path) for path in read if isinstance(path, str) and Path(path).is_dir()]
     for option, (folder, _) in places.items():
-        for one in inside:
-            if folder.resolve().is_relative_to(one.resolve()):
+        for folder_read in inside:
+            if folder.resolve().is_relative_to(folder_read.resolve()):
                 raise InvalidParameterError(
-                    f"{option} must be outside of the folder that is read; got {folder} in {one}"
+                    f"{option} must be outside of the folder that is read; got {folder} in "
+                    f"{folder_read}"
                 )
     for folder, _ in places.values():
         try:
@@ -336,26 +344,26 @@ def rate_by(
     )
     pools: list[PoolRated] = []
     done: list[RateSummary | HistoryReading] = [] if reading is None else [reading]
-    for found in results:
-        pools += found.pools
-        done += found.readings
+    for part_done in results:
+        pools += part_done.pools
+        done += part_done.readings
     pools.sort(key=lambda pool: in_order([pool.values[column] for column in by]))
-    notes = Counter(note for one in done for note in one.notes)
+    notes = Counter(note for reading in done for note in reading.notes)
     return RateByMessage(
         system=system.name,
         parameters=plain_parameters(system),
         by=list(by),
         pools=pools,
-        rated=sum(one.status == "rated" for one in pools),
-        failed=sum(one.status == "failed" for one in pools),
-        matches=sum(one.matches for one in pools),
-        participations=sum(one.participations for one in pools),
-        players=sum(one.players for one in pools),
-        unrated=sum(one.unrated for one in done),
-        filtered=sum(one.filtered for one in done),
-        dropped_matches=[match for one in done for match in one.dropped_matches],
-        dropped_rows=sum(one.dropped_rows for one in done),
-        problems=[message for one in done for message in _messages(one.problems)],
+        rated=sum(pool.status == "rated" for pool in pools),
+        failed=sum(pool.status == "failed" for pool in pools),
+        matches=sum(pool.matches for pool in pools),
+        participations=sum(pool.participations for pool in pools),
+        players=sum(pool.players for pool in pools),
+        unrated=sum(part.unrated for part in done),
+        filtered=sum(part.filtered for part in done),
+        dropped_matches=[match for part in done for match in part.dropped_matches],
+        dropped_rows=sum(part.dropped_rows for part in done),
+        problems=[message for part in done for message in _messages(part.problems)],
         notes=[
             *default,
             *(
@@ -369,17 +377,17 @@ def rate_by(
 
 def _check(system: RatingSystem, request: RateRequest, by: tuple[str, ...], workers: int) -> None:
     """Refuse options that are wrong for every pool, before anything is read."""
-    for one in by:
-        require(bool(one), "--by", "names of columns, separated by commas", ",".join(by))
-        require(by.count(one) == 1, "--by", "different columns", ",".join(by))
+    for column in by:
+        require(bool(column), "--by", "names of columns, separated by commas", ",".join(by))
+        require(by.count(column) == 1, "--by", "different columns", ",".join(by))
     require(workers >= 1, "--workers", "at least 1", workers)
-    for option, given in (
+    for option, value in (
         ("--state", request.state),
         ("--restart", request.restart),
         ("--diff", request.diff),
         ("--report", request.report),
     ):
-        if given:
+        if value:
             raise InvalidParameterError(f"{option} cannot be combined with --by")
     if request.conservative:
         check_conservative(system)
@@ -404,10 +412,10 @@ def _rate_part(job: _Job, part: Part) -> _Done:
     except (EquipoiseError, OSError) as error:
         return _failed(job, part.values, error)
     done = _Done([], [replace(reading, history=None)])
-    for values, found in pools:
-        one = _rated(job, {**part.values, **values}, job.rate.history, (found, nothing))
-        done.pools.extend(one.pools)
-        done.readings.extend(one.readings)
+    for values, part_history in pools:
+        rated = _rated(job, {**part.values, **values}, job.rate.history, (part_history, nothing))
+        done.pools.extend(rated.pools)
+        done.readings.extend(rated.readings)
     return done
 
 
@@ -415,18 +423,18 @@ def _rated(
     job: _Job,
     values: Mapping[str, str | None],
     request: HistoryRequest,
-    given: tuple[History, HistoryReading] | None = None,
+    matches_read: tuple[History, HistoryReading] | None = None,
 ) -> _Done:
     """Rate a pool and write its files.
 
-    given : its matches, if they were read
+    matches_read : its matches, if they were read
     """
     values = {column: values[column] for column in job.by}
     paths = paths_of(job.places, values)
-    if given is not None:
+    if matches_read is not None:
         # A history from another process has columns that can be written; the kernels are compiled
         # for those of a new one, which cannot.
-        given = replace(given[0]), given[1]
+        matches_read = replace(matches_read[0]), matches_read[1]
     try:
         for path in paths.values():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -438,7 +446,7 @@ def _rated(
                 trace=drafts.get("--trace"),
                 save=drafts.get("--save"),
             )
-            summary = summary_of(rate(job.made_system(), one, given=given), 0)
+            summary = summary_of(rate(job.made_system(), one, matches_read=matches_read), 0)
     except (EquipoiseError, OSError) as error:
         return _failed(job, values, error, paths)
     pool = PoolRated(
@@ -484,7 +492,7 @@ def _failed(
 
 
 def _messages(problems: Sequence[Problem | ProblemMessage]) -> list[ProblemMessage]:
-    return [to_message(ProblemMessage, one) for one in problems]
+    return [to_message(ProblemMessage, problem) for problem in problems]
 
 
 def _compile(job: _Job) -> None:

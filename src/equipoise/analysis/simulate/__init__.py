@@ -43,13 +43,13 @@ def read_population(path: str, _: str = "") -> dict[str, Any]:
     from equipoise.evaluate.synthetic import ContestModel, TeamModel
 
     models = (*fields(ContestModel), *fields(TeamModel))
-    types = {one.name: str(one.type) for one in models}
-    found: dict[str, Any] = {}
+    types = {field.name: str(field.type) for field in models}
+    population: dict[str, Any] = {}
     for key, value in content.items():
         name = key.replace("-", "_")
         known = name in types or name == "kind"
         require(known, f"{path}: {key}", f"one of {', '.join(['kind', *types])}", value)
-        require(name not in found, f"{path}: {key}", "given once", value)
+        require(name not in population, f"{path}: {key}", "given once", value)
         rule, fit = _RULES[name if name in _RULES else types[name]]
         fits = isinstance(value, fit) and (bool in fit or not isinstance(value, bool))
         if name == "kind":
@@ -57,8 +57,8 @@ def read_population(path: str, _: str = "") -> dict[str, Any]:
         elif fits and isinstance(value, int) and abs(value) >= 2**63:
             rule, fits = "a number of 64 bits", False
         require(fits, f"{path}: {key}", rule, value)
-        found[name] = value.isoformat() if isinstance(value, date) else value
-    return found
+        population[name] = value.isoformat() if isinstance(value, date) else value
+    return population
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

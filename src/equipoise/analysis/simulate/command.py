@@ -38,17 +38,17 @@ def simulate(*, request: SimulateRequest, as_json: options.Json) -> None:
     to_file = isinstance(request.output, str)
     require(not as_json or to_file, "--output", "given with --json", None)
     with progress("simulating") as show:
-        made = work.simulate(request, show)
+        simulated = work.simulate(request, show)
     if as_json:
-        print_json(made)
+        print_json(simulated)
     size = (
-        counted(made.matches, "contest")
-        if made.kind == "contests"
-        else counted(made.matches, "match", "matches")
+        counted(simulated.matches, "contest")
+        if simulated.kind == "contests"
+        else counted(simulated.matches, "match", "matches")
     )
     say(
-        f"{size}, {counted(made.participations, 'participation')}, "
-        f"{counted(made.players, 'player')}, seed {made.seed}, {made.seconds:.2f} s"
+        f"{size}, {counted(simulated.participations, 'participation')}, "
+        f"{counted(simulated.players, 'player')}, seed {simulated.seed}, {simulated.seconds:.2f} s"
     )
 
 

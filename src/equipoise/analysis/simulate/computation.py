@@ -63,8 +63,8 @@ def simulate(
     start = time.perf_counter()
     kind, model = _checked(request)
     known = _Players(model.players)
-    made = kind.make(model, rng=np.random.default_rng(request.seed))
-    reported = _with_progress(made, getattr(model, kind.total), progress)
+    contests = kind.make(model, rng=np.random.default_rng(request.seed))
+    reported = _with_progress(contests, getattr(model, kind.total), progress)
     tables = _tables(known.watch(reported), kind, model, request.with_skill, rows)
     participations = write_pieces(tables, request.output, rows=rows_written)
     if request.skills is not None:
@@ -91,15 +91,15 @@ class _Players:
         self._first: Floats = np.zeros(players)
         self._last: Floats = self._first
 
-    def watch(self, made: Iterator[Made]) -> Iterator[Made]:
+    def watch(self, contests: Iterator[Made]) -> Iterator[Made]:
         """Yield matches, and keep the skills and numbers of matches."""
-        for one in made:
+        for contest in contests:
             if self.seen == 0:
-                self._first = one.skills.copy()
-            self._last = one.skills
-            self._matches[one.player] += 1
-            self.seen = one.number
-            yield one
+                self._first = contest.skills.copy()
+            self._last = contest.skills
+            self._matches[contest.player] += 1
+            self.seen = contest.number
+            yield contest
 
     def table(self) -> pl.DataFrame:
         """Return one row for each player: last and first skill, number of matches."""
@@ -114,27 +114,27 @@ class _Players:
 
 
 def _with_progress(
-    made: Iterator[Made], total: int, progress: Callable[[int, int], None] | None
+    contests: Iterator[Made], total: int, progress: Callable[[int, int], None] | None
 ) -> Iterator[Made]:
     """Yield matches, and report progress from time to time."""
     every = max(total // _REPORTS, 1)
-    for one in made:
-        yield one
-        if progress is not None and one.number % every == 0:
-            progress(one.number, total)
+    for contest in contests:
+        yield contest
+        if progress is not None and contest.number % every == 0:
+            progress(contest.number, total)
 
 
 def _tables(
-    made: Iterator[Made], kind: Kind, model: Any, with_skill: bool, least: int
+    contests: Iterator[Made], kind: Kind, model: Any, with_skill: bool, least: int
 ) -> Iterator[pl.DataFrame]:
     """Yield pieces of a long table, with small matches together."""
     waiting: list[Made] = []
     nobody, rows = True, 0
-    for one in made:
+    for contest in contests:
         nobody = False
         # Without the skills of absent players, of whom there may be millions.
-        waiting.append(dataclasses.replace(one, skills=one.skill))
-        rows += len(one.player)
+        waiting.append(dataclasses.replace(contest, skills=contest.skill))
+        rows += len(contest.player)
         if rows >= least:
             yield table(kind, model, waiting, with_skill)
             waiting, rows = [], 0
@@ -148,10 +148,10 @@ def _tables(
 
 def table(kind: Kind, model: Any, some: Sequence[Made], with_skill: bool) -> pl.DataFrame:
     """Return matches as rows of a long table."""
-    sizes = [len(one.player) for one in some]
+    sizes = [len(contest.player) for contest in some]
     columns = {
-        "match": np.repeat([one.number for one in some], sizes),
-        "time": _times(model, np.repeat([one.time for one in some], sizes)),
+        "match": np.repeat([contest.number for contest in some], sizes),
+        "time": _times(model, np.repeat([contest.time for contest in some], sizes)),
         "player": joined(some, "player"),
         **kind.columns(model, some),
     }
@@ -184,7 +184,7 @@ class Kind(NamedTuple):
 
 def joined(some: Sequence[Any], name: str) -> Any:
     """Return one column of several matches as one array."""
-    return np.concatenate([getattr(one, name) for one in some])
+    return np.concatenate([getattr(contest, name) for contest in some])
 
 
 def _contest_columns(model: ContestModel, some: Sequence[Any]) -> Mapping[str, Any]:
@@ -212,13 +212,15 @@ def sizes_of(text: str, name: str = "--sizes") -> tuple[tuple[int, int], ...]:
 
     name : of the option or the key of the population
     """
-    found = []
+    sizes = []
     for part in text.split(","):
-        one, versus, other = part.strip().lower().partition("v")
-        if not (versus and one.isascii() and one.isdigit() and other.isascii() and other.isdigit()):
+        size, versus, other = part.strip().lower().partition("v")
+        if not (
+            versus and size.isascii() and size.isdigit() and other.isascii() and other.isdigit()
+        ):
             raise InvalidParameterError(f"{name} takes sizes such as 5v5,5v4; got {text!r}")
-        found.append((int(one), int(other)))
-    return tuple(found)
+        sizes.append((int(size), int(other)))
+    return tuple(sizes)
 
 
 #: Functions that read parameters given as text, and take the name of the option or key too.
@@ -250,20 +252,22 @@ def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
     if request.skills is not None:
         check_target(request.skills)
     kind = KINDS[name_of_kind]
-    given = {name: getattr(request, name) for name in _OVERRIDE}
-    given = {name: one for name, one in given.items() if one is not None and one is not False}
-    parameters = {**request.population, **given}
+    chosen = {name: getattr(request, name) for name in _OVERRIDE}
+    chosen = {
+        name: value for name, value in chosen.items() if value is not None and value is not False
+    }
+    parameters = {**request.population, **chosen}
     parameters.pop("kind", None)
     known = {field.name for field in dataclasses.fields(kind.model)}
     for name in parameters:
-        if name in given and name not in known:
+        if name in chosen and name not in known:
             raise InvalidParameterError(f"--{name} is not an option of --kind {name_of_kind}")
         require(
             name in known, name, f"left out of a population of {name_of_kind}", parameters[name]
         )
     for name, read in _TEXTS.items():
         if isinstance(parameters.get(name), str):
-            called = f"--{name}" if name in given else f"{name} of the population"
+            called = f"--{name}" if name in chosen else f"{name} of the population"
             parameters[name] = read(parameters[name], called)
     return kind, kind.model(**parameters)
 

@@ -53,7 +53,7 @@ class Axis:
                 name=name, values=(), named=False, log=choice.log, low=choice.low, high=choice.high
             )
         values = tuple(sorted(choice, key=_order))
-        numbers = [one for one in values if _is_number(one)]
+        numbers = [value for value in values if _is_number(value)]
         if len(numbers) < len(values):
             high = float(len(values) - 1)
             return cls(name=name, values=values, named=True, log=False, low=0.0, high=high)
@@ -87,17 +87,17 @@ class Surface:
     ideal: float
 
     @classmethod
-    def of(cls, found: Tuning) -> Surface:
+    def of(cls, tuning: Tuning) -> Surface:
         """Return the surface of a search."""
-        done = tuple(trial for trial in found.trials if trial.status == "done")
-        value = np.array([trial.value(found.metric) for trial in done])
-        best = next(at for at, trial in enumerate(done) if trial is found.best)
-        ideal, sign = float(value[best]), 1.0 if found.higher_is_better else -1.0
+        done = tuple(trial for trial in tuning.trials if trial.status == "done")
+        value = np.array([trial.value(tuning.metric) for trial in done])
+        best = next(at for at, trial in enumerate(done) if trial is tuning.best)
+        ideal, sign = float(value[best]), 1.0 if tuning.higher_is_better else -1.0
         behind = sign * (ideal - value)
         seen = behind[behind <= _SPREAD * np.median(behind)]
         shown = float(seen.max(initial=0.0)) or float(behind.max()) or 1e-3 * max(abs(ideal), 1e-9)
         return cls(
-            axes=tuple(Axis.of(name, choice) for name, choice in found.choices.items()),
+            axes=tuple(Axis.of(name, choice) for name, choice in tuning.choices.items()),
             done=done,
             value=value,
             best=best,
@@ -139,32 +139,32 @@ _MARK = theme.PALETTE[1]
 _OUTLINE: dict[str, Any] = {"facecolors": "none", "edgecolors": _MARK, "zorder": 4}
 
 
-def tuning_figure(found: Tuning, *, title: str | None = None) -> Figure:
+def tuning_figure(tuning: Tuning, *, title: str | None = None) -> Figure:
     """Return the figure of a search: its trials, the best outlined, and a cross for those given.
 
     Every parameter has a panel. Its line is the best metric reached with each value, over all
     values of the other parameters.
     """
-    title = title or f"{found.system}: {' and '.join(found.choices)}"
-    surface = Surface.of(found)
+    title = title or f"{tuning.system}: {' and '.join(tuning.choices)}"
+    surface = Surface.of(tuning)
     rows = math.ceil(min(len(surface.axes), MOST_PANELS) / _COLUMNS)
     size = theme.Size(theme.WIDE.width, 1.6 + _ROW * rows)
     with theme.style():
-        figure, axes = theme.new_figure(title, _subtitle(found, surface), size)
-        _draw_panels(figure, axes, surface, found)
+        figure, axes = theme.new_figure(title, _subtitle(tuning, surface), size)
+        _draw_panels(figure, axes, surface, tuning)
     return figure
 
 
-def _subtitle(found: Tuning, surface: Surface) -> str:
+def _subtitle(tuning: Tuning, surface: Surface) -> str:
     words = [
-        f"{found.metric} on {counted(found.matches, 'match', 'matches')}, "
-        f"{counted(len(found.trials), 'trial')}"
+        f"{tuning.metric} on {counted(tuning.matches, 'match', 'matches')}, "
+        f"{counted(len(tuning.trials), 'trial')}"
     ]
-    better = "higher" if found.higher_is_better else "lower"
+    better = "higher" if tuning.higher_is_better else "lower"
     words.append(f"{better} is better; outlined: the best")
-    if any(_has_place(axis, found.given.parameters[axis.name]) for axis in surface.axes):
+    if any(_has_place(axis, tuning.given.parameters[axis.name]) for axis in surface.axes):
         words.append("cross: as given")
-    left_out = len(found.choices) - MOST_PANELS
+    left_out = len(tuning.choices) - MOST_PANELS
     if left_out > 0:
         words.append(
             counted(left_out, "more parameter is not shown", "more parameters are not shown")
@@ -176,7 +176,7 @@ def _has_place(axis: Axis, value: Value) -> bool:
     return axis.low <= axis.place(value) <= axis.high
 
 
-def _draw_line(axes: Axes, surface: Surface, axis: Axis, found: Tuning) -> None:
+def _draw_line(axes: Axes, surface: Surface, axis: Axis, tuning: Tuning) -> None:
     """Draw the metric over one parameter."""
     places = surface.places(axis)
     single = len(surface.axes) == 1
@@ -185,17 +185,17 @@ def _draw_line(axes: Axes, surface: Surface, axis: Axis, found: Tuning) -> None:
     axes.scatter(places, surface.value, s=18, color=_LINE, lw=0, alpha=1.0 if single else 0.5)
     best = surface.best
     axes.scatter(places[best], surface.value[best], s=130, lw=2, **_OUTLINE)
-    given = axis.place(found.given.parameters[axis.name])
-    if math.isfinite(given):
-        value = found.given.value(found.metric)
-        axes.scatter(given, value, s=60, marker="x", color=theme.INK, lw=1.8, zorder=4)
+    place_given = axis.place(tuning.given.parameters[axis.name])
+    if math.isfinite(place_given):
+        value = tuning.given.value(tuning.metric)
+        axes.scatter(place_given, value, s=60, marker="x", color=theme.INK, lw=1.8, zorder=4)
     _set_scale(axes, axis)
     low, high = sorted((surface.worst, surface.ideal))
     edge = 0.08 * (high - low)
     axes.set_ylim(low - edge, high + edge)
 
 
-def _draw_panels(figure: Figure, first: Axes, surface: Surface, found: Tuning) -> None:
+def _draw_panels(figure: Figure, first: Axes, surface: Surface, tuning: Tuning) -> None:
     """Draw a panel for each parameter, in rows."""
     axes = surface.axes[:MOST_PANELS]
     columns = min(_COLUMNS, len(axes))
@@ -210,9 +210,9 @@ def _draw_panels(figure: Figure, first: Axes, surface: Surface, found: Tuning) -
         row, column = divmod(number, columns)
         place = (left + column * (across + between), top - row * (up + below) - up, across, up)
         panel = figure.add_axes(place)
-        _draw_line(panel, surface, axis, found)
+        _draw_line(panel, surface, axis, tuning)
         if column == 0:
-            panel.set_ylabel(found.metric)
+            panel.set_ylabel(tuning.metric)
         else:
             panel.tick_params(labelleft=False)
 
@@ -224,7 +224,7 @@ def _set_scale(axes: Axes, axis: Axis) -> None:
     at = axes.xaxis
     axes.set_xlabel(axis.name)
     if axis.named:
-        at.set_ticks(range(len(axis.values)), [_text(one) for one in axis.values])
+        at.set_ticks(range(len(axis.values)), [_text(value) for value in axis.values])
         axes.set_xlim(axis.low - 0.3, axis.high + 0.3)
         return
     if axis.log:

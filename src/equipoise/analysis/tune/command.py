@@ -58,16 +58,16 @@ def tune(
 
     settings = system.settings()
     request = options.weighed(request, settings)
-    given = system.chosen(settings) or make_system(DEFAULT_SYSTEM)
+    start = system.chosen(settings) or make_system(DEFAULT_SYSTEM)
     if dry_run:
-        return inspected(context, request.history, as_json, systems=[given])
+        return inspected(context, request.history, as_json, systems=[start])
     with (
         cluster.executor(request.workers) as executor,
         working("trials") as job,
         _resume_hint(request.study),
     ):
         answer = work.search(
-            given,
+            start,
             replace(request, executor=executor),
             job.progress,
             lambda count: say(f"the study already has {counted(count, 'trial')}"),
@@ -101,13 +101,13 @@ def _print(answer: TuneAnswer) -> None:
     differences = tables.unfolded_differences(tables.differences_table(held_out))
     print_lines(f"On the first {counted(answer.first, 'match', 'matches')}")
     print_table(trials_table(answer))
-    for title, one in (
+    for title, shown in (
         ("On the others", tables.metrics_table(held_out, answer.held_out.seconds)),
         (tables.BY_EXPERIENCE, tables.groups_table(held_out)),
         (f"Tuned minus given parameters, for {held_out.for_whom}", differences),
     ):
         print_lines("", title)
-        print_table(table(one.columns, one.rows))
+        print_table(table(shown.columns, shown.rows))
     say(*tune_lines(answer), *reading_lines(answer.reading))
     paths = (answer.request.output, answer.request.trials_output, answer.request.chart)
     say(*(f"wrote {path}" for path in paths if path is not None))
@@ -121,18 +121,18 @@ def trials_table(answer: TuneAnswer) -> Table:
     """Return one row for each of the best trials, and one for the given parameters."""
     from equipoise.analysis.backtest.tables import METRIC, Measure
 
-    found = answer.found
-    done = [trial for trial in found.ranked() if not math.isnan(trial.value(found.metric))]
+    tuning = answer.found
+    done = [trial for trial in tuning.ranked() if not math.isnan(trial.value(tuning.metric))]
     rows = (
         (
-            "given" if trial is found.given else trial.number,
-            *(_written(trial.parameters[name]) for name in found.choices),
-            Measure(trial.value(found.metric)),
+            "given" if trial is tuning.given else trial.number,
+            *(_written(trial.parameters[name]) for name in tuning.choices),
+            Measure(trial.value(tuning.metric)),
         )
-        for trial in (*done[:_SHOWN], found.given)
+        for trial in (*done[:_SHOWN], tuning.given)
     )
-    columns = {"trial": "", **dict.fromkeys(found.choices, ">")}
-    return table({**columns, found.metric: METRIC[found.metric].form}, rows)
+    columns = {"trial": "", **dict.fromkeys(tuning.choices, ">")}
+    return table({**columns, tuning.metric: METRIC[tuning.metric].form}, rows)
 
 
 def tune_lines(answer: TuneAnswer) -> list[str]:
@@ -151,10 +151,10 @@ def _improved(answer: TuneAnswer) -> bool:
 
 
 def _counts(answer: TuneAnswer) -> list[str]:
-    found, trials = answer.found, answer.found.trials
+    tuning, trials = answer.found, answer.found.trials
     lines = [
         f"{counted(len(trials), 'trial')} in {answer.seconds:.1f} s, each scored on "
-        f"{found.matches:,} of the first {counted(answer.first, 'match', 'matches')}"
+        f"{tuning.matches:,} of the first {counted(answer.first, 'match', 'matches')}"
     ]
     if answer.recorded:
         recorded = counted(answer.recorded, "trial was", "trials were")
@@ -171,18 +171,20 @@ def _found(answer: TuneAnswer) -> str:
     """Return the best parameters on the matches of the search."""
     from equipoise.analysis.backtest.tables import METRIC, Measure
 
-    found, metric = answer.found, answer.found.metric
-    best, given = (
+    tuning, metric = answer.found, answer.found.metric
+    best, start = (
         format(Measure(trial.value(metric)), METRIC[metric].form)
-        for trial in (found.best, found.given)
+        for trial in (tuning.best, tuning.given)
     )
     if not _improved(answer):
         return (
-            f"no trial is better than the given parameters: their {metric} is {given}, that of "
+            f"no trial is better than the given parameters: their {metric} is {start}, that of "
             f"the best trial {best}"
         )
-    settings = ", ".join(f"{name}={_written(one)}" for name, one in found.best.parameters.items())
-    return f"found {settings}: {metric} is {best}; with the given parameters it is {given}"
+    settings = ", ".join(
+        f"{name}={_written(value)}" for name, value in tuning.best.parameters.items()
+    )
+    return f"found {settings}: {metric} is {best}; with the given parameters it is {start}"
 
 
 def _held_out(answer: TuneAnswer) -> list[str]:
@@ -191,21 +193,21 @@ def _held_out(answer: TuneAnswer) -> list[str]:
     from equipoise.analysis.tune.gains import VERDICTS
     from equipoise.data.backtest import GROUP_METRICS, players_with
 
-    metric, found = answer.found.metric, answer.held_out.found
+    metric, backtest = answer.found.metric, answer.held_out.found
     of_all = verdict(answer)
     if of_all == "same":
         return ["there is nothing to compare on the other matches"]
-    difference = found.differences[0]
+    difference = backtest.differences[0]
     if math.isnan(difference.metrics[metric]):
         return [f"on the other matches {metric} cannot be computed"]
     lines = [
-        f"on {counted(found.matches, 'other match', 'other matches')} {metric} changes by "
+        f"on {counted(backtest.matches, 'other match', 'other matches')} {metric} changes by "
         f"{_change(answer, difference)}: {_judged(answer, of_all, difference)}",
-        f"this holds for {found.for_whom}",
+        f"this holds for {backtest.for_whom}",
     ]
-    for group in found.groups if metric in GROUP_METRICS else ():
+    for group in backtest.groups if metric in GROUP_METRICS else ():
         name = players_with(group.first, group.last)
-        if name != found.for_whom:
+        if name != backtest.for_whom:
             change = _change(answer, group.differences[0])
             lines.append(f"for {name}: {change}: {VERDICTS[verdict(answer, group)]}")
     return lines

@@ -113,7 +113,7 @@ class Study:
             load_if_exists=True,
         )
         self._check(name, json.loads(json.dumps(question)))
-        self._distributions = {one: distribution_of(choice) for one, choice in choices.items()}
+        self._distributions = {name: distribution_of(choice) for name, choice in choices.items()}
         self.trials: Sequence[Trial] = self._read()
         self._count = len(self._study.get_trials(deepcopy=False))
 
@@ -127,11 +127,11 @@ class Study:
             return
         different = [key for key in {**asked, **question} if asked.get(key) != question.get(key)]
         if different:
-            one = different[0]
+            key = different[0]
             raise ConflictError(
                 f"the study {name!r} belongs to another search: it differs in "
                 f"{', '.join(different)} "
-                f"({one} was {json.dumps(asked.get(one))}, now {json.dumps(question.get(one))}). "
+                f"({key} was {json.dumps(asked.get(key))}, now {json.dumps(question.get(key))}). "
                 "Use another --study-name"
             )
 
@@ -153,12 +153,12 @@ class Study:
         return kept
 
     def _read(self) -> list[Trial]:
-        found: list[Trial] = []
+        trials: list[Trial] = []
         for trial in self._study.get_trials(deepcopy=False):
             answer = trial.user_attrs.get(_ANSWER)
             if answer is not None:
-                found.append(Trial(number=len(found), parameters=dict(trial.params), **answer))
-        return found
+                trials.append(Trial(number=len(trials), parameters=dict(trial.params), **answer))
+        return trials
 
     def keep(self, trial: Trial) -> None:
         """Write a trial. Raises : ConflictError   another run writes to the study as well."""
@@ -216,9 +216,9 @@ def question_of(
     The values of a grid and the number of trials may change, so that both can grow.
     """
     ranges = {
-        name: [one.low, one.high, "log" if one.log else "linear"]
-        for name, one in choices.items()
-        if isinstance(one, Range)
+        name: [choice.low, choice.high, "log" if choice.log else "linear"]
+        for name, choice in choices.items()
+        if isinstance(choice, Range)
     }
     searched: dict[str, object] = {"ranges": ranges, "seed": seed}
     if trials is None:
@@ -229,7 +229,7 @@ def question_of(
 
 def fingerprint(history: History) -> str:
     """Return a hash of everything in a history that ratings can depend on."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     columns = {
         "offsets": history.offsets,
         "player": history.player,
@@ -248,12 +248,12 @@ def fingerprint(history: History) -> str:
     for name, column in columns.items():
         if column is None:
             continue
-        found.update(f"\n{name} {column.dtype.kind}\n".encode())
+        digest.update(f"\n{name} {column.dtype.kind}\n".encode())
         if column.dtype == object:
-            found.update("\n".join(map(repr, column.tolist())).encode())
+            digest.update("\n".join(map(repr, column.tolist())).encode())
         else:
-            found.update(np.ascontiguousarray(column).tobytes())
-    return found.hexdigest()[:16]
+            digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()[:16]
 
 
 #: Labels of the two sets of parameters in the comparison.
@@ -314,7 +314,7 @@ def search(
         resumed(recorded)
     under_way = _under_way(request, study)
     start = working_time()
-    found = tune(
+    tuning = tune(
         system,
         head,
         choices,
@@ -327,8 +327,8 @@ def search(
         progress=progress,
     )
     seconds = working_time() - start
-    improved = found.chosen is not found.given
-    changed = found.chosen.parameters if improved else {}
+    improved = tuning.chosen is not tuning.given
+    changed = tuning.chosen.parameters if improved else {}
     tuned = make_system(system.name, {**parameters_of(system), **changed})
     answer = TuneAnswer(
         request=request,
@@ -336,7 +336,7 @@ def search(
         reading=reading,
         given=system,
         tuned=tuned,
-        found=found,
+        found=tuning,
         first=first,
         recorded=recorded,
         under_way=under_way,
@@ -383,9 +383,9 @@ def _check(request: TuneRequest) -> None:
     """Refuse wrong options and outputs that cannot be written, before reading."""
     require(request.metric in METRICS, "--metric", f"one of {', '.join(METRICS)}", request.metric)
     require(request.resamples >= 1, "--resamples", "at least 1", request.resamples)
-    given = request.under_way
-    require(given is None or given >= 1, "--under-way", "at least 1", given)
-    if given is not None and request.trials is None:
+    under_way = request.under_way
+    require(under_way is None or under_way >= 1, "--under-way", "at least 1", under_way)
+    if under_way is not None and request.trials is None:
         raise InvalidParameterError(
             "--under-way needs --trials, the number of samples: a grid does not depend on it"
         )
@@ -452,63 +452,65 @@ def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
     """
     if answer.tuned == answer.given:
         return "same"
-    metric, found = answer.found.metric, answer.held_out.found
-    difference = (found if group is None else group).differences[0]
+    metric, backtest = answer.found.metric, answer.held_out.found
+    difference = (backtest if group is None else group).differences[0]
     change, bounds = difference.metrics[metric], difference.intervals[metric]
-    return judged(metric, change, bounds, found.least_differences[metric])
+    return judged(metric, change, bounds, backtest.least_differences[metric])
 
 
 def _write(answer: TuneAnswer) -> None:
-    request, found = answer.request, answer.found
+    request, tuning = answer.request, answer.found
     if request.trials_output is not None:
-        write_table(found.to_polars(), request.trials_output)
+        write_table(tuning.to_polars(), request.trials_output)
     if request.chart is not None:
         from equipoise.analysis.tune.chart import tuning_figure
 
-        theme.write(tuning_figure(found, title=request.title), request.chart)
+        theme.write(tuning_figure(tuning, title=request.title), request.chart)
     if request.output is not None:
-        value = found.chosen.value(found.metric)
+        value = tuning.chosen.value(tuning.metric)
         write_parameters(
             request.output,
-            found.system,
+            tuning.system,
             parameters_of(answer.tuned),
             request.history.statistics,
             [
-                f"{found.metric} {value:.6g} on the first "
+                f"{tuning.metric} {value:.6g} on the first "
                 f"{counted(answer.first, 'match', 'matches')}, the best of "
-                f"{counted(len(found.trials), 'trial')} and of the given parameters.",
+                f"{counted(len(tuning.trials), 'trial')} and of the given parameters.",
             ],
         )
 
 
 def tune_json(answer: TuneAnswer) -> dict[str, Any]:
     """Return what `equipoise tune --json` prints."""
-    found, request = answer.found, answer.request
-    held_out, edges = backtest_json(answer.held_out), found.at_edges()
+    tuning, request = answer.found, answer.request
+    held_out, edges = backtest_json(answer.held_out), tuning.at_edges()
     sampled = request.trials is not None
     return {
-        "system": found.system,
+        "system": tuning.system,
         "parameters": plain_parameters(answer.tuned),
-        "improved": found.chosen is not found.given,
-        "best": _trial(found.best, found.metric),
-        "given": _trial(found.given, found.metric),
+        "improved": tuning.chosen is not tuning.given,
+        "best": _trial(tuning.best, tuning.metric),
+        "given": _trial(tuning.given, tuning.metric),
         "held_out": {
             **{name: held_out[name] for name in ("systems", "scoring", "groups")},
             "difference": held_out["differences"][0],
             "verdict": verdict(answer),
             "gains": [plain(one._asdict()) for one in answer.gains],
             "verdicts": [
-                verdict(answer, group) if found.metric in GROUP_METRICS else None
+                verdict(answer, group) if tuning.metric in GROUP_METRICS else None
                 for group in answer.held_out.found.groups
             ],
         },
         "search": {
-            "metric": found.metric,
-            "higher_is_better": found.higher_is_better,
-            "choices": [_choice(name, one, name in edges) for name, one in found.choices.items()],
+            "metric": tuning.metric,
+            "higher_is_better": tuning.higher_is_better,
+            "choices": [
+                _choice(name, choice, name in edges) for name, choice in tuning.choices.items()
+            ],
             "first": answer.first,
-            "matches": found.matches,
-            "participations": found.participations,
+            "matches": tuning.matches,
+            "participations": tuning.participations,
             "min_history": request.min_history,
             "ties_as_authors": request.ties_as_authors,
             "seed": request.seed if sampled else None,
@@ -518,7 +520,7 @@ def tune_json(answer: TuneAnswer) -> dict[str, Any]:
             "recorded": answer.recorded,
             "seconds": answer.seconds,
         },
-        "trials": [_trial(trial, found.metric) for trial in found.trials],
+        "trials": [_trial(trial, tuning.metric) for trial in tuning.trials],
         "history": history_message(answer.history, answer.reading),
     }
 
@@ -528,7 +530,7 @@ def _choice(name: str, choice: Choice, at_edge: bool) -> dict[str, Any]:
     ends = choice if isinstance(choice, Range) else None
     return {
         "parameter": name,
-        "values": None if isinstance(choice, Range) else [plain_value(one) for one in choice],
+        "values": None if isinstance(choice, Range) else [plain_value(value) for value in choice],
         **{end: None if ends is None else getattr(ends, end) for end in ("low", "high", "log")},
         "at_edge": at_edge,
     }
@@ -565,22 +567,22 @@ def grid_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
 
     Raises : InvalidParameterError
     """
-    found: dict[str, Choice] = {}
+    choices: dict[str, Choice] = {}
     for name, written in assignments(texts, "--grid").items():
         values = [value.strip() for value in written.split(",")]
         if "" in values:
             raise InvalidParameterError(f"--grid takes NAME=V1,V2,...; got {name}={written}")
         typed = [setting_of(system, name, value) for value in values]
-        twice = next((one for one in typed if typed.count(one) > 1), None)
+        twice = next((value for value in typed if typed.count(value) > 1), None)
         if twice is not None:
             raise InvalidParameterError(f"--grid names the value {twice} of {name} twice")
-        found[name] = tuple(typed)
-    return found
+        choices[name] = tuple(typed)
+    return choices
 
 
 def ranges_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
     """Return the ranges of NAME=LOW:HIGH[:log] texts. Raises : InvalidParameterError."""
-    found: dict[str, Choice] = {}
+    ranges: dict[str, Choice] = {}
     for name, written in assignments(texts, "--range").items():
         low, _, rest = written.partition(":")
         high, colon, scale = (part.strip() for part in rest.partition(":"))
@@ -592,7 +594,7 @@ def ranges_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
         if kind == "word":
             raise InvalidParameterError(f"{system}.{name} takes words: use --grid {name}=...")
         try:
-            found[name] = Range(
+            ranges[name] = Range(
                 low=setting_of(system, name, low.strip()),
                 high=setting_of(system, name, high),
                 log=scale == "log",
@@ -600,4 +602,4 @@ def ranges_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
             )
         except (InvalidParameterError, TypeError) as error:
             raise InvalidParameterError(f"--range {name}={written}: {error}") from None
-    return found
+    return ranges

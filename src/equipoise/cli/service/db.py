@@ -83,16 +83,16 @@ def create(
     new = is_absent(database)
     with opened(database, create=True) as store:
         try:
-            made = make_key(store, request, now)
+            new_key = make_key(store, request, now)
         except NotFoundError as error:
             raise NotFoundError(f"{error}; create it before its keys") from error
     if as_json:
-        print_json(made)
+        print_json(new_key)
         return
-    print_lines(made.secret)
-    until = "" if made.key.expires is None else f", until {made.key.expires}"
+    print_lines(new_key.secret)
+    until = "" if new_key.key.expires is None else f", until {new_key.key.expires}"
     say(
-        f"Key {made.key.key}, {made.key.role} of {made.key.pool or 'all pools'}{until}. "
+        f"Key {new_key.key.key}, {new_key.key.role} of {new_key.key.pool or 'all pools'}{until}. "
         "The secret above is not shown again.",
         f"The key is in the {'new ' if new else ''}database {in_words(database)}.",
     )
@@ -108,9 +108,9 @@ def list_(
     from equipoise.pools.pool.access import all_keys
 
     with opened(database) as store:
-        found = all_keys(store)
+        listed = all_keys(store)
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
     now = clock()
     rows = (
@@ -118,7 +118,7 @@ def list_(
             *(key.key, key.name, key.role, key.pool or "(all)", _state(key, now)),
             *(_minutes(key.created), _minutes(key.last_used)),
         )
-        for key in found.keys
+        for key in listed.keys
     )
     names = ("name", "role", "pool", "state", "created", "last used")
     print_table(table({"key": "d", **dict.fromkeys(names, "")}, rows))
@@ -148,15 +148,16 @@ def rotate(
     span = _span(keep)
     require(span is not None, "--keep", "a time such as 12h, 7d or 2w", keep)
     with opened(database) as store:
-        made = rotate_key(store, key, RotationRequest((span or 0) // 1_000_000), clock())
+        new_key = rotate_key(store, key, RotationRequest((span or 0) // 1_000_000), clock())
     if as_json:
-        print_json(made)
+        print_json(new_key)
         return
-    print_lines(made.secret)
-    until = made.key.previous_until
+    print_lines(new_key.secret)
+    until = new_key.key.previous_until
     before = "is no longer valid" if until is None else f"is valid until {_minutes(until)}"
     say(
-        f"Key {made.key.key} ({made.key.name}) has a new secret, which is not shown again. The "
+        f"Key {new_key.key.key} ({new_key.key.name}) has a new secret, which is not shown "
+        f"again. The "
         f"secret before {before}."
     )
 
@@ -261,7 +262,7 @@ def verify(
         opened(database) as store,
         compiling() as compilation,
     ):
-        names = pools or [one.pool for one in pool_messages(store)]
+        names = pools or [pool.pool for pool in pool_messages(store)]
         if executor is not None or (workers or 1) > 1:
             found = exchange.verify_pools(store, database, names, executor, workers or 1)
         else:
@@ -270,7 +271,7 @@ def verify(
                 with progress(f"verifying {name}") as show:
                     found.append(verify_pool(store, name, show))
         audit = verify_audit(store)
-    identical = audit.identical and all(one.identical for one in found)
+    identical = audit.identical and all(pool.identical for pool in found)
     if as_json:
         print_json({"identical": identical, "pools": found, "audit": audit})
         return 0 if identical else 1
@@ -278,26 +279,26 @@ def verify(
     columns = {"pool": "", "matches": ",", "players": ",", "changes": ","}
     rows = (
         (
-            *(one.pool, one.matches, one.players, one.changes),
-            "identical" if one.identical else counted(one.different, "difference"),
-            one.seconds,
+            *(pool.pool, pool.matches, pool.players, pool.changes),
+            "identical" if pool.identical else counted(pool.different, "difference"),
+            pool.seconds,
         )
-        for one in found
+        for pool in found
     )
     print_table(table({**columns, "stored and replayed": "", "seconds": ".2f"}, rows))
     print_lines("", "Heads of the hash chains; keep them elsewhere:")
-    for one in found:
-        upgraded = one.chained_from - 1
+    for pool in found:
+        upgraded = pool.chained_from - 1
         since = f"; records up to {upgraded:,} were chained by an upgrade" if upgraded else ""
-        print_lines(f"{one.pool}: {one.head}, local {one.local_head}{since}")
+        print_lines(f"{pool.pool}: {pool.head}, local {pool.local_head}{since}")
     upgraded = audit.chained_from - 1
     since = f"; rows up to {upgraded:,} were chained by an upgrade" if upgraded else ""
     print_lines(f"audit log: {audit.head}{since}")
-    for one in found:
-        for sentence in one.differences:
-            print_lines(f"{one.pool}: {sentence}")
-        if one.different > len(one.differences):
-            print_lines(f"{one.pool}: and {one.different - len(one.differences):,} more")
+    for pool in found:
+        for sentence in pool.differences:
+            print_lines(f"{pool.pool}: {sentence}")
+        if pool.different > len(pool.differences):
+            print_lines(f"{pool.pool}: and {pool.different - len(pool.differences):,} more")
     for sentence in audit.differences:
         print_lines(sentence)
     return 0 if identical else 1
@@ -316,8 +317,8 @@ def _find_head(pools: list[str] | None, head: str, database: str, *, as_json: bo
     with opened(database) as store:
         record, last = find_head(store, named[0], head)
     if as_json:
-        found = {"found": record is not None, "record": record, "records": last}
-        print_json({"pool": named[0], "head": head, **found})
+        position = {"found": record is not None, "record": record, "records": last}
+        print_json({"pool": named[0], "head": head, **position})
     elif record is None:
         print_lines(
             f"{named[0]}: the log has {last:,} records and does not lead to this head: records "
@@ -361,7 +362,7 @@ def backup(
         return
     print_lines(done.file)
     say(f"{done.bytes / 1e6:,.1f} MB ({done.seconds:.2f} s)")
-    say(*(f"deleted {one}" for one in done.removed))
+    say(*(f"deleted {name}" for name in done.removed))
 
 
 RESTORE_EXAMPLE = """\b
@@ -422,7 +423,7 @@ def check(*, database: options.Database, as_json: options.Json) -> int:
     if as_json:
         print_json(done)
         return 0 if done.ok else 1
-    rows = [(one.check, one.status, one.detail) for one in done.checks]
+    rows = [(check.check, check.status, check.detail) for check in done.checks]
     print_table(table({"check": "", "status": "", "found": ""}, rows))
     return 0 if done.ok else 1
 
@@ -460,10 +461,11 @@ def erase(
         return
     columns = {"pool": "", "matches": ",", "amendments": ",", "changes": ",", "checkpoints": ","}
     rows = [
-        (one.pool, one.matches, one.amendments, one.changes, one.checkpoints) for one in done.pools
+        (pool.pool, pool.matches, pool.amendments, pool.changes, pool.checkpoints)
+        for pool in done.pools
     ]
     print_table(table(columns, rows))
-    texts = sum(one.texts for one in done.pools)
+    texts = sum(pool.texts for pool in done.pools)
     if texts:
         print_lines(counted(texts, "title, link or attribute", "titles, links and attributes"))
     if done.audit:

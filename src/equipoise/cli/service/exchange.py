@@ -131,21 +131,21 @@ def imports_of(source: str, request: ImportRequest) -> list[FileImport]:
     from equipoise.formats.sources import paths_of
 
     names = sorted(paths_of(source, "FILE").values(), key=natural)
-    found: dict[str, FileImport] = {}
+    imports: dict[str, FileImport] = {}
     for path in map(Path, names):
         if path.name.startswith(".") or not path.exists():
             continue
         pool, file = _pool_of(path), str(path.absolute())
-        if pool in found:
+        if pool in imports:
             raise InvalidParameterError(
-                f"--each: {path.name} and {Path(found[pool].file).name} would go into one pool, "
+                f"--each: {path.name} and {Path(imports[pool].file).name} would go into one pool, "
                 f"{pool!r}"
             )
         history = replace(request.history, source=file)
-        found[pool] = FileImport(pool, replace(request, history=history), file)
-    if not found:
+        imports[pool] = FileImport(pool, replace(request, history=history), file)
+    if not imports:
         raise InvalidParameterError(f"--each needs a folder or pattern with files; got {source!r}")
-    return list(found.values())
+    return list(imports.values())
 
 
 def _pool_of(path: Path) -> str:
@@ -164,11 +164,11 @@ def _kinds_of(files: Sequence[FileImport]) -> list[tuple[str, dict[str, Any]]]:
     from equipoise.pools.exchange.log_lines import first_settings_of, is_log, read_head
 
     found = []
-    for one in files:
+    for file in files:
         with suppress(EquipoiseError, msgspec.MsgspecError, OSError):
-            settings = dict(one.request.settings)
-            if "system" not in settings and is_log(Path(one.file)):
-                settings = msgspec.to_builtins(first_settings_of(read_head(Path(one.file))))
+            settings = dict(file.request.settings)
+            if "system" not in settings and is_log(Path(file.file)):
+                settings = msgspec.to_builtins(first_settings_of(read_head(Path(file.file))))
             own = {name: settings[name] for name in ("system", "parameters") if name in settings}
             kind = msgspec.convert(own, PoolRequest)
             found.append((kind.system, kind.parameters))
@@ -356,13 +356,13 @@ def _import_each(
                 finished=None if show is None else lambda count: show(count, len(files)),
             )
         )
-    failed = [one for one in done if isinstance(one, FailedImport)]
-    imported = [one for one in done if not isinstance(one, FailedImport)]
+    failed = [outcome for outcome in done if isinstance(outcome, FailedImport)]
+    imported = [outcome for outcome in done if not isinstance(outcome, FailedImport)]
     if as_json:
         print_json({"imported": imported, "failed": failed})
         return 1 if failed else 0
-    for one in imported:
-        first, *others = _lines(one)
+    for message in imported:
+        first, *others = _lines(message)
         say(first, *(f"  {line}" for line in others))
     for fault in failed:
         say(f"pool {fault.pool} failed: {fault.file}")
@@ -383,16 +383,16 @@ def _settings(
     from equipoise.analysis.requests import assignments
     from equipoise.analysis.systems import DEFAULT_SYSTEM
 
-    found: dict[str, object] = {}
+    settings: dict[str, object] = {}
     name = system.system or from_file.system
     set_here: dict[str, object] = dict(assignments(system.set_ or [], "--set"))
     if name is not None or from_file.parameters or set_here:
         chosen = name or DEFAULT_SYSTEM
         same = chosen == (from_file.system or chosen)
-        found["system"] = chosen
-        found["parameters"] = {**(from_file.parameters if same else {}), **set_here}
+        settings["system"] = chosen
+        settings["parameters"] = {**(from_file.parameters if same else {}), **set_here}
     own = {"statistics": dict(statistics), "late": late, "public": public, "calibrate": calibrate}
-    return found | {name: value for name, value in own.items() if value}
+    return settings | {name: value for name, value in own.items() if value}
 
 
 def _check_usage(settings: dict[str, object], create: bool) -> None:

@@ -91,8 +91,8 @@ def _settings(database: str | None, chosen: dict[str, str]) -> ServiceSettings:
 
     if database is not None:
         chosen = {"database": database, **chosen}
-    given = {PREFIX + name.upper(): value for name, value in chosen.items()}
-    settings = settings_from_environment({**os.environ, **given})
+    environment = {PREFIX + name.upper(): value for name, value in chosen.items()}
+    settings = settings_from_environment({**os.environ, **environment})
     _check_names(chosen)
     return settings
 
@@ -132,5 +132,5 @@ def _make_demo_key(database: str) -> None:
     from equipoise.pools.pool.access import make_key
 
     with opened(database, create=True) as store:
-        made = make_key(store, KeyRequest(name="demo", role="admin"), clock())
-    say(f"Sign in with this key to change things: {made.secret}")
+        key = make_key(store, KeyRequest(name="demo", role="admin"), clock())
+    say(f"Sign in with this key to change things: {key.secret}")

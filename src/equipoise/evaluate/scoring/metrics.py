@@ -169,14 +169,14 @@ def score_all_pairs(
 
 @inner_kernel
 def add_all_pairs(
-    ranked: MatchTeams, count: int, normal: bool, room: PairRoom, match: int, found: Experience
+    ranked: MatchTeams, count: int, normal: bool, room: PairRoom, match: int, experience: Experience
 ) -> None:
     """Add the losses of every pair of a match to the group of its less experienced player."""
     for ahead in range(1, count):
         _differences(ranked, 0, count - ahead, ahead, room.z)
         _differences(ranked, count - ahead, count, ahead - count, room.z)
         _tails(count, room.z, room.tail)
-        _add_circle(ranked, count, ahead, 1.0 / (count - 1.0), normal, room, match, found)
+        _add_circle(ranked, count, ahead, 1.0 / (count - 1.0), normal, room, match, experience)
 
 
 @inner_kernel
@@ -188,7 +188,7 @@ def _add_circle(
     normal: bool,
     room: PairRoom,
     match: int,
-    found: Experience,
+    experience: Experience,
 ) -> None:
     """Add the losses of every team against the team `ahead` of it to the groups below the last.
 
@@ -197,16 +197,16 @@ def _add_circle(
     product = (1.0, 1.0)
     for i in range(count):
         j = i + ahead if i + ahead < count else i + ahead - count
-        if found.least[i] == 2 and found.best[j] == 2:
+        if experience.least[i] == 2 and experience.best[j] == 2:
             continue
         s = _score(ranked, i, j)
         p, loss, factor = _loss(room.z[i], room.tail[i], s, normal)
         brier, team = (s - p) * (s - p), ranked.team[i]
         for group in range(GROUPS):
-            weight = members_in(found.members, team, found.best[j], group)
+            weight = members_in(experience.members, team, experience.best[j], group)
             if weight == 0:
                 continue
-            sums = found.sums[match, group]
+            sums = experience.sums[match, group]
             sums[CHANCES] += share * weight
             sums[BRIER] += share * weight * brier
             sums[LOG_LOSS] += share * weight * loss
@@ -217,16 +217,16 @@ def _add_circle(
             else:
                 product = (product[0], product[1] * factor)
         if max(product) > _LARGE:
-            _flush(product, share, match, found)
+            _flush(product, share, match, experience)
             product = (1.0, 1.0)
-    _flush(product, share, match, found)
+    _flush(product, share, match, experience)
 
 
 @inner_kernel
-def _flush(product: tuple[float, float], share: float, match: int, found: Experience) -> None:
+def _flush(product: tuple[float, float], share: float, match: int, experience: Experience) -> None:
     """Add the logarithms of products of loss factors."""
-    found.sums[match, 0, LOG_LOSS] += share * math.log(product[0])
-    found.sums[match, 1, LOG_LOSS] += share * math.log(product[1])
+    experience.sums[match, 0, LOG_LOSS] += share * math.log(product[0])
+    experience.sums[match, 1, LOG_LOSS] += share * math.log(product[1])
 
 
 @inner_kernel
@@ -238,9 +238,9 @@ def score_some_pairs(
     normal: bool,
     room: PairRoom,
     scores: Scores,
-    found: Experience,
+    experience: Experience,
 ) -> None:
-    """Score eight pairs of every team, also by experience where `found` has members.
+    """Score eight pairs of every team, also by experience where `experience` has members.
 
     numbers : of the match in the history and in `PredictedTeams`
     """
@@ -263,8 +263,8 @@ def score_some_pairs(
             scores.log_loss[team] += share * loss
             scores.brier[team] += share * (s - p) * (s - p)
             _note(scores.calibration, p, s, share * weight[team])
-        if len(found.members) > 0:
-            _add_circle(ranked, count, ahead, share, normal, room, match, found)
+        if len(experience.members) > 0:
+            _add_circle(ranked, count, ahead, share, normal, room, match, experience)
     for i in range(count):
         scores.log_loss[ranked.team[i]] += share * math.log(room.factor[i])
 

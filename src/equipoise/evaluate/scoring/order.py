@@ -310,14 +310,14 @@ def experience_room(members: Ints, matches: int, teams: int) -> Experience:
 
 
 @inner_kernel
-def begin_match(ranked: MatchTeams, count: int, match: int, found: Experience) -> None:
+def begin_match(ranked: MatchTeams, count: int, match: int, experience: Experience) -> None:
     """Record the groups of the teams of a match, and count its players."""
     for i in range(count):
-        members = found.members[ranked.team[i]]
-        found.best[i] = 2 if members[2] > 0 else 1 if members[1] > 0 else 0
-        found.least[i] = 0 if members[0] > 0 else 1 if members[1] > 0 else 2
+        members = experience.members[ranked.team[i]]
+        experience.best[i] = 2 if members[2] > 0 else 1 if members[1] > 0 else 0
+        experience.least[i] = 0 if members[0] > 0 else 1 if members[1] > 0 else 2
         for group in range(GROUPS):
-            found.sums[match, group, PLAYERS] += members[group]
+            experience.sums[match, group, PLAYERS] += members[group]
 
 
 @inner_kernel
@@ -353,7 +353,7 @@ def add_order(
     as_authors: bool,
     scores: OrderScores,
     match: int,
-    found: Experience,
+    experience: Experience,
 ) -> None:
     """Add the order of a match to the groups: its pairs, and the distances of its players.
 
@@ -362,15 +362,15 @@ def add_order(
     every = 0
     for i in range(count):
         team = ranked.team[i]
-        every += _from(found.members, team, 0)
+        every += _from(experience.members, team, 0)
         for group in range(GROUPS):
-            sums, players = found.sums[match, group], found.members[team, group]
+            sums, players = experience.sums[match, group], experience.members[team, group]
             sums[PLACED] += players
             sums[DISTANCE] += players * scores.rank_deviation[team]
     if every == count:
-        _add_pairs_of_players(ranked, count, order, as_authors, scores, match, found)
+        _add_pairs_of_players(ranked, count, order, as_authors, scores, match, experience)
     else:
-        _add_pairs_of_teams(ranked, count, order, as_authors, scores, match, found)
+        _add_pairs_of_teams(ranked, count, order, as_authors, scores, match, experience)
 
 
 @inner_kernel
@@ -381,18 +381,18 @@ def _add_pairs_of_teams(
     as_authors: bool,
     scores: OrderScores,
     match: int,
-    found: Experience,
+    experience: Experience,
 ) -> None:
     """Add pairs: those among teams with a member of a group or above, minus those of the next."""
     opponents = count - 1.0
     pairs, right = 0.0, 0.0
     for i in range(count):
-        players = _from(found.members, ranked.team[i], 0)
+        players = _from(experience.members, ranked.team[i], 0)
         pairs += players * opponents
         right += players * opponents * scores.pair_inversion[ranked.team[i]]
     for group in range(GROUPS):
-        fewer, fewer_right = _among(ranked, count, order, as_authors, (group + 1, 2), found)
-        sums = found.sums[match, group]
+        fewer, fewer_right = _among(ranked, count, order, as_authors, (group + 1, 2), experience)
+        sums = experience.sums[match, group]
         sums[PAIRS] += (pairs - fewer) / opponents
         sums[RIGHT] += (right - fewer_right) / opponents
         pairs, right = fewer, fewer_right
@@ -406,7 +406,7 @@ def _add_pairs_of_players(
     as_authors: bool,
     scores: OrderScores,
     match: int,
-    found: Experience,
+    experience: Experience,
 ) -> None:
     """Add pairs of single players, which are the same seen from both sides.
 
@@ -418,18 +418,18 @@ def _add_pairs_of_players(
     new, new_right, few, few_right = 0.0, 0.0, 0.0, 0.0
     for i in range(count):
         right = scores.pair_inversion[ranked.team[i]] * opponents
-        if found.best[i] == 0:
+        if experience.best[i] == 0:
             new += opponents
             new_right += right
-        elif found.best[i] == 1:
+        elif experience.best[i] == 1:
             few += opponents
             few_right += right
-    of_new, right_new = _among(ranked, count, order, as_authors, (0, 0), found)
-    of_both, right_both = _among(ranked, count, order, as_authors, (0, 1), found)
-    sums = found.sums[match, 0]
+    of_new, right_new = _among(ranked, count, order, as_authors, (0, 0), experience)
+    of_both, right_both = _among(ranked, count, order, as_authors, (0, 1), experience)
+    sums = experience.sums[match, 0]
     sums[PAIRS] += (2.0 * new - of_new) / opponents
     sums[RIGHT] += (2.0 * new_right - right_new) / opponents
-    sums = found.sums[match, 1]
+    sums = experience.sums[match, 1]
     # Twice all their pairs, minus those among themselves and those between the two groups. The
     # latter two are the pairs of both groups minus the pairs of newcomers.
     sums[PAIRS] += (2.0 * few - of_both + of_new) / opponents
@@ -443,7 +443,7 @@ def _among(
     order: Ints,
     as_authors: bool,
     groups: tuple[int, int],
-    found: Experience,
+    experience: Experience,
 ) -> tuple[float, float]:
     """Return (pairs, those in the right order in percent) of players in a range of groups.
 
@@ -451,7 +451,7 @@ def _among(
     first group on. Pairs are counted from both sides.
     """
     first, last = groups
-    some, room, members = found.ranked, found.places, found.members
+    some, room, members = experience.ranked, experience.places, experience.members
     # The teams of the groups, in the order of the result; room.spare maps all teams to them.
     kept, ranks = 0, 0
     room.better[0] = 0
@@ -460,7 +460,7 @@ def _among(
             ranks += 1
             room.better[ranks] = kept
         room.spare[i] = -1
-        if first <= found.best[i] <= last:
+        if first <= experience.best[i] <= last:
             room.spare[i] = kept
             some.centre[kept] = ranked.centre[i]
             some.rank[kept] = ranked.rank[i]
@@ -475,25 +475,25 @@ def _among(
         if i >= 0:
             room.order[at] = i
             at += 1
-    score_order(some, kept, room, as_authors, found.scores)
+    score_order(some, kept, room, as_authors, experience.scores)
     players, right = 0, 0.0
     for i in range(count):
         at = room.spare[i]
         if at >= 0:
             weight = _from(members, ranked.team[i], first)
             players += weight
-            right += weight * found.scores.pair_inversion[at]
+            right += weight * experience.scores.pair_inversion[at]
     return players * (kept - 1.0), right * (kept - 1.0)
 
 
 @inner_kernel
-def add_even_pairs(ranked: MatchTeams, count: int, match: int, found: Experience) -> None:
+def add_even_pairs(ranked: MatchTeams, count: int, match: int, experience: Experience) -> None:
     """Add the losses of all pairs of a match in which every expected score is one half."""
     opponents = count - 1.0
-    pairs, decided = _even_among(ranked, count, 0, found)
+    pairs, decided = _even_among(ranked, count, 0, experience)
     for group in range(GROUPS):
-        fewer, fewer_decided = _even_among(ranked, count, group + 1, found)
-        sums = found.sums[match, group]
+        fewer, fewer_decided = _even_among(ranked, count, group + 1, experience)
+        sums = experience.sums[match, group]
         sums[CHANCES] += (pairs - fewer) / opponents
         sums[LOG_LOSS] += math.log(2.0) * (pairs - fewer) / opponents
         sums[BRIER] += 0.25 * (decided - fewer_decided) / opponents
@@ -502,19 +502,19 @@ def add_even_pairs(ranked: MatchTeams, count: int, match: int, found: Experience
 
 @inner_kernel
 def _even_among(
-    ranked: MatchTeams, count: int, least: int, found: Experience
+    ranked: MatchTeams, count: int, least: int, experience: Experience
 ) -> tuple[float, float]:
     """Return (pairs, pairs that did not tie) of players from the group `least` on."""
     teams = 0
     for i in range(count):
-        teams += found.best[i] >= least
+        teams += experience.best[i] >= least
     pairs, decided, start = 0.0, 0.0, 0
     while start < count:
         stop, tied, players = start, 0, 0
         while stop < count and ranked.rank[stop] == ranked.rank[start]:
             # A member of this experience makes the team count.
-            tied += found.best[stop] >= least
-            players += _from(found.members, ranked.team[stop], least)
+            tied += experience.best[stop] >= least
+            players += _from(experience.members, ranked.team[stop], least)
             stop += 1
         pairs += players * (teams - 1.0)
         decided += players * (teams - tied)

@@ -207,7 +207,7 @@ class Scored:
         earlier = _count_earlier(history.offsets, history.player, has_result, history.players)
         counted = earlier if min_total is None else _in_all(history, has_result)
         fewest = min_history if min_total is None else min_total
-        found = cls(
+        tallies = cls(
             history=history,
             earlier=earlier,
             counted=counted,
@@ -218,14 +218,14 @@ class Scored:
             scored=has_result,
             decided=has_result,
         ).with_fewest(counted, fewest)
-        if not found.scored.any():
+        if not tallies.scored.any():
             which = "earlier matches" if min_total is None else "matches in all"
             raise InvalidDataError(
                 [],
                 f"nothing to score: no match in this part has two players or teams with {fewest} "
                 f"or more {which} that do not all tie{ADVICE}",
             )
-        return found
+        return tallies
 
     def with_fewest(self, counted: Counts, fewest: int) -> Scored:
         """Return what is scored of the same matches for other players; it may be empty.
@@ -315,8 +315,8 @@ class Scored:
 def _in_all(history: History, has_result: Flags) -> Counts:
     """Return, for each participation, the player's number of all matches with a result."""
     counts = np.repeat(has_result, np.diff(history.offsets))
-    found = np.bincount(history.player[counts], minlength=history.players)
-    return found[history.player].astype(np.int32)
+    counts_of_player = np.bincount(history.player[counts], minlength=history.players)
+    return counts_of_player[history.player].astype(np.int32)
 
 
 #: Columns of sums: participations scored by expected scores, by order, and by order among the top;
@@ -508,8 +508,8 @@ class Tally:
         number += int(np.count_nonzero(self.scored.scored[known:start]))
         so_far = number + np.cumsum(self.scored.scored[start:stop])
         self._counted = (stop, int(so_far[-1]) if stop > start else number)
-        found: Ints = np.maximum(so_far - 1, 0) // self._length
-        return found
+        blocks: Ints = np.maximum(so_far - 1, 0) // self._length
+        return blocks
 
     def metrics(self, group: int | None = None) -> dict[str, float]:
         """Return every metric, of all that is scored or of a group; NaN if nothing is scored."""
@@ -587,13 +587,13 @@ def resampled(
     """
     sums = np.zeros((len(drawn), blocks.shape[1]))
     _sum_drawn(np.ascontiguousarray(blocks), drawn, sums)
-    found = {}
+    values = {}
     for name, (column, of) in ratios.items():
         weight = sums[:, of]
         # Rounding may leave a trace of a score in a group without pairs.
         with np.errstate(invalid="ignore", divide="ignore"):
-            found[name] = np.where(weight > 0, sums[:, column] / weight, np.nan)
-    return found
+            values[name] = np.where(weight > 0, sums[:, column] / weight, np.nan)
+    return values
 
 
 class Sampled(NamedTuple):
@@ -610,7 +610,7 @@ class Sampled(NamedTuple):
 
     def less(self, other: Sampled) -> Sampled:
         """Return the difference from another system, of which the same is scored."""
-        values, *parts = (one - another for one, another in zip(self, other, strict=True))
+        values, *parts = (number - another for number, another in zip(self, other, strict=True))
         for difference, part in zip(parts, self[1:], strict=True):
             difference[:, 1] = part[:, 1]
         return Sampled(values, *parts)

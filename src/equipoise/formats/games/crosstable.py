@@ -213,8 +213,8 @@ def read_grid(table: Table) -> Grid:
 
 def heading_number(heading: str) -> int | None:
     """Return the number in a column's heading, such as 7, 7. or #7, or None."""
-    found = _HEADING.match(tidy(heading))
-    return int(found[1]) if found else None
+    heading_match = _HEADING.match(tidy(heading))
+    return int(heading_match[1]) if heading_match else None
 
 
 def tidy(text: str) -> str:
@@ -249,7 +249,7 @@ def _rating(table: Table, findings: Findings, notes: list[str]) -> Floats | None
 def _add_headings(grid: Grid, column: str) -> None:
     """Find the column of every player; record columns that seem to belong to no player."""
     frame = grid.table.frame
-    names = [tidy(str(one)) if one is not None else "" for one in grid.ids.to_list()]
+    names = [tidy(str(name)) if name is not None else "" for name in grid.ids.to_list()]
     row_of = {name: row for row, name in reversed(list(enumerate(names))) if name}
     numbers = _numbers(frame)
     unknown = []
@@ -281,8 +281,8 @@ def _numbers(frame: pl.DataFrame) -> dict[int, int]:
     """Return the row of every number that may be a heading: as given, or else counted from 1."""
     column = _column(frame.columns, "number")
     if column is not None:
-        given = [heading_number(text or "") for text in frame[column].to_list()]
-        numbered = {number: row for row, number in enumerate(given) if number is not None}
+        heading_numbers = [heading_number(text or "") for text in frame[column].to_list()]
+        numbered = {number: row for row, number in enumerate(heading_numbers) if number is not None}
         headed = {heading_number(heading) for heading in frame.columns} - {None}
         if len(numbered) == len(frame) and headed <= set(numbered):
             return numbered
@@ -291,7 +291,7 @@ def _numbers(frame: pl.DataFrame) -> dict[int, int]:
 
 def _holds_results(column: pl.Series) -> bool:
     """Return whether a column contains only results."""
-    kinds = {read_cell(one or "").kind for one in column.unique().to_list()}
+    kinds = {read_cell(cell or "").kind for cell in column.unique().to_list()}
     return "games" in kinds and "bad" not in kinds
 
 
@@ -322,7 +322,7 @@ def _add_cells(grid: Grid) -> None:
 def _column(columns: Sequence[str], meaning: str) -> str | None:
     """Return the first column with this meaning, in any case of letters."""
     names = OF_CROSS_TABLES[meaning]
-    return next((one for one in columns if one.strip().lower() in names), None)
+    return next((column for column in columns if column.strip().lower() in names), None)
 
 
 #: Types that CSV cannot represent, in addition to lists and similar types.
@@ -337,9 +337,9 @@ def may_be_cross_table(table: Table) -> bool:
     frame = table.frame
     if not frame.width or len(frame) > _LARGEST:
         return False
-    named = [one for one in frame.columns if spelling(one) in ("player", "name")]
+    named = [column for column in frame.columns if spelling(column) in ("player", "name")]
     names = text_of(frame[named[0] if named else frame.columns[0]])
-    return looks_like_cross_table(frame.columns, [one or "" for one in names.to_list()])
+    return looks_like_cross_table(frame.columns, [name or "" for name in names.to_list()])
 
 
 def looks_like_cross_table(header: list[str], first_column: list[str]) -> bool:
@@ -348,9 +348,9 @@ def looks_like_cross_table(header: list[str], first_column: list[str]) -> bool:
     header : names of the columns; first_column : names of the players (the column player or name if
       there is one, else the first)
     """
-    names = {tidy(one) for one in first_column} - {""}
-    numbers = {heading_number(one) for one in header}
-    by_name = len(names & {tidy(one) for one in header})
+    names = {tidy(name) for name in first_column} - {""}
+    numbers = {heading_number(name) for name in header}
+    by_name = len(names & {tidy(name) for name in header})
     by_number = sum(row + 1 in numbers for row in range(len(first_column)))
     return max(by_name, by_number) >= max(2, len(first_column) - 1)
 
@@ -367,7 +367,7 @@ def read_cross_table(table: Table) -> GameColumns:
             grid.skipped.append((one, other))
         else:
             _add_pair(grid, one, other)
-    names = id_array([one if one is not None else "" for one in grid.ids.to_list()])
+    names = id_array([name if name is not None else "" for name in grid.ids.to_list()])
     kinds = {"white": pl.Int64, "black": pl.Int64, "points": pl.Float64, "games": pl.Float64}
     frame = pl.DataFrame(grid.games, schema=kinds, orient="row")
     white, black, points, weight = (column.to_numpy() for column in frame)
@@ -401,7 +401,11 @@ def _as_text(table: Table) -> Table:
     """Return a table whose cells are text, so that there is only one reader of cross tables."""
     if table.untyped:
         return table
-    other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
+    other = [
+        column.name
+        for column in table.frame
+        if column.dtype.is_nested() or column.dtype in _NO_TEXT
+    ]
     frame = table.frame.drop(other).select(pl.all().cast(pl.String).replace("", None))
     if not frame.width:
         refuse(table.name, PLAYERS, "no columns of text or numbers")
@@ -419,16 +423,16 @@ def _add_pair(grid: Grid, one: int, other: int) -> None:
         return
     # Prefer the side that lists its games one by one.
     turned = mine.kind != "games" or (bool(theirs.results) and not mine.results)
-    said = theirs if turned else mine
+    cell = theirs if turned else mine
     grid.forfeits += "forfeit" in (mine.kind, theirs.kind)
-    if said.kind != "games":
+    if cell.kind != "games":
         return
     if mine.kind == theirs.kind:
         grid.two_sided += 1
     else:
         grid.one_sided += 1
-    single = [(result, 1) for result in said.results]
-    for points, games in single or [(said.points, said.games)]:
+    single = [(result, 1) for result in cell.results]
+    for points, games in single or [(cell.points, cell.games)]:
         grid.games.append((one, other, games - points if turned else points, games))
 
 

@@ -102,7 +102,7 @@ class _Lines:
             ids = text_of(self._table.frame[self._column])
             first = ids.is_first_distinct().arg_true()
             self._row_of = dict(zip(ids.gather(first).to_list(), first.to_list(), strict=True))
-        rows = [self._row_of.get(str(self._history.match_ids[one])) for one in matches.tolist()]
+        rows = [self._row_of.get(str(self._history.match_ids[match])) for match in matches.tolist()]
         known = [row for row in rows if row is not None]
         places = iter(self._table.places(np.array(known, dtype=np.int64)))
         return [(self._table.name, None) if row is None else next(places) for row in rows]
@@ -133,7 +133,7 @@ def _sides(history: History, first: Ints) -> tuple[Ints, Ints, bool]:
 
     first : the first row of every duel
     """
-    name = next((one for one in AT_HOME if one in history.attributes), None)
+    name = next((column for column in AT_HOME if column in history.attributes), None)
     if name is None:
         return first, first + 1, False
     marked = _marked(history.attributes[name])
@@ -149,7 +149,7 @@ def _marked(attribute: Ids) -> Flags:
     if attribute.dtype != object:
         flags: Flags = attribute == 1
         return flags
-    return np.array([str(one).strip().casefold() in _FIRST for one in attribute.tolist()])
+    return np.array([str(value).strip().casefold() in _FIRST for value in attribute.tolist()])
 
 
 def _of_sides(history: History, duels: Flags) -> list[object] | None:
@@ -157,19 +157,19 @@ def _of_sides(history: History, duels: Flags) -> list[object] | None:
     pair = side_ratings(history.attributes)
     if pair == (None, None):
         return None
-    found = np.full(history.participations, None, dtype=object)
+    ratings_of_rows = np.full(history.participations, None, dtype=object)
     first, second, _ = _sides(history, history.offsets[np.flatnonzero(duels)])
     for name, rows in zip(pair, (first, second), strict=True):
         if name is not None:
-            found[rows] = history.attributes[name][rows]
-    ratings: list[object] = found.tolist()
+            ratings_of_rows[rows] = history.attributes[name][rows]
+    ratings: list[object] = ratings_of_rows.tolist()
     return ratings
 
 
 def _ratings(history: History, duels: Flags, lines: _Lines, *, by_commas: bool) -> _Ratings:
     """Return the rating of every participation, and the problems of matches."""
     bad = np.zeros(history.matches, dtype=bool)
-    name = next((one for one in RATINGS_OF_ROWS if one in history.attributes), None)
+    name = next((column for column in RATINGS_OF_ROWS if column in history.attributes), None)
     of_sides = None if name is not None else _of_sides(history, duels)
     if name is None and of_sides is None:
         return _Ratings(None, bad, [], [])
@@ -234,7 +234,7 @@ def game_table(history: History) -> tuple[pl.DataFrame, list[str]]:
     kept = {*_SAID}
     scores = _scores(sides)
     if scores is None:
-        columns["result"] = pl.Series([_RESULTS[one] for one in sides.points.tolist()])
+        columns["result"] = pl.Series([_RESULTS[points] for points in sides.points.tolist()])
     else:
         kept.add("score")
         for name, of_side in zip(names, scores, strict=True):
@@ -297,9 +297,13 @@ def _lost(sides: _TwoSides, kept: set[str]) -> Iterator[str]:
         yield "who is at home is left out: in some matches both sides are, or in all neither is"
     if sides.words == "white" and sides.neutral.any():
         yield "matches on neutral ground are no longer marked"
-    there = ("performance_ceiling", "performance", "share", "weight", "beta", "gamma")
-    names = [name for name in there if getattr(history, name) is not None]
-    lost = [one for one in (*names, *history.statistics, *history.attributes) if one not in kept]
+    unsaved = ("performance_ceiling", "performance", "share", "weight", "beta", "gamma")
+    names = [name for name in unsaved if getattr(history, name) is not None]
+    lost = [
+        column
+        for column in (*names, *history.statistics, *history.attributes)
+        if column not in kept
+    ]
     if lost:
         yield f"left out, because this format has no such columns: {', '.join(lost)}"
     if history.team_labels is not None:

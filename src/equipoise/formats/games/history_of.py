@@ -102,12 +102,12 @@ def rule_for_players(names: Sequence[str], renamed: Mapping[str, str]) -> str | 
 
     names : of the columns; renamed : new name -> name in the source
     """
-    there = {spelling(name) for name in (*names, *renamed)}
-    if not there & PLAYERS or there & OF_MATCHES_ONLY:
+    spellings = {spelling(name) for name in (*names, *renamed)}
+    if not spellings & PLAYERS or spellings & OF_MATCHES_ONLY:
         return None
-    if there & PLAYER_TOTALS:
+    if spellings & PLAYER_TOTALS:
         return TOTALS
-    return RATINGS if there & PLAYER_RATINGS else None
+    return RATINGS if spellings & PLAYER_RATINGS else None
 
 
 def history_of_pairs(table: Table, pairs: Layout, options: Options) -> HistoryReading:
@@ -138,11 +138,11 @@ def history_of_sides(table: Table, sides: Layout, options: Options) -> HistoryRe
     table, options = without_needless_format(table, options, sides.columns.get("time"))
     # The long table has no columns of sides, results and scores, so these are selected here.
     consumed = _consumed(sides)
-    wanted = tuple(one for one in options.where if one[0] in consumed)
+    wanted = tuple(condition for condition in options.where if condition[0] in consumed)
     rows = choose_rows(table, sides, replace(everything_of(options), columns={}, where=wanted))
     if wanted and not len(rows.frame):
         refuse(table.name, LEFT, "no match is rated and selected")
-    left = tuple(one for one in options.where if one not in wanted)
+    left = tuple(condition for condition in options.where if condition not in wanted)
     sided = _Sides(rows, sides, options)
     long = sided.table()
     # What options rename, and the long table still has under its old name.
@@ -182,8 +182,8 @@ def _with_rounds(notes: tuple[str, ...], layout: Layout, named: dict[str, str]) 
     """Return notes that call the order of rounds by its name, not times."""
     if "time" in layout.columns or "time" not in named:
         return notes
-    said = f"{named['time']} is the order of the matches, and no days are counted"
-    return tuple(said if note.startswith(ORDER_NOTE) else note for note in notes)
+    by_round = f"{named['time']} is the order of the matches, and no days are counted"
+    return tuple(by_round if note.startswith(ORDER_NOTE) else note for note in notes)
 
 
 class _Sides:
@@ -340,7 +340,7 @@ def _consumed(layout: Layout) -> set[str]:
     meanings += ["neutral"] if side_words(layout) else []
     if "white_score" not in layout.columns:
         meanings.append("result")
-    return {layout.columns[one] for one in meanings if one in layout.columns}
+    return {layout.columns[meaning] for meaning in meanings if meaning in layout.columns}
 
 
 def side_words(layout: Layout) -> tuple[str, str] | None:
@@ -520,10 +520,10 @@ def _by_round(columns: GameColumns, kind: SourceKind, rows: Ints, options: Optio
     if columns.round is not None and options.time_format is None and len(events or ()) < 2:
         numbers = round_numbers(columns.round[rows].tolist())
     if numbers is None or not len(numbers) or int(numbers.max()) > LAST_ORDER:
-        said = "no game has a complete date, so they are rated in the order of the source"
-        return _When(rows, None, "", (said,))
-    said = f"no game has a complete date: {kind.round} is the order of the matches, and no days "
-    return _When(rows, pl.Series(numbers), kind.round, (said + "are counted",))
+        note = "no game has a complete date, so they are rated in the order of the source"
+        return _When(rows, None, "", (note,))
+    note = f"no game has a complete date: {kind.round} is the order of the matches, and no days "
+    return _When(rows, pl.Series(numbers), kind.round, (note + "are counted",))
 
 
 _NO_ORDER = (
@@ -542,7 +542,7 @@ def _within_days(times: pl.Series, rounds: Ids | None, rows: Ints) -> tuple[Ints
         return unchanged, False
     labels = pl.Series(rounds[rows].tolist()).cast(pl.String)
     numbers = {label: round_numbers([label]) for label in labels.unique().to_list()}
-    known = {label: -1 if found is None else int(found[0]) for label, found in numbers.items()}
+    known = {label: -1 if digits is None else int(digits[0]) for label, digits in numbers.items()}
     number = labels.replace_strict(known, return_dtype=pl.Int64).to_numpy()
     day = times.to_physical().to_numpy()
     _, of_day = np.unique(day, return_inverse=True)
@@ -579,7 +579,9 @@ def _long_table(
         frame["round"] = rounds.gather(pair)
     ratings = _ratings(columns)
     if ratings is not None:
-        frame["rating"] = pl.Series(both_sides(*(one[kept] for one in ratings))).fill_nan(None)
+        frame["rating"] = pl.Series(both_sides(*(column[kept] for column in ratings))).fill_nan(
+            None
+        )
     names = players_at(columns.players, black)
     broken = [*_broken(white == black, kind.black, OTHER, names)]
     for column, tag in options.columns.items():
@@ -592,7 +594,7 @@ def _long_table(
     return Table(
         frame=pl.DataFrame([values.alias(key) for key, values in frame.items()]),
         name=name,
-        locate=lambda rows: [columns.place(one) for one in kept[rows // 2].tolist()],
+        locate=lambda rows: [columns.place(row) for row in kept[rows // 2].tolist()],
         broken_rows=tuple(sorted(broken)),
     )
 
@@ -600,11 +602,11 @@ def _long_table(
 def _ratings(columns: GameColumns) -> tuple[Floats, Floats] | None:
     """Return the ratings of both sides, None if no player has one."""
     sides = columns.white_rating, columns.black_rating
-    given = [one for one in sides if one is not None]
-    if not given or all(np.isnan(one).all() for one in given):
+    known = [column for column in sides if column is not None]
+    if not known or all(np.isnan(column).all() for column in known):
         return None
     nothing = np.full(len(columns.points), np.nan)
-    white, black = (nothing if one is None else one for one in sides)
+    white, black = (nothing if column is None else column for column in sides)
     return white, black
 
 
@@ -675,11 +677,11 @@ def select_dates(columns: GameColumns, options: Options) -> GameColumns:
 
 def undated_problems(columns: GameColumns, rows: Ints, rule: str) -> list[Problem]:
     """Return a problem for each of the first games without a date, and one for the others."""
-    found = [
+    problems = [
         Problem(*columns.place(row), "Date", rule, "no complete date")
         for row in rows[:_LISTED].tolist()
     ]
     if len(rows) > _LISTED:
         more = f"no complete date, and {len(rows) - _LISTED:,} more without one from here on"
-        found.append(Problem(*columns.place(int(rows[_LISTED])), "Date", rule, more))
-    return found
+        problems.append(Problem(*columns.place(int(rows[_LISTED])), "Date", rule, more))
+    return problems

@@ -36,10 +36,10 @@ def _place(text: str) -> float:
     word = re.sub(r"[^a-z0-9]", "", text.lower())
     if word in ROUND_WORDS:
         return ROUND_WORDS[word]
-    if found := _LAST_OF.fullmatch(word):
-        return -math.log2(max(int(found[1]), 1))
-    if found := _ORDINAL.fullmatch(word):
-        return -50.0 + int(found[1])
+    if match := _LAST_OF.fullmatch(word):
+        return -math.log2(max(int(match[1]), 1))
+    if match := _ORDINAL.fullmatch(word):
+        return -50.0 + int(match[1])
     return math.nan
 
 
@@ -55,7 +55,7 @@ def in_order_of_rounds(table: Table, layout: Layout, options: Options) -> tuple[
     column = text_of(table.frame[name]).fill_null("")
     words = column.unique()
     places = {word: _place(word) for word in words.to_list()}
-    if any(math.isnan(one) for one in places.values()):
+    if any(math.isnan(place) for place in places.values()):
         return table, layout
     notes = [f"{name} gives the order within a day, the final last"]
     if "time" not in layout.columns:
@@ -72,7 +72,7 @@ def in_order_of_rounds(table: Table, layout: Layout, options: Options) -> tuple[
 
 def _tournament_day(table: Table, options: Options) -> str | None:
     """Return the column with the day of the tournament on every row, None if there is none."""
-    named = [one for one in table.frame.columns if spelling(one) in TOURNAMENT_DAYS]
+    named = [column for column in table.frame.columns if spelling(column) in TOURNAMENT_DAYS]
     if len(named) != 1 or "time" in options.columns or options.time_format is not None:
         return None
     days = text_of(table.frame[named[0]])
@@ -82,19 +82,23 @@ def _tournament_day(table: Table, options: Options) -> str | None:
 
 def without_walkovers(table: Table, layout: Layout, options: Options) -> Table:
     """Return a table with notes on walkovers, and without them where options say so."""
-    scores = [one for one in table.frame.columns if spelling(one) in ("score", "result", "comment")]
-    scores = [one for one in scores if table.frame[one].dtype == pl.String]
+    scores = [
+        column
+        for column in table.frame.columns
+        if spelling(column) in ("score", "result", "comment")
+    ]
+    scores = [column for column in scores if table.frame[column].dtype == pl.String]
     if not layout.decided or not scores:
         return table
     walkovers, retired = (_any(table, scores, words) for words in (_WALKOVER, _RETIRED))
     drop = options.walkovers == "drop" and bool(walkovers.any()) and not walkovers.all()
     notes = []
     if walkovers.any():
-        said = counted(int(walkovers.sum()), "walkover")
+        walkovers_note = counted(int(walkovers.sum()), "walkover")
         notes.append(
-            f"left out: {said}"
+            f"left out: {walkovers_note}"
             if drop
-            else f"{said} counted as won (--walkovers drop leaves them out)"
+            else f"{walkovers_note} counted as won (--walkovers drop leaves them out)"
         )
     if (retired & ~walkovers).any():
         ends = counted(int((retired & ~walkovers).sum()), "match", "matches")
@@ -114,7 +118,7 @@ def _numbered(table: Table, options: Options) -> Table:
 
 def _any(table: Table, columns: list[str], words: str) -> Flags:
     """Return the rows of which one of these columns has one of these words."""
-    found = np.zeros(len(table.frame), np.bool_)
+    matching = np.zeros(len(table.frame), np.bool_)
     for name in columns:
-        found |= table.frame[name].str.contains(words).fill_null(False).to_numpy()
-    return found
+        matching |= table.frame[name].str.contains(words).fill_null(False).to_numpy()
+    return matching

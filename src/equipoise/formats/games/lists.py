@@ -84,7 +84,7 @@ def _sides_notes(rows: GameRows, neutral: Flags | None, kept: Ints) -> list[str]
     notes = []
     if rows.has("white_score"):
         scores = f"{rows.columns['white_score']} and {rows.columns['black_score']}"
-        other = next((one for one in ("result", "points") if rows.has(one)), None)
+        other = next((name for name in ("result", "points") if rows.has(name)), None)
         notes.append(
             f"the higher of {scores} wins"
             if other is None
@@ -322,11 +322,17 @@ def games_of_pairs(table: Table, layout: Layout, options: Options) -> tuple[Tabl
             marks = [*rounds, *([columns["time"]] if "time" in columns else [])]
             _check_games(rows, marks, totals, pairings)
         dropped[pairings.filter(~pl.col("leads"))["row"]] = True
-        found = [one for one in rows.findings.broken_rows() if one.rule in _OF_PAIRINGS]
-        dropped[[one.row for one in found]] = False
-        broken = tuple(sorted((*broken, *found)))
+        mismatched = [
+            problem for problem in rows.findings.broken_rows() if problem.rule in _OF_PAIRINGS
+        ]
+        dropped[[problem.row for problem in mismatched]] = False
+        broken = tuple(sorted((*broken, *mismatched)))
     games = {"white": columns["player"], "black": columns["opponent"]}
-    games |= {one: columns[one] for one in ("points", "result", "games", "time") if one in columns}
+    games |= {
+        meaning: columns[meaning]
+        for meaning in ("points", "result", "games", "time")
+        if meaning in columns
+    }
     if rounds:
         games["round"] = rounds[0]
     kept = replace(table, broken_rows=broken).only(np.flatnonzero(~dropped))

@@ -73,7 +73,7 @@ GAME_LIST = (
 PAIR_TABLE = "must have player, opponent and points (or result, or wins and losses) to be pairs"
 LONG_TABLE = "must have match, player and rank (or winner, or score) to be a history of matches"
 #: Formats that can only contain a history of matches.
-_CONTESTS = tuple(one for one in CONTEST_FORMATS if one != "json")
+_CONTESTS = tuple(kind for kind in CONTEST_FORMATS if kind != "json")
 #: Largest number of players and of ratings in a note; the rest is counted.
 _SHOWN = 4
 
@@ -99,8 +99,8 @@ def gather_ratings(
     if not len(again):
         return initial, None, ()
     white, black = (
-        np.where(np.isnan(given), initial[rows], given)
-        for given, rows in zip(sides, (roster.white, roster.black), strict=True)
+        np.where(np.isnan(own), initial[rows], own)
+        for own, rows in zip(sides, (roster.white, roster.black), strict=True)
     )
     return initial, (white, black), _describe(roster.ids, initial, who[again], rating[again])
 
@@ -115,7 +115,7 @@ def _describe(ids: Ids, initial: Floats, who: Ints, rating: Floats) -> tuple[str
     listed = []
     for player in players[:_SHOWN]:
         others = np.unique(rating[who == player])
-        shown = [f"{one:g}" for one in (initial[player], *others[:_SHOWN])]
+        shown = [f"{rating:g}" for rating in (initial[player], *others[:_SHOWN])]
         more = [] if len(others) <= _SHOWN else ["..."]
         listed.append(f"{ids[player]} ({', '.join([*shown, *more])})")
     rest = len(players) - _SHOWN
@@ -185,8 +185,8 @@ def assemble_games(
             games, more = _games(columns, roster)
             notes += more
         except InvalidDataError as error:
-            found = tuple(_located(one, columns, name) for one in error.problems)
-            problems = (*problems, *found)
+            located = tuple(_located(problem, columns, name) for problem in error.problems)
+            problems = (*problems, *located)
     return GamesReading(
         games=games,
         problems=problems,
@@ -293,11 +293,11 @@ def read_columns(
     if opened[0].format == "pgn":
         refuse_options(replace(options, since=None, until=None), "PGN", tags=True)
         dated = options.since is not None or options.until is not None
-        found = read_pgn(opened, where=wanted_tags(options), dated=dated)
+        columns = read_pgn(opened, where=wanted_tags(options), dated=dated)
     else:
         refuse_options(replace(options, since=None, until=None), "a report in TRF")
-        found = read_trf(opened[0].content(), opened[0].name)
-    return select_dates(found.of_files(opened), options)
+        columns = read_trf(opened[0].content(), opened[0].name)
+    return select_dates(columns.of_files(opened), options)
 
 
 def _games_of_table(table: Table, format: str | None, options: Options) -> GameColumns:
@@ -327,8 +327,8 @@ def _games_of_table(table: Table, format: str | None, options: Options) -> GameC
         return read_duels(table, options)
     table, options = without_needless_format(table, options, layout.columns.get("time"))
     read = read_game_list if layout.kind == "games" else read_pair_table
-    found = read(table, layout, options)
-    return replace(found, format=table.format, kind=layout.kind, meanings=layout.columns)
+    columns = read(table, layout, options)
+    return replace(columns, format=table.format, kind=layout.kind, meanings=layout.columns)
 
 
 def _find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
@@ -343,17 +343,19 @@ def _find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
     check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
     header = read_header(frame.columns, renamed)
     history = header.history
-    there = exact_names(frame.columns, renamed)
-    paired = "opponent" in {spelling(name) for name in there}
-    if paired and "score" in there and not {"rank", "winner"} & there:
+    present = exact_names(frame.columns, renamed)
+    paired = "opponent" in {spelling(name) for name in present}
+    if paired and "score" in present and not {"rank", "winner"} & present:
         # With a column opponent, a score belongs to a table of pairs.
         history = replace(history, missing=(*history.missing, "rank"))
-    layouts = [one for one in (header.games, header.pairs, history) if kind in (None, one.kind)]
-    fitting = [one for one in layouts if not one.missing]
+    layouts = [
+        layout for layout in (header.games, header.pairs, history) if kind in (None, layout.kind)
+    ]
+    fitting = [layout for layout in layouts if not layout.missing]
     if not fitting and kind in (None, "history") and not recognise(frame, options).missing:
         return Layout("history", {}, False, ())
     if len(fitting) > 1:
-        names = " and ".join(one.kind for one in fitting)
+        names = " and ".join(layout.kind for layout in fitting)
         raise InvalidParameterError(
             f"format (--format) must be given if columns fit both {names}; "
             f"got {columns_in_words(frame.columns)}"
@@ -363,12 +365,12 @@ def _find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
         return fitting[0]
     got = f", but {columns_in_words(frame.columns)}"
     rules = {"games": GAME_LIST, "pairs": PAIR_TABLE, "history": LONG_TABLE}
-    fewest = min(len(one.missing) for one in layouts)
+    fewest = min(len(layout.missing) for layout in layouts)
     problems: list[Problem] = []
-    for one in sorted(layouts, key=lambda layout: len(layout.missing)):
-        hint = instead(one, frame.columns) if len(one.missing) == fewest else ""
-        lacking = f"no {', no '.join(one.missing)}{'' if problems else got}{hint}"
-        problems.append(Problem(table.name, None, "", rules[one.kind], lacking))
+    for layout in sorted(layouts, key=lambda layout: len(layout.missing)):
+        hint = instead(layout, frame.columns) if len(layout.missing) == fewest else ""
+        lacking = f"no {', no '.join(layout.missing)}{'' if problems else got}{hint}"
+        problems.append(Problem(table.name, None, "", rules[layout.kind], lacking))
     raise InvalidDataError(problems)
 
 

@@ -120,7 +120,7 @@ class GameColumns:
 
     def of_files(self, contents: Sequence[Content]) -> GameColumns:
         """Return the same games with the notes on their files before their own."""
-        notes = tuple(note for one in contents for note in one.notes)
+        notes = tuple(note for content in contents for note in content.notes)
         return replace(self, notes=(*notes, *self.notes)) if notes else self
 
     def keep(self, rows: Ints) -> GameColumns:
@@ -168,7 +168,7 @@ def players_at(ids: Ids, rows: Ints) -> pl.Series:
 def in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     """Return problems in the order of files, and within each in the order of lines."""
     files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
-    return tuple(sorted(problems, key=lambda one: (files[one.file], one.line or 0)))
+    return tuple(sorted(problems, key=lambda problem: (files[problem.file], problem.line or 0)))
 
 
 #: Largest number of pairings or names in a note; the rest is counted.
@@ -213,7 +213,7 @@ def describe_strangers(names: Sequence[str]) -> tuple[str, ...]:
     """Return a note on names in the synonyms that occur in no game."""
     if not names:
         return ()
-    which = ", ".join(repr(one) for one in names[:_SHOWN]) + _more(len(names))
+    which = ", ".join(repr(name) for name in names[:_SHOWN]) + _more(len(names))
     return (f"names in the synonyms that do not occur: {which}",)
 
 
@@ -226,11 +226,12 @@ def describe_matches(games: int, what: str, sides: tuple[str, str] | None) -> st
 
     sides : what the column `side` says of both, None if neither has an advantage
     """
-    said = ""
+    sides_note = ""
     if sides is not None:
-        said = "; side says who " + ("is at home" if sides[0] == "home" else "has white")
+        sides_note = "; side says who " + ("is at home" if sides[0] == "home" else "has white")
     return (
-        f"read {counted(games, 'game')} of {what} as {'a match' if games == 1 else 'matches'}{said}"
+        f"read {counted(games, 'game')} of {what} as "
+        f"{'a match' if games == 1 else 'matches'}{sides_note}"
     )
 
 
@@ -416,15 +417,15 @@ def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None
     byes : rows that are known to have no opponent
     """
     pair = [_tidy(rows.column(name)) for name in names]
-    called_bye = [_called_bye(one) for one in pair]
+    called_bye = [_called_bye(column) for column in pair]
     ids = [
-        read_ids(one.set(bye, None) if bye is not None else one, rows.table.untyped)
-        for one, bye in zip(pair, called_bye, strict=True)
+        read_ids(column.set(bye, None) if bye is not None else column, rows.table.untyped)
+        for column, bye in zip(pair, called_bye, strict=True)
     ]
     if ids[0][0].dtype != ids[1][0].dtype:
         # If only one side has numbers, they are text too.
-        ids = [(one.cast(pl.String), faults) for one, faults in ids]
-    empty = [mask(one.is_null()) for one, _ in ids]
+        ids = [(column.cast(pl.String), faults) for column, faults in ids]
+    empty = [mask(column.is_null()) for column, _ in ids]
     bye = np.zeros(len(rows.frame), dtype=bool) if byes is None else byes.copy()
     for called in called_bye:
         bye |= False if called is None else mask(called)
@@ -591,8 +592,8 @@ def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
     numbers = _NUMBERS.fullmatch(plain)
     if numbers is None:
         return np.nan, _FAULTY
-    one, forfeited, other, also, said = numbers.groups()
-    if forfeited or also or said:
+    one, forfeited, other, also, extra_mark = numbers.groups()
+    if forfeited or also or extra_mark:
         return np.nan, _FORFEIT
     points = _SHARES[one]
     together = points + _SHARES[other]
@@ -609,11 +610,11 @@ def _squeezed(text: str) -> str:
     return re.sub(r"(?<![\d.])(\d*)\.(\d*?)0*(?!\d)", _number, plain)
 
 
-def _number(found: re.Match[str]) -> str:
+def _number(number: re.Match[str]) -> str:
     """Return a decimal number without superfluous zeros: 1.0, .5, 0.50."""
-    whole, part = found.groups()
+    whole, part = number.groups()
     if not whole and not part:
-        return found.group()
+        return number.group()
     return (whole or "0") + (f".{part}" if part else "")
 
 
@@ -724,10 +725,12 @@ def count_reasons(reasons: Ints) -> Counter[str]:
 def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ints, Floats]:
     """Return the players of some rows and their ratings there, each pair once."""
     who = both_sides(players.first[rows], players.second[rows])
-    given = [np.full(len(rows), np.nan) if one is None else one[rows] for one in ratings]
-    rating = both_sides(*given)
-    there = who >= 0
-    frame = pl.DataFrame({"who": who[there], "rating": rating[there]})
+    ratings_given = [
+        np.full(len(rows), np.nan) if rating is None else rating[rows] for rating in ratings
+    ]
+    rating = both_sides(*ratings_given)
+    known = who >= 0
+    frame = pl.DataFrame({"who": who[known], "rating": rating[known]})
     frame = frame.unique(maintain_order=True)
     return frame["who"].to_numpy(), frame["rating"].to_numpy()
 

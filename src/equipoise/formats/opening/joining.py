@@ -46,7 +46,7 @@ _NAMED = 5
 def natural(name: str) -> tuple[object, ...]:
     """Return the key by which files are ordered: round-9 comes before round-10."""
     parts = re.split(r"([0-9]+)", name)
-    return tuple((0, int(one), "") if one.isdecimal() else (1, 0, one) for one in parts)
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -71,9 +71,9 @@ def matching(pattern: str) -> list[str]:
     root, rest = Path(*parts[:first]), parts[first:]
     shows_hidden = any(part.startswith(".") for part in rest)
     return [
-        str(one)
-        for one in set(root.glob(str(Path(*rest))))
-        if shows_hidden or not any(name.startswith(".") for name in one.relative_to(root).parts)
+        str(path)
+        for path in set(root.glob(str(Path(*rest))))
+        if shows_hidden or not any(name.startswith(".") for name in path.relative_to(root).parts)
     ]
 
 
@@ -98,7 +98,7 @@ def folder_name(column: str, value: str | None) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+    return _ESCAPED.sub(lambda character: f"%{ord(character[0]):02X}", text)
 
 
 def _escaped_value(value: str) -> str:
@@ -108,12 +108,12 @@ def _escaped_value(value: str) -> str:
 def values_of(path: str) -> dict[str, str | None]:
     """Return the values in the names of the folders of a path."""
     parts = PurePosixPath(urlsplit(path).path if is_address(path) else Path(path).as_posix()).parts
-    found: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     for part in parts[:-1]:
         column, equals, value = part.partition("=")
         if column and equals:
-            found[unquote(column)] = None if value in (MISSING, "") else unquote(value)
-    return found
+            values[unquote(column)] = None if value in (MISSING, "") else unquote(value)
+    return values
 
 
 def partition_files(source: object) -> list[PartitionFile]:
@@ -123,12 +123,12 @@ def partition_files(source: object) -> list[PartitionFile]:
         s3://bucket/folder/ and patterns), or a list of these
     Raises : InvalidDataError   objects cannot be listed
     """
-    given = source if isinstance(source, list | tuple) else [source]
-    texts = [one for one in given if isinstance(one, str)]
-    if len(texts) < len(given):
+    sources = source if isinstance(source, list | tuple) else [source]
+    texts = [path for path in sources if isinstance(path, str)]
+    if len(texts) < len(sources):
         return []
-    files = [PartitionFile(path, values_of(path)) for one in texts for path in _paths(one)]
-    return files if any(one.values for one in files) else []
+    files = [PartitionFile(path, values_of(path)) for text in texts for path in _paths(text)]
+    return files if any(file.values for file in files) else []
 
 
 def _paths(source: str) -> Sequence[str]:
@@ -139,14 +139,14 @@ def _paths(source: str) -> Sequence[str]:
     if path.is_dir():
         return sorted(_below(path), key=natural)
     if not path.exists() and has_magic(source):
-        return sorted((one for one in matching(source) if Path(one).is_file()), key=natural)
+        return sorted((path for path in matching(source) if Path(path).is_file()), key=natural)
     return [source]
 
 
 def _below(folder: Path) -> Iterator[str]:
     """Yield the files below a folder that readers know, without hidden ones and marks of others."""
     for place, folders, names in os.walk(folder):
-        folders[:] = [one for one in folders if not one.startswith((".", "_"))]
+        folders[:] = [folder for folder in folders if not folder.startswith((".", "_"))]
         for name in names:
             # Spark and others leave files such as _SUCCESS.
             if not name.startswith((".", "_")) and format_of(Path(name)) is not None:
@@ -158,7 +158,7 @@ def _objects(address: str) -> list[str]:
     pattern = address if has_magic(address) else f"{address}**/*.parquet"
     try:
         # Nothing but the footers of the files is read for this.
-        found = (
+        objects = (
             pl.scan_parquet(
                 pattern,
                 include_file_paths=_PATH,
@@ -172,7 +172,7 @@ def _objects(address: str) -> list[str]:
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         refuse(address, READABLE, reason[0])
-    return sorted(found[_PATH].to_list(), key=natural)
+    return sorted(objects[_PATH].to_list(), key=natural)
 
 
 IN_EVERY_FILE = "must be a column of every file that is read together"
@@ -187,19 +187,19 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
     """
     problems = _same_files(tables)
     renamed, missing = _agreed(tables)
-    deciding = OF_EVERY_FILE | {spelling(one) for one in needed}
+    deciding = OF_EVERY_FILE | {spelling(name) for name in needed}
     for name, lacking in missing.items():
         if spelling(name) in deciding:
-            there = next(one.name for one in tables if one.name not in lacking)
-            got = f"not in {listed(lacking)}, but in {there}"
+            holder = next(table.name for table in tables if table.name not in lacking)
+            got = f"not in {listed(lacking)}, but in {holder}"
             problems.append(Problem(lacking[0], None, name, IN_EVERY_FILE, got))
     if problems:
         raise InvalidDataError(problems)
-    untyped = any(one.untyped for one in tables)
-    frames = [one.frame.rename(new) for one, new in zip(tables, renamed, strict=True)]
-    rows = np.array([len(one) for one in frames], dtype=np.int64)
-    names = list(dict.fromkeys(name for one in frames for name in one.columns))
-    check_cells(int(rows.sum()), len(names), listed_files([one.name for one in tables]))
+    untyped = any(table.untyped for table in tables)
+    frames = [table.frame.rename(new) for table, new in zip(tables, renamed, strict=True)]
+    rows = np.array([len(frame) for frame in frames], dtype=np.int64)
+    names = list(dict.fromkeys(name for frame in frames for name in frame.columns))
+    check_cells(int(rows.sum()), len(names), listed_files([table.name for table in tables]))
     starts = np.cumsum(rows) - rows
     frame = _concatenated(frames, names, untyped)
     file_of = np.repeat(np.arange(len(tables)), rows)
@@ -212,7 +212,7 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
     )
     return Table(
         frame=frame,
-        name=listed_files([one.name for one in tables]),
+        name=listed_files([table.name for table in tables]),
         untyped=untyped,
         locate=_locator(tables, starts),
         broken_rows=tuple(
@@ -225,10 +225,10 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
             *_missing_notes(missing, len(tables)),
             *_repeated_notes(frame, file_of),
         ),
-        format=", ".join(dict.fromkeys(one.format for one in tables)),
+        format=", ".join(dict.fromkeys(table.format for table in tables)),
         nested=tuple(dict.fromkeys(name for names in nested for name in names)),
         dates=tuple(name for name in names if all(name in of_one for of_one in dates)),
-        files=tuple(one.name for one in tables),
+        files=tuple(table.name for table in tables),
         file_of=file_of,
     )
 
@@ -253,21 +253,25 @@ def _agreed(tables: Sequence[Table]) -> tuple[list[dict[str, str]], dict[str, li
     """Return new names of columns for each table, and column -> names of the files without it."""
     first: dict[str, str] = {}
     renamed: list[dict[str, str]] = []
-    there: list[set[str]] = []
+    names_of_files: list[set[str]] = []
     for table in tables:
         new: dict[str, str] = {}
         names = table.frame.columns
-        spelled = [spelling(one) for one in names]
+        spelled = [spelling(name) for name in names]
         for name, key in zip(names, spelled, strict=True):
             # Where a file has two such columns, only names that are equal mean the same.
             known = first.setdefault(key, name) if spelled.count(key) == 1 else name
             if known != name and known not in names:
                 new[name] = known
         renamed.append(new)
-        there.append({new.get(name, name) for name in names})
-    every = list(dict.fromkeys(name for one in there for name in sorted(one)))
+        names_of_files.append({new.get(name, name) for name in names})
+    every = list(
+        dict.fromkeys(name for names_of_file in names_of_files for name in sorted(names_of_file))
+    )
     missing = {
-        name: [table.name for table, has in zip(tables, there, strict=True) if name not in has]
+        name: [
+            table.name for table, has in zip(tables, names_of_files, strict=True) if name not in has
+        ]
         for name in every
     }
     return renamed, {name: lacking for name, lacking in missing.items() if lacking}
@@ -280,20 +284,22 @@ def _concatenated(
     columns = []
     for name in names:
         parts = [
-            one[name] if name in one.columns else pl.Series(name, [None] * len(one), dtype=pl.Null)
-            for one in frames
+            frame[name]
+            if name in frame.columns
+            else pl.Series(name, [None] * len(frame), dtype=pl.Null)
+            for frame in frames
         ]
-        kinds = {one.dtype for one in parts} - {pl.Null()}
+        kinds = {part.dtype for part in parts} - {pl.Null()}
         if untyped and kinds != {pl.String()}:
-            parts = [_as_text(one) for one in parts]
+            parts = [_as_text(part) for part in parts]
         elif len(kinds) > 1 and all(kind.is_integer() for kind in kinds):
-            parts = [one.cast(pl.Int64) for one in parts]
+            parts = [part.cast(pl.Int64) for part in parts]
         elif len(kinds) > 1 and all(kind.is_numeric() for kind in kinds):
-            parts = [one.cast(pl.Float64) for one in parts]
+            parts = [part.cast(pl.Float64) for part in parts]
         elif len(kinds) > 1:
-            parts = [_as_text(one) for one in parts]
-        kind = next(iter({one.dtype for one in parts} - {pl.Null()}), pl.Null())
-        columns.append(pl.concat([one.cast(kind) for one in parts]).alias(name))
+            parts = [_as_text(part) for part in parts]
+        kind = next(iter({part.dtype for part in parts} - {pl.Null()}), pl.Null())
+        columns.append(pl.concat([part.cast(kind) for part in parts]).alias(name))
     return pl.DataFrame(columns)
 
 
@@ -314,16 +320,16 @@ def _as_text(column: pl.Series) -> pl.Series:
             column = column.dt.convert_time_zone("UTC")
         return column.dt.strftime("%Y-%m-%dT%H:%M:%S%.f" + ends)
     if kind.is_nested() or kind == pl.Object:
-        return pl.Series(column.name, [None if one is None else str(one) for one in column])
+        return pl.Series(column.name, [None if value is None else str(value) for value in column])
     return column.cast(pl.String)
 
 
 def _locator(tables: Sequence[Table], starts: Ints):  # type: ignore[no-untyped-def]
     def locate(rows: Ints) -> list[tuple[str, int | None]]:
-        found = np.searchsorted(starts, rows, side="right") - 1
+        numbers = np.searchsorted(starts, rows, side="right") - 1
         places: list[tuple[str, int | None]] = [("", None)] * len(rows)
-        for at in np.unique(found).tolist():
-            chosen = np.flatnonzero(found == at)
+        for at in np.unique(numbers).tolist():
+            chosen = np.flatnonzero(numbers == at)
             of_file = tables[at].places(rows[chosen] - starts[at])
             for position, place in zip(chosen.tolist(), of_file, strict=True):
                 places[position] = place
@@ -347,10 +353,12 @@ def _repeated_notes(frame: pl.DataFrame, file_of: Ints) -> list[str]:
 
     A row of two sides is a match of its own. Rows of a history have ids, which tell.
     """
-    spelled = {spelling(one) for one in frame.columns}
+    spelled = {spelling(name) for name in frame.columns}
     if not any({*side[:2]} <= spelled for side in SIDES):
         return []
-    texts = [one.cast(pl.String, strict=False) for one in frame if not one.dtype.is_nested()]
+    texts = [
+        column.cast(pl.String, strict=False) for column in frame if not column.dtype.is_nested()
+    ]
     rows = pl.DataFrame(texts).select(pl.struct(pl.all()).hash()).to_series()
     files = pl.DataFrame({"row": rows, "file": file_of})
     again = files.group_by("row").agg(pl.col("file").n_unique()).filter(pl.col("file") > 1)
@@ -456,9 +464,9 @@ def _matches(
     Columns: id, file, first (its first row), rows (all of their values as text), players, time.
     """
     texts = [
-        one.cast(pl.String, strict=False).fill_null("").str.strip_chars()
-        for one in frame
-        if one.name != "match" and not one.dtype.is_nested()
+        column.cast(pl.String, strict=False).fill_null("").str.strip_chars()
+        for column in frame
+        if column.name != "match" and not column.dtype.is_nested()
     ]
     rows = pl.DataFrame(texts).select(pl.concat_str(pl.all(), separator=_MARK)).to_series()
     one = pl.DataFrame(
@@ -510,7 +518,7 @@ def _refuse(table: Table, again: pl.DataFrame, rule: str, every: pl.DataFrame) -
 
 def _labels(files: Sequence[str]) -> list[str]:
     """Return short names of files that differ: without folder and suffix if that is enough."""
-    stems = [PurePath(one).name.partition(".")[0] for one in files]
+    stems = [PurePath(file).name.partition(".")[0] for file in files]
     return stems if len(set(stems)) == len(stems) else list(files)
 
 

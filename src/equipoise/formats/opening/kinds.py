@@ -179,11 +179,11 @@ def kind_of(start: bytes, named: str | None = None) -> Kind:
         return Kind(None, "a web page (HTML): save the table as CSV, or give the raw file")
     if named in _LOOKS_LIKE and _LOOKS_LIKE[named].search(text):
         return Kind(named)
-    found = next((format for format, sign in _SIGNATURES.items() if sign.search(text)), None)
-    if found == "json":
+    format_found = next((format for format, sign in _SIGNATURES.items() if sign.search(text)), None)
+    if format_found == "json":
         is_line = text.startswith(b"{") and _is_json(text.partition(b"\n")[0])
         return Kind("jsonl" if is_line else "json")
-    return Kind(found or _table_format(text, named))
+    return Kind(format_found or _table_format(text, named))
 
 
 #: White space, and what old programs write behind the text of a file.
@@ -335,8 +335,8 @@ class Budget:
 
 def packing_of(start: bytes) -> Packing:
     """Return how a file is compressed, by its first bytes; `PLAIN` if it is not."""
-    found = (one for one in (*STREAMS, ZIP) if one.first.match(start))
-    return next(found, PLAIN)
+    packings = (packing for packing in (*STREAMS, ZIP) if packing.first.match(start))
+    return next(packings, PLAIN)
 
 
 @contextmanager
@@ -400,11 +400,11 @@ def archive_of(file: IO[bytes], name: str) -> Iterator[zipfile.ZipFile]:
 def members_of(archive: zipfile.ZipFile) -> list[str]:
     """Return the files of an archive; hidden ones, and the folder that macOS adds, are left out."""
     return [
-        one
-        for one in archive.namelist()
-        if not one.endswith("/")
-        and not one.startswith("__MACOSX/")
-        and not PurePosixPath(one).name.startswith(".")
+        member
+        for member in archive.namelist()
+        if not member.endswith("/")
+        and not member.startswith("__MACOSX/")
+        and not PurePosixPath(member).name.startswith(".")
     ]
 
 

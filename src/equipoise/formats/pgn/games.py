@@ -78,12 +78,12 @@ class Notes:
 
     def sentences(self) -> list[str]:
         """Return a sentence for every kind, in the order of first appearance."""
-        found = []
+        sentences = []
         for what, (file, line) in self._first.items():
             count = self._count[what]
             games = counted(count, "game has", "games have")
-            found.append(f"{games} {what} (the first: {file or 'input'}, line {line}).")
-        return found
+            sentences.append(f"{games} {what} (the first: {file or 'input'}, line {line}).")
+        return sentences
 
 
 @dataclass(slots=True)
@@ -108,20 +108,20 @@ class Identities:
 
     def sentences(self) -> list[str]:
         """Return doubts: one name for two people, two names for one."""
-        found = []
+        sentences = []
         if self._ids:
             names = _listed([f"{name!r} ({', '.join(ids)})" for name, ids in self._ids.items()])
-            found.append(
+            sentences.append(
                 f"One name with several FIDE ids: {names}. They count as one player; if they are "
                 "several people, give them different names."
             )
         if self._names:
-            listed = [f"{one} ({', '.join(map(repr, of))})" for one, of in self._names.items()]
-            found.append(
+            listed = [f"{name} ({', '.join(map(repr, of))})" for name, of in self._names.items()]
+            sentences.append(
                 f"One FIDE id with several names: {_listed(listed)}. They count as several "
                 "players; a file of synonyms makes them one."
             )
-        return found
+        return sentences
 
 
 def _listed(items: list[str]) -> str:
@@ -197,10 +197,10 @@ def with_needed_tags(tags: dict[bytes, bytes]) -> dict[bytes, bytes]:
     """Return tags with White, Black and Result found in any case of letters."""
     if b"White" in tags and b"Black" in tags and b"Result" in tags:
         return tags
-    found = dict(tags)
+    needed = dict(tags)
     for tag, value in tags.items():
-        found.setdefault(_NEEDED.get(tag.lower(), tag), value)
-    return found
+        needed.setdefault(_NEEDED.get(tag.lower(), tag), value)
+    return needed
 
 
 def _check_shape(game: RawGame, entry: Entry, used: frozenset[bytes]) -> None:
@@ -349,9 +349,9 @@ class Rows:
 
 def texts(values: list[str]) -> Ids:
     """Return text as an array of objects, shape (n,)."""
-    found: Ids = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    texts: Ids = np.empty(len(values), dtype=object)
+    texts[:] = values
+    return texts
 
 
 #: Largest number of problems kept; more are only counted.
@@ -431,7 +431,7 @@ class PgnGames:
             np.array(column)[kept] for column in (rows.points, rows.file, rows.line, rows.number)
         )
         ratings = [np.array(side)[kept] for side in (rows.white_rating, rows.black_rating)]
-        rated = not all(np.isnan(one).all() for one in ratings)
+        rated = not all(np.isnan(rating).all() for rating in ratings)
         white, black, rounds = (
             list(compress(column, kept)) for column in (rows.white, rows.black, rows.round)
         )
@@ -546,7 +546,7 @@ def read_pgn(
     block : number of bytes read at once
     Raises : InvalidDataError   there are no games, or a file cannot be read
     """
-    documents = [opened for one in sources for opened in documents_in(one)]
+    documents = [opened for part in sources for opened in documents_in(part)]
     games = PgnGames(where, dated=dated, tags=tags)
     unreadable: list[Problem] = []
     for opened in documents:

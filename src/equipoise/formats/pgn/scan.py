@@ -100,8 +100,8 @@ def ending(moves: bytes) -> Ending:
         outcome = STANDARD.get(last)
         if outcome is not None and not _hints(text, len(text) - len(last)):
             return Ending(outcome, _STARTS_WITH_A_MOVE.match(text) is not None)
-    found = _walked(_NOISE.sub(_blank, moves))
-    return found if fault is None else found._replace(fault=fault)
+    walked = _walked(_NOISE.sub(_blank, moves))
+    return walked if fault is None else walked._replace(fault=fault)
 
 
 def _hints(text: bytes, end: int) -> bool:
@@ -146,9 +146,9 @@ def _walked(text: bytes) -> Ending:
 
 def _outcome_of(word: bytes) -> Outcome | None:
     """Return the outcome of a result after the moves."""
-    found = STANDARD.get(word)
-    if found is not None:
-        return found
+    outcome = STANDARD.get(word)
+    if outcome is not None:
+        return outcome
     return outcome_of(word.replace(b"\xe2\x80\x93", b"-").replace(b"\xc2", b"").decode("latin-1"))
 
 
@@ -232,9 +232,9 @@ class RawGame:
         """Return the line of a tag, or the line of the game if it has no such tag."""
         opening = re.compile(rb"\[\s*+" + re.escape(tag.encode()) + rb'\s*+"', re.IGNORECASE)
         for line, text in self.sections:
-            found = opening.search(text)
-            if found:
-                return line + text.count(b"\n", 0, found.start())
+            opening_match = opening.search(text)
+            if opening_match:
+                return line + text.count(b"\n", 0, opening_match.start())
         return self.line
 
     @property
@@ -385,11 +385,11 @@ def _game(head: bytes, tags: dict[bytes, bytes], moves: bytes, line: int) -> Raw
         blank = len(moves) - len(moves.lstrip())
         line, moves = line + moves.count(b"\n", 0, blank), b"\n" + moves[blank:]
     moves_line = line + head.count(b"\n") - (not head)
-    found = ending(moves)
+    end = ending(moves)
     fault_line = 0
-    if found.fault is not None:
-        fault_line = moves_line + moves.count(b"\n", 0, found.fault.at)
-    return RawGame(line, tags, [(line, head)] if head else [], moves_line, found, fault_line)
+    if end.fault is not None:
+        fault_line = moves_line + moves.count(b"\n", 0, end.fault.at)
+    return RawGame(line, tags, [(line, head)] if head else [], moves_line, end, fault_line)
 
 
 def _once(
@@ -465,12 +465,12 @@ def documents_in(content: Content) -> list[Open]:
             if not source.exists():
                 refuse(name, NO_FILE, "")
             return [partial(_opened, source)]
-        files = sorted(_below(source), key=lambda one: one.parts)
+        files = sorted(_below(source), key=lambda file: file.parts)
     except OSError as error:
         refuse(name, READABLE, reason_of(error))
     if not files:
         refuse(name, "must be a directory with .pgn files", "none")
-    return [partial(_opened, one) for one in files]
+    return [partial(_opened, file) for file in files]
 
 
 def documents_of(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
@@ -519,10 +519,10 @@ def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
         members = sorted(one for one in members_of(archive) if one.lower().endswith(".pgn"))
         if not members:
             refuse(name, "must be an archive with .pgn files", "none")
-        for one in members:
-            place = f"{name}/{one}"
+        for member_name in members:
+            place = f"{name}/{member_name}"
             try:
-                member = archive.open(one)
+                member = archive.open(member_name)
             except BAD_ARCHIVE as error:
                 refuse(place, ARCHIVE, reason_of(error))
             with member:

@@ -197,9 +197,9 @@ class Values:
     def _told_latin(self) -> list[str]:
         if not self._latin:
             return []
-        count, one = len(self._latin), next(iter(self._latin))
+        count, letter = len(self._latin), next(iter(self._latin))
         what = counted(count, "value is", "values are")
-        return [f"{what} not UTF-8 and read as Windows-1252, which holds Latin-1 (as {one!r})."]
+        return [f"{what} not UTF-8 and read as Windows-1252, which holds Latin-1 (as {letter!r})."]
 
     def _decoded(self, value: bytes) -> str:
         """Return bytes as UTF-8, or else in the other encoding of PGN."""

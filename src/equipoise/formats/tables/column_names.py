@@ -168,7 +168,7 @@ DECIDED: tuple[tuple[str, str, bool], ...] = (
 #: Names of a time, the likeliest first: those of games, and those that histories have as well.
 _TIMES = tuple(
     dict.fromkeys(
-        ("time", "date", "utcdate", "tstamp", *(spelling(one) for one in SYNONYMS["time"]))
+        ("time", "date", "utcdate", "tstamp", *(spelling(spelled) for spelled in SYNONYMS["time"]))
     )
 )
 #: Other columns of a list of games; the first spelling found is used.
@@ -215,7 +215,7 @@ OF_PAIRS: dict[str, tuple[str, ...]] = {
 }
 ALL_SIDES = (*SIDES, *MORE_SIDES, *DECIDED)
 #: All names that a renamed column may have.
-MEANINGS = (*OF_GAMES, *OF_PAIRS, *(name for one in ALL_SIDES for name in one[:2]))
+MEANINGS = (*OF_GAMES, *OF_PAIRS, *(name for side in ALL_SIDES for name in side[:2]))
 #: Names of the two sides of a match with scores, without "score": homescore, home_goals.
 SCORE_STEMS = {
     **dict.fromkeys(("hometeam", "hometeamid", "hometeamname"), "home"),
@@ -271,9 +271,9 @@ OF_CROSS_TABLES: dict[str, tuple[str, ...]] = {
 OF_EVERY_FILE = frozenset(
     (
         *(one for side in SIDES for one in side[:2]),
-        *(one for names in (*OF_GAMES.values(), *OF_PAIRS.values()) for one in names),
-        *(spelling(one) for names in SYNONYMS.values() for one in names),
-        *(spelling(one) for one in KNOWN),
+        *(name for names in (*OF_GAMES.values(), *OF_PAIRS.values()) for name in names),
+        *(spelling(name) for names in SYNONYMS.values() for name in names),
+        *(spelling(name) for name in KNOWN),
         *("homescore", "awayscore", "homegoals", "awaygoals"),
         *("hometeamscore", "awayteamscore", "hometeamgoals", "awayteamgoals", "neutral"),
     )

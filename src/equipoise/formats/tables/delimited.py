@@ -125,7 +125,7 @@ def escaped(frame: pl.DataFrame) -> pl.DataFrame:
     texts += [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
     frame = frame.with_columns(_escaped_column(frame[name]) for name in texts)
     names = {name: escaped_text(name) for name in frame.columns}
-    return frame.rename({name: one for name, one in names.items() if one != name})
+    return frame.rename({name: new for name, new in names.items() if new != name})
 
 
 def escaped_text(text: str) -> str:
@@ -152,7 +152,7 @@ def unescaped(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table of text as it was before it was escaped."""
     frame = frame.with_columns(pl.col(pl.String).str.replace(_ESCAPED, "${1}"))
     names = {name: unescaped_text(name) for name in frame.columns}
-    return frame.rename({name: one for name, one in names.items() if one != name})
+    return frame.rename({name: new for name, new in names.items() if new != name})
 
 
 def unescaped_text(text: str) -> str:
@@ -196,10 +196,10 @@ def find_dialect(data: bytes, separator: str, name: str = "") -> Dialect:
     """
     body = data.lstrip(b"\r\n")
     above = data[: len(data) - len(body)].count(b"\n")
-    said = _SAID.match(body)
-    if said is not None and body[said.end() :].strip():
-        mark = said[1].decode()
-        rest = body[said.end() :]
+    declared = _SAID.match(body)
+    if declared is not None and body[declared.end() :].strip():
+        mark = declared[1].decode()
+        rest = body[declared.end() :]
         body = rest.lstrip(b"\r\n")
         above += 1 + rest[: len(rest) - len(body)].count(b"\n")
         note = () if mark == separator else (f"columns are separated by {mark!r}, as line 1 says",)
@@ -276,7 +276,7 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
     body, escapes = _without_backslashes(body, separator)
     notes += (*more, *understood, *escapes)
     header = _header(body, name, separator, above)
-    names = [unescaped_text(one) for one in header if one]
+    names = [unescaped_text(cell) for cell in header if cell]
     check_columns(names, name, above + 1)
     table = None
     if _has_whole_quotes(body, separator) and not (dialect.spaced and b' "' in body):
@@ -363,7 +363,7 @@ def _without_backslashes(data: bytes, separator: str) -> tuple[bytes, tuple[str,
     """
     if b'\\"' not in data or _has_whole_quotes(data, separator):
         return data, ()
-    doubled = re.sub(rb'\\([\\"])', lambda found: found[1] * (1 + (found[1] == b'"')), data)
+    doubled = re.sub(rb'\\([\\"])', lambda mark: mark[1] * (1 + (mark[1] == b'"')), data)
     if not _has_whole_quotes(doubled, separator):
         return data, ()
     return doubled, ("quotation marks are escaped by backslashes",)
@@ -407,7 +407,7 @@ def _fast(data: bytes, name: str, separator: str, header: list[str], above: int)
 def _named(frame: pl.DataFrame, header: list[str]) -> pl.DataFrame:
     """Return the frame under its header; of columns without a name only the first stays."""
     first = header.index("") if "" in header else None
-    kept = [at for at, one in enumerate(header) if one or at == first]
+    kept = [at for at, cell in enumerate(header) if cell or at == first]
     named = frame[:, kept]
     named.columns = [header[at] for at in kept]
     return named

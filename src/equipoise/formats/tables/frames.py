@@ -75,7 +75,7 @@ def _text(value: object) -> str:
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame whose columns of Python objects are replaced by text."""
     objects = [column for column in frame if column.dtype == pl.Object]
-    return frame.with_columns(series_of(one.name, one.to_list()) for one in objects)
+    return frame.with_columns(series_of(column.name, column.to_list()) for column in objects)
 
 
 def _from_mapping(source: Mapping[Any, Any]) -> pl.DataFrame:
@@ -120,7 +120,7 @@ def _pandas_column(name: str, column: Any) -> pl.Series:
     absent = column.isna().tolist()
     values = column.tolist()
     return series_of(
-        name, [None if gone else one for one, gone in zip(values, absent, strict=True)]
+        name, [None if gone else value for value, gone in zip(values, absent, strict=True)]
     )
 
 

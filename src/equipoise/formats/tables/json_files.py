@@ -139,13 +139,13 @@ def _careful(data: bytes, name: str) -> Table:
 def read_json_rows(documents: list[Any], name: str) -> Table:
     """Return the table of a JSON list with one object for each row."""
     broken = tuple(
-        BrokenRow(at, "", OBJECT, shown(one))
-        for at, one in enumerate(documents)
-        if not isinstance(one, dict)
+        BrokenRow(at, "", OBJECT, shown(document))
+        for at, document in enumerate(documents)
+        if not isinstance(document, dict)
     )
     if broken and len(broken) == len(documents):
         refuse(name, OBJECT, broken[0].got, line=1)
-    rows = [one if isinstance(one, dict) else {} for one in documents]
+    rows = [document if isinstance(document, dict) else {} for document in documents]
     return replace(_table(rows, name), broken_rows=broken, format="json")
 
 
@@ -216,24 +216,30 @@ def _read_documents(data: bytes, name: str, kind: str | None, *, lines: bool) ->
             for at, line in enumerate(data.split(b"\n"), start=1)
             if line.strip()
         ]
-        return _table_of(((one, partial(_decode, line, one)) for one, line in origins), name, kind)
+        return _table_of(
+            ((content, partial(_decode, line, content)) for content, line in origins), name, kind
+        )
     document = _decode(data, Origin(name, stem))
     if kind is None and not holds_atcoder(document):
         if isinstance(document, list) and not (document and _is_contest(document[0])):
             return read_json_rows(document, name)
         rows = _list_of_rows(document)
         if rows is not None:
-            found = document[rows]
-            found = [_flat(one) for one in found] if rows in _LISTS_OF_MATCHES else found
-            table = read_json_rows(found, name)
-            others = ", ".join(one for one in document if one != rows)
+            rows_found = document[rows]
+            rows_found = (
+                [_flat(row) for row in rows_found] if rows in _LISTS_OF_MATCHES else rows_found
+            )
+            table = read_json_rows(rows_found, name)
+            others = ", ".join(key for key in document if key != rows)
             note = f"read the rows of {rows}" + (f", without {others}" if others else "")
             return replace(table, notes=(*table.notes, note))
     contests = [(Origin(name, stem), document)]
     if isinstance(document, list) and kind != "atcoder" and not holds_atcoder(document):
-        contests = [(Origin(name, stem, at), one) for at, one in enumerate(document, start=1)]
+        contests = [
+            (Origin(name, stem, at), contest) for at, contest in enumerate(document, start=1)
+        ]
     return _table_of(
-        ((origin, partial(lambda held: held, one)) for origin, one in contests), name, kind
+        ((origin, partial(lambda held: held, contest)) for origin, contest in contests), name, kind
     )
 
 
@@ -253,7 +259,7 @@ def _lists_of_objects(document: Any) -> list[str]:
     return [
         key
         for key, value in (document.items() if isinstance(document, dict) else ())
-        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value)
     ]
 
 
@@ -320,14 +326,14 @@ def _decode(data: bytes, origin: Origin) -> Any:
 
 
 def _kind_of(document: Any, origin: Origin) -> str:
-    found = [kind for kind, (holds, _) in _PLATFORMS.items() if holds(document)]
-    if not found:
+    kinds = [kind for kind, (holds, _) in _PLATFORMS.items() if holds(document)]
+    if not kinds:
         got = f"keys {', '.join(document)}" if isinstance(document, dict) else json.dumps(document)
         got = got if len(got) <= 200 else got[:197] + "..."
-        lists = [one for one in _lists_of_objects(document) if one.isidentifier()]
+        lists = [name for name in _lists_of_objects(document) if name.isidentifier()]
         if len(lists) == 1:
             got += (
                 f"; if {lists[0]} is the list of rows, give it alone (jq .{lists[0]} extracts it)"
             )
         origin.refuse(KNOWN, got)
-    return found[0]
+    return kinds[0]

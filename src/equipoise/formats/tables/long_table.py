@@ -148,14 +148,14 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
         rows = {name: column[chosen] for name, column in rows.items()}
         rows["match"] = first_rows(ids)
         faults = {
-            name: tuple(fault._replace(rows=fault.rows[chosen]) for fault in found)
-            for name, found in faults.items()
+            name: tuple(fault._replace(rows=fault.rows[chosen]) for fault in of_column)
+            for name, of_column in faults.items()
         }
     if times is not None and times.is_order and table.files:
         check_order(table, rows["time"], rows["at"])
     findings = Findings(table, rows["at"])
-    for name, found in faults.items():
-        findings.add_faults(name, found, frame[name])
+    for name, of_column in faults.items():
+        findings.add_faults(name, of_column, frame[name])
     rows["at"] = np.arange(len(frame)) if chosen is not None else rows["at"]
     rows["of"] = rows["match"]
     player_ids = _read_rows(rows, frame, findings, options)
@@ -349,8 +349,8 @@ def _read_labels(
     if "team" in frame.columns:
         teams, faults = read_ids(frame["team"], untyped)
         if teams.null_count():
-            there = mask(teams.is_not_null())
-            mixed = ~there & _marked(rows["match"][there], len(frame))[rows["match"]]
+            labelled = mask(teams.is_not_null())
+            mixed = ~labelled & _marked(rows["match"][labelled], len(frame))[rows["match"]]
             faults = (*faults, *faults_of((mixed, NO_TEAM)))
         findings.add_faults("team", faults, frame["team"])
         teams = None if teams.null_count() == len(teams) else teams
@@ -471,7 +471,7 @@ class _Checks:
         later = later[match[later] != later]
         if len(later):
             here = rows["at"][later]
-            got = [shown(one) for one in self.frame["match"].gather(here)]
+            got = [shown(match) for match in self.frame["match"].gather(here)]
             self.findings.add(here, "match", ADJACENT, got)
         return _marked(rows["of"][later], len(self.frame))
 
@@ -488,7 +488,7 @@ class _Checks:
         wrong = first[(teams[first] != 2) | ~named[first]]
         for row in wrong.tolist():
             place, among = rows["at"][[row]], rows["at"][leads[match[leads] == row]]
-            listed = " and ".join(shown(one) for one in self.frame[self.team].gather(among))
+            listed = " and ".join(shown(side) for side in self.frame[self.team].gather(among))
             if teams[row] != 2 and not counted[of[row]]:
                 self.findings.add(place, self.team, TWO_TEAMS, [f"{teams[row]}: {listed}"])
             if not named[row] and not decided[of[row]]:
@@ -527,7 +527,7 @@ def _good_rows(
     matches = ids.gather(np.flatnonzero(dropped & (of_row == np.arange(size))))
     reading = replace(
         reading,
-        dropped_matches=tuple(str(one) for one in matches),
+        dropped_matches=tuple(str(match) for match in matches),
         dropped_rows=int(np.sum(findings.bad & ~dropped)),
     )
     good = ~bad[rows["of"]]

@@ -54,7 +54,7 @@ from equipoise.wording import addressed
 
 Kind: TypeAlias = Literal["games", "pairs", "history"]
 #: The kinds that a format may name.
-KINDS: dict[str, Kind] = {one: one for one in get_args(Kind)}
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 ONE_SPELLING = "must be the name of only one column"
 ONE_RESULT = "cannot be combined with result: only one of the two can decide a game"
 MISSING = "must be a column of the table"
@@ -72,12 +72,12 @@ def option_for(new: str, old: str) -> str:
 
 def nearest(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return at most two names that are like one of those wanted, the nearest first."""
-    spellings = [spelling(one) for one in wanted]
+    spellings = [spelling(name) for name in wanted]
     likeness: dict[str, float] = {}
     for name in names:
         matcher = difflib.SequenceMatcher(b=spelling(name))
-        for one in spellings:
-            matcher.set_seq1(one)
+        for near in spellings:
+            matcher.set_seq1(near)
             if matcher.real_quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE:
                 likeness[name] = max(likeness.get(name, 0.0), matcher.ratio())
     return sorted(likeness, key=lambda name: -likeness[name])[:2]
@@ -90,7 +90,7 @@ def unknown_column(
 
     instead : what may have been meant; if empty, the nearest names of columns
     """
-    instead = instead or [repr(one) for one in nearest((name,), names)]
+    instead = instead or [repr(near) for near in nearest((name,), names)]
     hint = f"; did you mean {' or '.join(instead)}?" if instead else ""
     return f"{parameter} must name a column of the table ({some_names(names)}); got {name!r}{hint}"
 
@@ -106,12 +106,12 @@ def check_renamings(
     for new, old in renamed.items():
         if old in names:
             continue
-        if new in names and spelling(old) in {spelling(one) for one in known}:
+        if new in names and spelling(old) in {spelling(name) for name in known}:
             raise InvalidParameterError(
                 f"columns (--column NEW=OLD) must name a column of the table after the equals sign;"
                 f" the table has {new!r} and no {old!r}: {option_for(old, new)}"
             )
-        near = [option_for(new, one) for one in nearest((old,), names)]
+        near = [option_for(new, near) for near in nearest((old,), names)]
         raise InvalidParameterError(unknown_column("columns (--column)", old, names, near))
 
 
@@ -170,42 +170,42 @@ def read_header(names: Sequence[str], renamed: Mapping[str, str]) -> Header:
 
     names : of the columns; renamed : new name -> name in the source
     """
-    there = {spelling(new): old for new, old in renamed.items()}
+    names_of = {spelling(new): old for new, old in renamed.items()}
     moved = set(renamed.values())
     # Renamed columns come first, then the leftmost of those that are spelled alike.
     for name in names:
         if name not in moved:
-            there.setdefault(spelling(name), name)
-    return Header(_list_layout(there), _pair_layout(there), _history_layout(names, renamed))
+            names_of.setdefault(spelling(name), name)
+    return Header(_list_layout(names_of), _pair_layout(names_of), _history_layout(names, renamed))
 
 
 def names_a_table(names: Sequence[str]) -> bool:
     """Return whether names are those of the columns of a history, games, pairs or ratings."""
     if read_header(names, {}).is_complete:
         return True
-    there = {spelling(name) for name in names}
-    if all(there & {*OF_PLAYERS[name]} for name in ("player", "rating")):
+    spellings = {spelling(name) for name in names}
+    if all(spellings & {*OF_PLAYERS[name]} for name in ("player", "rating")):
         return True
     frame = pl.DataFrame({name: [] for name in names if name})
     return not recognise(frame, Options()).missing
 
 
-def _found(there: Mapping[str, str], known: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    found = {}
+def _found(spelled: Mapping[str, str], known: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    columns = {}
     for meaning, spellings in known.items():
-        chosen = next((one for one in spellings if one in there), None)
+        chosen = next((name for name in spellings if name in spelled), None)
         if chosen is not None:
-            found[meaning] = there[chosen]
-    return found
+            columns[meaning] = spelled[chosen]
+    return columns
 
 
-def _list_layout(there: Mapping[str, str]) -> Layout:
-    columns = _found(there, OF_GAMES)
-    first, second, coloured = _sides(there)
+def _list_layout(spelled: Mapping[str, str]) -> Layout:
+    columns = _found(spelled, OF_GAMES)
+    first, second, coloured = _sides(spelled)
     missing = []
     for meaning, name in (("white", first), ("black", second)):
-        if name in there:
-            columns[meaning] = there[name]
+        if name in spelled:
+            columns[meaning] = spelled[name]
         else:
             missing.append(name)
     decided = (first, second, coloured) in DECIDED
@@ -214,44 +214,44 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
         columns.pop("points", None)
     else:
         single = bool({"result", "points"} & set(columns))
-        columns |= _score_columns(there, single)
+        columns |= _score_columns(spelled, single)
         if not single and "white_score" not in columns:
-            full_time = next((one for one in FULL_TIME if one in there), None)
+            full_time = next((name for name in FULL_TIME if name in spelled), None)
             if full_time is None:
                 missing.append("result")
             else:
-                columns["result"] = there[full_time]
-    if "neutral" in there:
-        columns["neutral"] = there["neutral"]
+                columns["result"] = spelled[full_time]
+    if "neutral" in spelled:
+        columns["neutral"] = spelled["neutral"]
     return Layout("games", columns, coloured, tuple(missing), decided, (first, second))
 
 
-def _sides(there: Mapping[str, str]) -> tuple[str, str, bool]:
+def _sides(spelled: Mapping[str, str]) -> tuple[str, str, bool]:
     """Return the pair of sides with the most columns; white and black if there are none."""
     known = SIDES
-    if "opponent" not in there and not {"match", "player"} <= {*there}:
-        decided = (one for one in DECIDED if one[0] in there and one[1] in there)
+    if "opponent" not in spelled and not {"match", "player"} <= {*spelled}:
+        decided = (pair for pair in DECIDED if pair[0] in spelled and pair[1] in spelled)
         known = (*SIDES, *MORE_SIDES, *decided)
-    return max(known, key=lambda one: (one[0] in there) + (one[1] in there))
+    return max(known, key=lambda pair: (pair[0] in spelled) + (pair[1] in spelled))
 
 
-def _score_columns(there: Mapping[str, str], single: bool) -> dict[str, str]:
+def _score_columns(spelled: Mapping[str, str], single: bool) -> dict[str, str]:
     """Return the columns of the scores of both sides; none if one is missing.
 
     single : whether the table has results or points of games too
     """
-    first, second, _ = _sides(there)
-    found = {}
+    first, second, _ = _sides(spelled)
+    columns = {}
     for meaning, side in (("white_score", first), ("black_score", second)):
         stems = (side, SCORE_STEMS.get(side, side))
         wanted = [stem + word for word in SCORES for stem in stems]
         wanted += [short for stem in stems for short in SHORT_SCORES.get(stem, ())]
         if not single and side not in ("white", "black"):
             wanted += _more_scores(side)
-        name = next((one for one in wanted if one in there), None)
+        name = next((name for name in wanted if name in spelled), None)
         if name is not None:
-            found[meaning] = there[name]
-    return found if len(found) == 2 else {}
+            columns[meaning] = spelled[name]
+    return columns if len(columns) == 2 else {}
 
 
 def _more_scores(side: str) -> list[str]:
@@ -264,8 +264,8 @@ def _more_scores(side: str) -> list[str]:
     return wanted
 
 
-def _pair_layout(there: Mapping[str, str]) -> Layout:
-    columns = _found(there, OF_PAIRS)
+def _pair_layout(spelled: Mapping[str, str]) -> Layout:
+    columns = _found(spelled, OF_PAIRS)
     missing = [name for name in ("player", "opponent") if name not in columns]
     if not {"points", "result"} & set(columns) and not {"wins", "losses"} <= set(columns):
         missing.append("points")
@@ -273,9 +273,9 @@ def _pair_layout(there: Mapping[str, str]) -> Layout:
 
 
 def _history_layout(names: Sequence[str], renamed: Mapping[str, str]) -> Layout:
-    there = exact_names(names, renamed)
-    missing = [name for name in ("match", "player") if name not in there]
-    if not there & {*DECIDING}:
+    present = exact_names(names, renamed)
+    missing = [name for name in ("match", "player") if name not in present]
+    if not present & {*DECIDING}:
         missing.append("rank")
     return Layout("history", {}, False, tuple(missing))
 
@@ -289,9 +289,9 @@ def check_once(layout: Layout, table: Table, renamed: Mapping[str, str]) -> None
     """Refuse a table with several columns of the same meaning, or several that could decide."""
     names = table.frame.columns
     for meaning, name in layout.columns.items():
-        alike = [one for one in names if spelling(one) == spelling(name)]
+        alike = [other for other in names if spelling(other) == spelling(name)]
         if len(alike) > 1 and name not in renamed.values():
-            ways = " or ".join(option_for(meaning, one) for one in alike)
+            ways = " or ".join(option_for(meaning, column) for column in alike)
             refuse(table.name, ONE_SPELLING, f"{', '.join(alike)}; choose {ways}", field=name)
     if {"result", "points"} <= set(layout.columns):
         points = layout.columns["points"]
@@ -327,8 +327,8 @@ _SIDE_RATINGS = ("white_elo", "black_elo")
 def side_ratings(names: Iterable[str]) -> tuple[str | None, str | None]:
     """Return the columns that have the ratings of the first and of the second side."""
     spelled = {spelling(name): name for name in names}
-    found = _found(spelled, {one: OF_GAMES[one] for one in _SIDE_RATINGS})
-    return found.get("white_elo"), found.get("black_elo")
+    columns = _found(spelled, {side: OF_GAMES[side] for side in _SIDE_RATINGS})
+    return columns.get("white_elo"), columns.get("black_elo")
 
 
 def source_column(name: str, frame: pl.DataFrame, renamed: Mapping[str, str], of: str) -> str:
@@ -339,7 +339,7 @@ def source_column(name: str, frame: pl.DataFrame, renamed: Mapping[str, str], of
     """
     if name in renamed:
         return renamed[name]
-    alike = [one for one in frame.columns if spelling(one) == spelling(name)]
+    alike = [column for column in frame.columns if spelling(column) == spelling(name)]
     if name in frame.columns or len(alike) == 1:
         return name if name in frame.columns else alike[0]
     raise InvalidParameterError(unknown_column(of, name, frame.columns))
@@ -364,9 +364,9 @@ class Recognition:
     @property
     def missing(self) -> tuple[str, ...]:
         """Required columns that are missing."""
-        there = {*self.columns, *self.doubtful}
-        missing = [name for name in ("match", "player") if name not in there]
-        return (*missing, *(() if there & set(DECIDING) else ("rank",)))
+        present = {*self.columns, *self.doubtful}
+        missing = [name for name in ("match", "player") if name not in present]
+        return (*missing, *(() if present & set(DECIDING) else ("rank",)))
 
     def describe(self) -> list[str]:
         """Return sentences on the columns that were taken, and on those that were not."""
@@ -393,13 +393,17 @@ def recognise(frame: pl.DataFrame, options: Options) -> Recognition:
     for name in free:
         spelled.setdefault(spelling(name), []).append(name)
     candidates = {
-        new: found for new in KNOWN if new not in columns and (found := _candidates(new, spelled))
+        new: candidates_found
+        for new in KNOWN
+        if new not in columns and (candidates_found := _candidates(new, spelled))
     }
     deciding = _deciding({*columns}, options)
     if {"match", "player"} <= {*columns} and deciding:
         # A table that can be read by its exact names is read by them alone.
         passed = {
-            new: tuple(found) for new, found in candidates.items() if new not in ("rank", "winner")
+            new: tuple(columns)
+            for new, columns in candidates.items()
+            if new not in ("rank", "winner")
         }
         if "time" not in columns and (later := other_times(free)):
             passed.setdefault("time", later)
@@ -422,7 +426,7 @@ def recognise(frame: pl.DataFrame, options: Options) -> Recognition:
         doubtful["rank"] = tuple(both)
     if not deciding and not {*DECIDING} & {*taken, *doubtful}:
         # Words such as win and loss are places; other results may be scores.
-        words = [one for one in free if spelling(one) in OUTCOMES]
+        words = [name for name in free if spelling(name) in OUTCOMES]
         if len(words) == 1 and holds_outcomes(frame[words[0]]):
             taken["rank"] = words[0]
     timed = "time" in {*columns, *taken, *doubtful}
@@ -442,7 +446,9 @@ def _candidates(new: str, spelled: Mapping[str, Sequence[str]]) -> list[str]:
     own = spelled.get(spelling(new), ())
     if own:
         return list(own)
-    return [name for one in SYNONYMS.get(new, ()) for name in spelled.get(spelling(one), ())]
+    return [
+        name for synonym in SYNONYMS.get(new, ()) for name in spelled.get(spelling(synonym), ())
+    ]
 
 
 def _equal(frame: pl.DataFrame, names: Sequence[str]) -> bool:
@@ -456,7 +462,7 @@ def _equal(frame: pl.DataFrame, names: Sequence[str]) -> bool:
 
 def other_times(names: Iterable[str]) -> tuple[str, ...]:
     """Return the columns of a table without times that may be the time; none is taken as such."""
-    known = {spelling(one) for one in (*SYNONYMS["time"], *OTHER_TIMES)}
+    known = {spelling(name) for name in (*SYNONYMS["time"], *OTHER_TIMES)}
     return tuple(name for name in names if spelling(name) in known)
 
 
@@ -466,28 +472,35 @@ def describe_passed(new: str, name: str) -> str:
 
 
 def problems_of_columns(
-    found: Recognition, frame: pl.DataFrame, name: str, options: Options
+    recognition: Recognition, frame: pl.DataFrame, name: str, options: Options
 ) -> list[Problem]:
     """Return a problem for every required column that is missing or in doubt.
 
     name : of the file
     """
     got = columns_in_words(frame.columns)
-    there = {*found.columns, *found.doubtful}
-    used = {*found.columns.values(), *(one for many in found.doubtful.values() for one in many)}
-    free = [one for one in frame.columns if one and one not in used]
-    free = [one for one in free if not frame[one].dtype.is_nested()]
+    present = {*recognition.columns, *recognition.doubtful}
+    used = {
+        *recognition.columns.values(),
+        *(column for many in recognition.doubtful.values() for column in many),
+    }
+    free = [column for column in frame.columns if column and column not in used]
+    free = [column for column in free if not frame[column].dtype.is_nested()]
     problems = []
     for required in ("match", "player"):
-        if required not in there:
-            hint = _instead(required, found, free)
+        if required not in present:
+            hint = _instead(required, recognition, free)
             problems.append(Problem(name, None, required, MISSING, got + hint))
-    if not _deciding(there, options):
-        said = addressed(", of which score is a statistic (--stat)") if "score" in there else ""
-        problems.append(Problem(name, None, "rank", PLACES, got + said + _ways(free, options)))
-    problems += [_doubt(new, names, name) for new, names in found.doubtful.items()]
-    if {"rank", "winner"} <= {*found.columns}:
-        ignored = option_for("unused", found.columns["winner"])
+    if not _deciding(present, options):
+        about_score = (
+            addressed(", of which score is a statistic (--stat)") if "score" in present else ""
+        )
+        problems.append(
+            Problem(name, None, "rank", PLACES, got + about_score + _ways(free, options))
+        )
+    problems += [_doubt(new, names, name) for new, names in recognition.doubtful.items()]
+    if {"rank", "winner"} <= {*recognition.columns}:
+        ignored = option_for("unused", recognition.columns["winner"])
         got = f"both columns; {ignored} makes winner a column like any other"
         problems.append(Problem(name, None, "winner", ONE_DECIDES, got))
     return problems
@@ -495,34 +508,34 @@ def problems_of_columns(
 
 def _doubt(new: str, names: Sequence[str], file: str) -> Problem:
     """Return the problem of a column that several could be."""
-    winners = {spelling(one) for one in ("winner", *SYNONYMS["winner"])}
+    winners = {spelling(name) for name in ("winner", *SYNONYMS["winner"])}
     ways = [
-        option_for("winner" if new == "rank" and spelling(one) in winners else new, one)
-        for one in names
+        option_for("winner" if new == "rank" and spelling(name) in winners else new, name)
+        for name in names
     ]
     got = f"{' and '.join(names)}, which differ: {' or '.join(ways)}"
     return Problem(file, None, new, ONE_COLUMN, got)
 
 
-def _instead(required: str, found: Recognition, free: Sequence[str]) -> str:
+def _instead(required: str, recognition: Recognition, free: Sequence[str]) -> str:
     """Return what to type if a required column is missing, as the end of a message."""
     near = nearest((required, *SYNONYMS[required]), free)
     if near:
-        return f"; did you mean {' or '.join(option_for(required, one) for one in near)}?"
-    if required == "player" and "team" in found.columns:
-        how = option_for("player", found.columns["team"])
+        return f"; did you mean {' or '.join(option_for(required, name) for name in near)}?"
+    if required == "player" and "team" in recognition.columns:
+        how = option_for("player", recognition.columns["team"])
         return f"; if every team is rated like one player: {how}"
     return f"; {option_for(required, 'NAME')} says which column it is"
 
 
 def _ways(free: Sequence[str], options: Options) -> str:
     """Return how the places can be read from another column, as the end of a message."""
-    for one in free:
-        if spelling(one) in UNDECIDED and one not in options.statistics:
+    for name in free:
+        if spelling(name) in UNDECIDED and name not in options.statistics:
             return (
-                f"; {option_for('score', one)} if more is better, with "
+                f"; {option_for('score', name)} if more is better, with "
                 f"{addressed('--lower-score-is-better')} if less is; "
-                f"{option_for('rank', one)} if it is the place"
+                f"{option_for('rank', name)} if it is the place"
             )
     for new in DECIDING:
         near = nearest((new, *SYNONYMS.get(new, ())), free)
@@ -556,8 +569,8 @@ def arrange_columns(table: Table, options: Options, *, own_names: bool = False) 
     """
     frame = table.frame
     check_renamings(frame, options.columns)
-    found = recognise(frame, options)
-    renamed = {**options.columns, **found.taken}
+    recognition = recognise(frame, options)
+    renamed = {**options.columns, **recognition.taken}
     moved = set(renamed.values())
     hidden = [name for name in frame.columns if name in renamed and name not in moved]
     kept = [name for name in frame.columns if name not in moved and name not in renamed and name]
@@ -569,7 +582,7 @@ def arrange_columns(table: Table, options: Options, *, own_names: bool = False) 
     for name in options.statistics:
         if name not in frame.columns:
             raise InvalidParameterError(unknown_column("statistics (--stat)", name, frame.columns))
-    problems = problems_of_columns(found, table.frame, table.name, options)
+    problems = problems_of_columns(recognition, table.frame, table.name, options)
     if not len(frame):
         problems.append(Problem(table.name, None, "", "must have at least one row", "none"))
     if problems:
@@ -585,17 +598,19 @@ def arrange_columns(table: Table, options: Options, *, own_names: bool = False) 
             f"a history in which {decides} decides the places",
             "lower_score_is_better",
         )
-    notes = [] if own_names else found.describe()
+    notes = [] if own_names else recognition.describe()
     notes += [f"column {name!r} of the file is replaced by the renamed one" for name in hidden]
     if "" in table.frame.columns:
         notes.append("a column without a name is left out")
     if by_score:
         first = "lowest" if options.lower_score_is_better else "highest"
         notes.append(f"the column score decides the places: the {first} is first")
-    new_of = {old: new for new, old in found.taken.items()}
+    new_of = {old: new for new, old in recognition.taken.items()}
     where = tuple((new_of.get(name, name), value) for name, value in options.where)
-    meant = {name: old for name, old in found.columns.items() if name != "score" or by_score}
-    return Arranged(frame, replace(options, where=where), meant, dict(found.taken), tuple(notes))
+    meant = {name: old for name, old in recognition.columns.items() if name != "score" or by_score}
+    return Arranged(
+        frame, replace(options, where=where), meant, dict(recognition.taken), tuple(notes)
+    )
 
 
 def places_from_score(columns: Sequence[str], options: Options) -> bool:
@@ -652,14 +667,14 @@ def join_clock_times(table: Table, options: Options) -> Table:
         times = times.dt.to_string("%H:%M:%S")
     if times.dtype != pl.String or not are_clock_times(times):
         return table
-    there = times.str.contains(r"\S").fill_null(False)
+    filled = times.str.contains(r"\S").fill_null(False)
     pattern = options.time_format
     by_pattern = pattern is not None and pattern not in NAMED_FORMATS
-    plain = there.all() and times.str.contains(_PLAIN).all()
+    plain = filled.all() and times.str.contains(_PLAIN).all()
     if pattern is not None and by_pattern != has_clock(pattern):
         plain = False
     elif by_pattern:
-        plain = bool(there.all())
+        plain = bool(filled.all())
     if plain and days.dtype in (pl.Date, pl.String):
         joined = text_of(days).str.strip_chars() + " " + times.str.strip_chars()
         note = f"{date} and {clock} together are the times"

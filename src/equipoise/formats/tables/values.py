@@ -415,15 +415,15 @@ def outcomes_as_places(frame: pl.DataFrame, table: Table, name: str) -> pl.DataF
         pl.col("team").drop_nulls().n_unique().alias("teams"),
         *((pl.col("place") == place).sum().alias(f"{place}") for place in (_WON, _DRAWN, _LOST)),
     )
-    won, drawn, lost, players = (pl.col(f"{one}") for one in (1, 2, 3, "players"))
+    won, drawn, lost, players = (pl.col(f"{number}") for number in (1, 2, 3, "players"))
     decided = (won > 0) & (lost > 0) & (drawn == 0)
     sides = (players == 2) | (pl.col("teams") == 2)
     bad = matches.filter(~(sides & (decided | (drawn == players)) | (players == 1)))
     if len(bad):
         where = table.places(bad["row"].to_numpy())
         problems = []
-        for one, (file, line) in zip(bad.iter_rows(named=True), where, strict=True):
-            got = f"{one['1']} won, {one['2']} drawn and {one['3']} lost in match {one['match']!r}"
+        for row, (file, line) in zip(bad.iter_rows(named=True), where, strict=True):
+            got = f"{row['1']} won, {row['2']} drawn and {row['3']} lost in match {row['match']!r}"
             problems.append(Problem(file, line, name, OUTCOMES, got))
         raise InvalidDataError(problems)
     return frame.with_columns(places.alias("rank"))
@@ -490,7 +490,9 @@ def plain_numbers(
     by_comma = text.str.contains(_COMMA)
     either_comma = mask(text.str.contains(_EITHER_COMMA))
     either_point = mask(text.str.contains(_EITHER_POINT))
-    point_groups, comma_groups = (text.str.contains(one) for one in (_POINT_GROUPS, _COMMA_GROUPS))
+    point_groups, comma_groups = (
+        text.str.contains(pattern) for pattern in (_POINT_GROUPS, _COMMA_GROUPS)
+    )
     commas = mask(by_comma) & ~either_comma | mask(point_groups)
     points = mask(text.str.contains(_POINT)) & ~either_point | mask(comma_groups)
     if by_commas and commas.any():
@@ -529,11 +531,11 @@ def plain_places(
     lowered = text_of(column).str.strip_chars().str.to_lowercase()
     absent = mask(lowered.is_in(_ABSENT))
     digits = lowered.str.extract(_PLACE)
-    found = mask(digits.is_not_null())
-    changed = found & mask(digits != lowered)
+    written = mask(digits.is_not_null())
+    changed = written & mask(digits != lowered)
     if not changed.any() and not absent.any():
         return None
-    plain = _where(pl.Series(found), digits, text_of(column))
+    plain = _where(pl.Series(written), digits, text_of(column))
     after = None if unplaced is None else _AFTER_LAST
     plain = _where(pl.Series(absent), pl.Series([after] * len(plain), dtype=pl.String), plain)
     note = _described(column, plain, changed, "place")
@@ -541,8 +543,10 @@ def plain_places(
         marks = ", ".join(sorted({*text_of(column).filter(pl.Series(absent)).str.strip_chars()}))
         players = counted(count := int(absent.sum()), "player has", "players have")
         share = "shares" if count == 1 else "share"
-        said = f"{players} no place ({marks}) and {share} the place after the last of their match"
-        return Written(plain.alias(column.name), (), f"{note}; {said}" if note else said)
+        sentence = (
+            f"{players} no place ({marks}) and {share} the place after the last of their match"
+        )
+        return Written(plain.alias(column.name), (), f"{note}; {sentence}" if note else sentence)
     return Written(plain.alias(column.name), faults_of((absent, NO_PLACE)), note)
 
 

@@ -72,19 +72,19 @@ def read_workbook(source: Path | bytes, name: str, sheet: str | int | None) -> T
         refuse(name, "must be a workbook", "a file of another kind" if data else "an empty file")
     workbook = _read(lambda: library.CalamineWorkbook.from_filelike(io.BytesIO(data)), name)
     sheets = _sheets(workbook, library, name, sheet)
-    found = [one for one in sheets if one is not None]
-    if len(found) > 1:
-        names = ", ".join(repr(one.name) for one in found)
-        first = found[0].name
+    filled = [sheet for sheet in sheets if sheet is not None]
+    if len(filled) > 1:
+        names = ", ".join(repr(sheet.name) for sheet in filled)
+        first = filled[0].name
         example = f"--sheet {shlex.quote(first)}" if are_options_named() else f"sheet={first!r}"
         refuse(name, ONE_SHEET, f"{names}; for example {example}")
-    if not found:
+    if not filled:
         refuse(name, HAS_TABLE, "none")
-    table = _table_of(found[0], name)
-    notes = [f"{name}: sheet {found[0].name!r}"] if len(workbook.sheet_names) > 1 else []
-    if found[0].header:
+    table = _table_of(filled[0], name)
+    notes = [f"{name}: sheet {filled[0].name!r}"] if len(workbook.sheet_names) > 1 else []
+    if filled[0].header:
         notes.append(
-            f"{name}: the header is row {found[0].header + 1}; the rows above are left out"
+            f"{name}: the header is row {filled[0].header + 1}; the rows above are left out"
         )
     if uncomputed:
         notes.append(f"{name}: {NO_RESULTS}")
@@ -95,7 +95,9 @@ def _lacks_results(data: bytes, name: str) -> bool:
     """Return whether formulas of a workbook have no stored result. Raises : InvalidDataError."""
     with archive_of(io.BytesIO(data), name) as archive:
         try:
-            sheets = (archive.read(one) for one in archive.namelist() if "worksheets/" in one)
+            sheets = (
+                archive.read(member) for member in archive.namelist() if "worksheets/" in member
+            )
             return any(_UNCOMPUTED.search(sheet) for sheet in sheets)
         except BAD_ARCHIVE as error:
             refuse(name, READABLE, reason_of(error))
@@ -137,11 +139,11 @@ def _sheets(
         sheets = library.SheetTypeEnum.WorkSheet
         visible = library.SheetVisibleEnum.Visible
         chosen = [
-            one.name
-            for one in workbook.sheets_metadata
-            if one.typ == sheets and one.visible == visible
+            sheet.name
+            for sheet in workbook.sheets_metadata
+            if sheet.typ == sheets and sheet.visible == visible
         ]
-    return [_sheet_of(workbook, one, name) for one in chosen]
+    return [_sheet_of(workbook, sheet, name) for sheet in chosen]
 
 
 def _chosen_sheet(names: Sequence[str], wanted: str | int, name: str) -> str:
@@ -151,8 +153,8 @@ def _chosen_sheet(names: Sequence[str], wanted: str | int, name: str) -> str:
         return text
     if text.isdecimal() and 1 <= int(text) <= len(names):
         return names[int(text) - 1]
-    there = ", ".join(repr(one) for one in names)
-    refuse(name, KNOWN_SHEET, f"{text!r}, but there are {there}")
+    listed = ", ".join(repr(name) for name in names)
+    refuse(name, KNOWN_SHEET, f"{text!r}, but there are {listed}")
 
 
 def _sheet_of(workbook: Any, sheet: str, name: str) -> _Sheet | None:
@@ -175,7 +177,7 @@ def _fill_merged(rows: list[list[Any]], merged: Sequence[Any]) -> None:
 
 
 def _has_value(row: Sequence[Any]) -> bool:
-    return any(not _is_empty(one) for one in row)
+    return any(not _is_empty(cell) for cell in row)
 
 
 def _is_empty(value: Any) -> bool:
@@ -189,7 +191,7 @@ def _header_of(rows: Sequence[Sequence[Any]]) -> int | None:
     the numbers of the players in its header. Without such a row, the first row with values is the
     header if it has two or more.
     """
-    filled = [(at, [one for one in row if not _is_empty(one)]) for at, row in enumerate(rows)]
+    filled = [(at, [cell for cell in row if not _is_empty(cell)]) for at, row in enumerate(rows)]
     filled = [(at, row) for at, row in filled if row]
     if not filled:
         return None
@@ -197,7 +199,7 @@ def _header_of(rows: Sequence[Sequence[Any]]) -> int | None:
     least = max(2, _HEADER_WIDTH * usual)
     wide = [(at, row) for at, row in filled[:_ABOVE] if len(row) >= least]
     for at, row in wide:
-        texts = [one for one in row if isinstance(one, str)]
+        texts = [cell for cell in row if isinstance(cell, str)]
         if len(texts) == len(row) == len(set(texts)):
             return at
     for at, row in wide:
@@ -209,8 +211,8 @@ def _header_of(rows: Sequence[Sequence[Any]]) -> int | None:
 
 def _counts_players(row: Sequence[Any]) -> bool:
     """Return whether a row has different texts, and the numbers from 1 to two or more."""
-    texts = [one for one in row if isinstance(one, str)]
-    numbers = [one for one in row if isinstance(one, int | float)]
+    texts = [cell for cell in row if isinstance(cell, str)]
+    numbers = [cell for cell in row if isinstance(cell, int | float)]
     return (
         len(texts) == len(set(texts))
         and len(texts) + len(numbers) == len(row)
@@ -235,7 +237,7 @@ def _table_of(sheet: _Sheet, name: str) -> Table:
         head: [sheet.rows[line][at] for line in lines]
         for head, at in zip(names, columns, strict=True)
     }
-    series = [pl.Series(head, _column(one), dtype=pl.String) for head, one in cells.items()]
+    series = [pl.Series(head, _column(column), dtype=pl.String) for head, column in cells.items()]
 
     def locate(rows: Ints) -> list[tuple[str, int | None]]:
         return [(name, lines[row] + 1) for row in rows.tolist()]
@@ -251,25 +253,25 @@ def _table_of(sheet: _Sheet, name: str) -> Table:
         locate=locate,
         notes=notes,
         format="excel",
-        dates=tuple(head for head, one in cells.items() if _are_dates(one)),
+        dates=tuple(head for head, column in cells.items() if _are_dates(column)),
     )
 
 
 def _are_dates(values: Sequence[Any]) -> bool:
     """Return whether all cells with a value are dates."""
-    filled = [one for one in values if not _is_empty(one)]
-    return bool(filled) and all(isinstance(one, datetime.date) for one in filled)
+    filled = [cell for cell in values if not _is_empty(cell)]
+    return bool(filled) and all(isinstance(cell, datetime.date) for cell in filled)
 
 
 def _column(values: Sequence[Any]) -> list[str | None]:
     """Return values as text; dates are times of day 0 if others in the column have a time."""
-    if any(isinstance(one, datetime.datetime) for one in values):
+    if any(isinstance(cell, datetime.datetime) for cell in values):
         midnight = datetime.time()
         values = [
-            datetime.datetime.combine(one, midnight) if type(one) is datetime.date else one
-            for one in values
+            datetime.datetime.combine(cell, midnight) if type(cell) is datetime.date else cell
+            for cell in values
         ]
-    return [_text(one) for one in values]
+    return [_text(cell) for cell in values]
 
 
 def _text(value: Any) -> str | None:

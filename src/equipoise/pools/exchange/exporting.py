@@ -107,14 +107,14 @@ class _Seen:
             self.of_match.setdefault(name, set()).add(_kind_of(value))
         for team in request.teams:
             self.teams |= team.team is not None or len(team.players) > 1
-            for one in team.players:
-                if isinstance(one, ParticipationRequest):
-                    self._look_at(one)
+            for member in team.players:
+                if isinstance(member, ParticipationRequest):
+                    self._look_at(member)
 
-    def _look_at(self, one: ParticipationRequest) -> None:
-        self.own.update(name for name in _PLAYERS_OWN if getattr(one, name) is not None)
-        self.statistics.update(one.statistics)
-        for name, value in one.attributes.items():
+    def _look_at(self, member: ParticipationRequest) -> None:
+        self.own.update(name for name in _PLAYERS_OWN if getattr(member, name) is not None)
+        self.statistics.update(member.statistics)
+        for name, value in member.attributes.items():
             if value is not None:
                 self.attributes.setdefault(name, set()).add(_kind_of(value))
 
@@ -202,9 +202,9 @@ class LogTable:
         last = [_value(texts.get(name), self.schema[name]) for name in self._of_match]
         for team, label, rank in _teams(request):
             middle = [label, rank] if seen.teams else [rank]
-            for one in team.players:
-                detail = one if isinstance(one, ParticipationRequest) else None
-                player = str(one if detail is None else detail.player)
+            for member in team.players:
+                detail = member if isinstance(member, ParticipationRequest) else None
+                player = str(member if detail is None else detail.player)
                 points = [score_of(team, detail)] if self._scored else []
                 where = [context_of(request, detail)] if seen.context else []
                 yield (
@@ -218,21 +218,21 @@ class LogTable:
                     *last,
                 )
 
-    def _details(self, one: ParticipationRequest | None) -> Iterator[Any]:
+    def _details(self, member: ParticipationRequest | None) -> Iterator[Any]:
         """Give the further values of a player in a match, column by column."""
         own = (name for name in _PLAYERS_OWN if name in self._seen.own)
-        if one is None:
+        if member is None:
             count = sum(1 for _ in own) + len(self._statistics) + len(self._attributes)
             yield from [None] * count
             return
         for name in own:
-            value = getattr(one, name)
-            if name == "at_home" and value is None and one.side in HOME_SIDES:
+            value = getattr(member, name)
+            if name == "at_home" and value is None and member.side in HOME_SIDES:
                 value = True  # Readers ignore the side beside a column `at_home`.
             yield value
-        yield from (one.statistics.get(name) for name in self._statistics)
+        yield from (member.statistics.get(name) for name in self._statistics)
         for name, column in self._attributes.items():
-            yield _value(one.attributes.get(name), self.schema[column])
+            yield _value(member.attributes.get(name), self.schema[column])
 
 
 def _match_texts(request: MatchRequest) -> dict[str, Any]:
@@ -403,10 +403,10 @@ def _bytes(
 
 def _same_pool(connection: Connection, pool: int) -> PoolRecord:
     """Return a pool by its number; its name may change. Raises : ConflictError."""
-    found = pool_by_number(connection, pool)
-    if found is None:
+    record = pool_by_number(connection, pool)
+    if record is None:
         raise ConflictError("the pool was deleted while it was exported")
-    return found
+    return record
 
 
 def _check_names(connection: Connection, pool: PoolRecord) -> None:
@@ -424,7 +424,8 @@ def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
         seed = seed_of(connection, record)
         amended = log.amendments(connection, pool) if record.amendments else []
     effects = any(
-        one.kind == "disqualify" and disqualify_content(one.content).effect for one in amended
+        record.kind == "disqualify" and disqualify_content(record.content).effect
+        for record in amended
     )
     descriptions = bool(record.profiled) or any(
         one.kind in ("describe", "rename") for one in amended
@@ -602,8 +603,8 @@ def _change_rows(
         row_of = iter(players_of(request))
         for number, team in enumerate(request.teams):
             for player in (next(row_of) for _ in team.players):
-                found = _numbers(stored.get((player, match.seq)), rules, names)
-                rows.append((*head, player, number, places[team.order], *found))
+                numbers = _numbers(stored.get((player, match.seq)), rules, names)
+                rows.append((*head, player, number, places[team.order], *numbers))
     return rows
 
 

@@ -21,7 +21,7 @@ from equipoise.rating.contexts import CONTEXT
 _OWN = ("role", "side", "at_home")
 #: Columns with title and link of the match of a row, and how those of its attributes begin.
 TITLE, LINK, ATTRIBUTE = "match_title", "match_link", "match_attributes."
-_NOT_HOME_SIDES = [one for one in SIDES if one not in HOME_SIDES]
+_NOT_HOME_SIDES = [side for side in SIDES if side not in HOME_SIDES]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,16 +75,16 @@ def _contexts(columns: _Columns, offsets: Ints) -> list[str | None]:
     values = columns.attributes.pop(CONTEXT, None)
     if values is None:
         return []
-    texts = [None if _absent(one) else str(_plain(one)) for one in values]
-    found: list[str | None] = []
+    texts = [None if _absent(value) else str(_plain(value)) for value in values]
+    contexts: list[str | None] = []
     for low, high in pairwise(offsets.tolist()):
         same = len(set(texts[low:high])) == 1
-        found.append(texts[low] if same else None)
+        contexts.append(texts[low] if same else None)
         if same:
             texts[low:high] = [None] * (high - low)
-    if any(one is not None for one in texts):
+    if any(text is not None for text in texts):
         columns.attributes[CONTEXT] = texts
-    return found
+    return contexts
 
 
 def posted_time(time: int, kind: TimeKind) -> Moment:
@@ -107,7 +107,7 @@ def _columns(history: History, low: int, high: int) -> _Columns:
     performance, share = history.performance, history.share
     labels = history.team_labels
     return _Columns(
-        players=[str(one) for one in history.player_ids[history.player[rows]].tolist()],
+        players=[str(player) for player in history.player_ids[history.player[rows]].tolist()],
         team=history.team[rows].tolist(),
         rank=history.rank[rows].tolist(),
         labels=None if labels is None else _labels(labels[rows]),
@@ -130,19 +130,21 @@ def _is_of_match(column: str) -> bool:
 
 def _texts(columns: Mapping[str, list[Any]], row: int) -> dict[str, Any]:
     """Return title, link and attributes of a match from its first row."""
-    given = {name: _plain(value) for name, value in _present(columns, row).items()}
-    found: dict[str, Any] = {
-        field: str(given.pop(name))
+    values = {name: _plain(value) for name, value in _present(columns, row).items()}
+    fields: dict[str, Any] = {
+        field: str(values.pop(name))
         for field, name in (("title", TITLE), ("link", LINK))
-        if name in given
+        if name in values
     }
-    if given:
-        found["attributes"] = {name.removeprefix(ATTRIBUTE): one for name, one in given.items()}
-    return found
+    if values:
+        fields["attributes"] = {
+            name.removeprefix(ATTRIBUTE): value for name, value in values.items()
+        }
+    return fields
 
 
 def _labels(labels: Ids) -> list[Any]:
-    return [None if _absent(one) else str(one) for one in labels.tolist()]
+    return [None if _absent(label) else str(label) for label in labels.tolist()]
 
 
 def _teams(columns: _Columns, low: int, high: int) -> list[TeamRequest]:
@@ -177,7 +179,9 @@ def _player(columns: _Columns, row: int) -> ParticipationRequest:
         role=str(own["role"]) if "role" in own else None,
         side=side,
         at_home=at_home,
-        attributes={name: _plain(one) for name, one in _present(columns.attributes, row).items()},
+        attributes={
+            name: _plain(value) for name, value in _present(columns.attributes, row).items()
+        },
     )
 
 

@@ -185,8 +185,8 @@ def import_pool(
         InvalidParameterError
     """
     started = working_time()
-    there = _existing_rules(store, pool) is not None
-    if not there and not request.create:
+    exists = _existing_rules(store, pool) is not None
+    if not exists and not request.create:
         raise NotFoundError(f"no pool {pool!r}; add --create to create it")
     done = _Import(store, pool, request, now, progress or (lambda done, total: None))
     source = request.history.source
@@ -204,7 +204,7 @@ def import_pool(
         record = get_pool(connection, pool)
     return ImportMessage(
         pool=pool,
-        created=not there,
+        created=not exists,
         matches=done.matches,
         known_matches=done.known_matches,
         amendments=done.amendments,
@@ -222,8 +222,8 @@ def import_pool(
 def _existing_rules(store: Store, pool: str) -> PoolRules | None:
     """Return the rules of a pool, None if it does not exist."""
     with store.read() as connection:
-        found = find_pool(connection, pool)
-    return None if found is None else rules_of(found.settings)
+        pool_record = find_pool(connection, pool)
+    return None if pool_record is None else rules_of(pool_record.settings)
 
 
 def _pool_rules(
@@ -244,9 +244,9 @@ def _pool_rules(
             raise InvalidParameterError(f"the pool could not be created: {error}") from error
         if rules is not None and first is not None:
             with done.store.read() as connection:
-                there = first_settings(get_pool(connection, done.pool))
+                kept_settings = first_settings(get_pool(connection, done.pool))
             check_settings(done.pool, wanted, "The log could not be imported")
-            check_same(done.pool, PoolRules(there), PoolRules(wanted))
+            check_same(done.pool, PoolRules(kept_settings), PoolRules(wanted))
         else:
             # With other settings the pool has another hash chain.
             kept = first if wanted == settings else None
@@ -315,8 +315,8 @@ def _keep_initial_ratings(done: _Import, known: InitialRatings | Ratings) -> Non
     """Set the known ratings of the pool, before its matches. Raises : ConflictError."""
     text = done.request.initial_mapping
     line = None if text is None else ScaleMapping.read(text, "--initial-mapping")
-    given = None if line is None else InitialMapping(line.there, line.here)
-    content = known_content(known, given)
+    mapping = None if line is None else InitialMapping(line.there, line.here)
+    content = known_content(known, mapping)
     keep_content(done.store, done.pool, content, key=None, now=done.now)
 
 
@@ -435,7 +435,7 @@ def _check_scale(done: _Import, head: LogHead) -> None:
 def _check_no_options(wanted: ImportRequest) -> None:
     """Check that no options of histories are given for a log, which is imported unchanged."""
     request = wanted.history
-    given = {
+    options = {
         "--initial": wanted.initial,
         "--initial-mapping": wanted.initial_mapping,
         "--column": request.columns,
@@ -449,7 +449,9 @@ def _check_no_options(wanted: ImportRequest) -> None:
         "--unplaced": request.unplaced,
         "--strict": request.strict,
     }
-    named = [name for name, value in given.items() if value and name not in request.set_by_project]
+    named = [
+        name for name, value in options.items() if value and name not in request.set_by_project
+    ]
     if named:
         raise InvalidParameterError(
             f"leave out {', '.join(named)}: a log of `equipoise db export` is imported unchanged"
@@ -464,13 +466,13 @@ def _runs(path: Path, sizes: Sizes) -> Iterator[tuple[str, list[_Numbered]]]:
     """Give runs of lines: matches, or amendments, as many as are imported at once."""
     held: list[_Numbered] = []
     size = 0
-    for one in log_records(path):
-        line = one[1]
+    for record in log_records(path):
+        line = record[1]
         changes_kind = held and (held[0][1].kind == "match") != (line.kind == "match")
         if changes_kind or len(held) >= sizes.imported or size >= sizes.characters:
             yield held[0][1].kind, held
             held, size = [], 0
-        held.append(one)
+        held.append(record)
         size += len(memoryview(line.content))
     if held:
         yield held[0][1].kind, held

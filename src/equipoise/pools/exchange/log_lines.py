@@ -167,7 +167,7 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
     time_fault : returns the rule that the time of a match breaks, or None
     Raises : InvalidDataError
     """
-    count, known_ratings, found = 0, False, Findings()
+    count, known_ratings, findings = 0, False, Findings()
     walk = LogWalk(first_heads(bytes(head.settings).decode(), "", 0, 0))
     for number, line, logged in log_records(path):
         count += 1
@@ -189,7 +189,7 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
                 raise _broken(path, number, fault, str(line.time), "time")
         if head.head is not None or logged.seal is not None:
             record = record_of(line, logged)
-            leaf = walk.leaf(record, logged.seal or Seal(b""), found)
+            leaf = walk.leaf(record, logged.seal or Seal(b""), findings)
             walk.heads = extended(walk.heads, [record], [leaf])
     if count != head.entries:
         rule = f"must have {head.entries} records, as its first line says"
@@ -201,8 +201,8 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
         # The first record is in the second line.
         rule = "must have the content that an erasure lists for it: it was changed"
         raise _broken(path, seq + 1, rule, f"record {seq}", "leaf")
-    if found.count:
-        raise _broken(path, None, "must be a hash chain", found.listed[0])
+    if findings.count:
+        raise _broken(path, None, "must be a hash chain", findings.listed[0])
     return known_ratings
 
 
@@ -227,8 +227,8 @@ def decoded(kind: str, content: str) -> msgspec.Struct:
 
 def match_of(line: LogLine) -> MatchRequest:
     """Return the content of a match or a correction. Raises : msgspec.MsgspecError."""
-    found = _matches.decode(line.content)
-    return msgspec.structs.replace(found, time=line.time)
+    match = _matches.decode(line.content)
+    return msgspec.structs.replace(match, time=line.time)
 
 
 def reason_of(line: LogLine) -> str:

@@ -108,9 +108,9 @@ def read_upload(
     history = reading.history
     if history is None:
         return replace(told, fault=InvalidDataError(reading.problems, summarise(reading.problems)))
-    matches = [_scored(one) for one in requests_of(history, 0, history.matches)]
+    matches = [_scored(match) for match in requests_of(history, 0, history.matches)]
     if not rules.timed or history.order is not None:
-        matches = [msgspec.structs.replace(one, time=None) for one in matches]
+        matches = [msgspec.structs.replace(match, time=None) for match in matches]
     if reading.kind == "games" and "match" not in reading.columns:
         matches = with_own_ids(matches)
     told = replace(told, total=len(matches), players=history.players)
@@ -126,15 +126,15 @@ def _reading(
     """Return the history of a file. Dates with two meanings are read with `dates` first."""
     statistics = list(rules.settings.statistics)
     skipping: SkipBad | None = "matches" if skip_bad else None
-    found = scan_history(content, format=format, statistics=statistics, skip_bad=skipping)
+    reading = scan_history(content, format=format, statistics=statistics, skip_bad=skipping)
     patterns = {
         pattern
-        for problem in found.problems
+        for problem in reading.problems
         for pattern in _PATTERN.findall(problem.rule)
         if pattern.startswith(dates)
     }
     if not dates or len(patterns) != 1:
-        return found
+        return reading
     return scan_history(
         content,
         format=format,
@@ -148,25 +148,25 @@ def _scored(match: MatchRequest) -> MatchRequest:
     """Return a match with the scores of its teams in place of ranks, if the file has them."""
     scores: list[float] = []
     for team in match.teams:
-        own = {getattr(one, "attributes", {}).get("score") for one in team.players}
+        own = {getattr(member, "attributes", {}).get("score") for member in team.players}
         score = own.pop() if len(own) == 1 else None
         if not isinstance(score, int | float):
             return match
         scores.append(float(score))
     teams = []
     for team, score in zip(match.teams, scores, strict=True):
-        players = [_without_score(one) for one in team.players]
+        players = [_without_score(member) for member in team.players]
         teams.append(msgspec.structs.replace(team, players=players, rank=None, score=score))
     scored = msgspec.structs.replace(match, teams=teams)
     # A score may decide nothing: of a game lost by forfeit, or where the lowest is first.
     return scored if places_of(scored) == places_of(match) else match
 
 
-def _without_score(one: ParticipationRequest | str | int) -> ParticipationRequest | str | int:
-    if not isinstance(one, ParticipationRequest):
-        return one
-    others = {name: value for name, value in one.attributes.items() if name != "score"}
-    return msgspec.structs.replace(one, attributes=others)
+def _without_score(member: ParticipationRequest | str | int) -> ParticipationRequest | str | int:
+    if not isinstance(member, ParticipationRequest):
+        return member
+    others = {name: value for name, value in member.attributes.items() if name != "score"}
+    return msgspec.structs.replace(member, attributes=others)
 
 
 def with_own_ids(matches: Sequence[MatchRequest]) -> list[MatchRequest]:
@@ -194,8 +194,8 @@ def own_id(match: MatchRequest) -> str:
     return f"{text[:10]} {name}"
 
 
-def _name(one: ParticipationRequest | str | int) -> str:
-    return str(getattr(one, "player", one))
+def _name(member: ParticipationRequest | str | int) -> str:
+    return str(getattr(member, "player", member))
 
 
 def _previewed(
@@ -216,8 +216,8 @@ def _previewed(
         record = get_pool(connection, pool)
         known, differing = _recorded(connection, record, read.matches)
     new = [
-        one
-        for one, posted in zip(matches, read.matches, strict=True)
+        match
+        for match, posted in zip(matches, read.matches, strict=True)
         if posted.id not in known and posted.id not in differing
     ]
     told = replace(told, matches=new, known=len(known), differing=sorted(differing))
@@ -231,7 +231,7 @@ def _previewed(
     names = [player for posted in read.matches for player in players_of(posted.request)]
     return replace(
         told,
-        waiting=sum(one.status == "pending" for one in answer),
+        waiting=sum(match.status == "pending" for match in answer),
         newcomers=newcomers(store, pool, names),
         changes=changes[:MOST_LISTED],
         changed=len(changes),
@@ -266,13 +266,13 @@ def changes_of(matches: Sequence[MatchMessage]) -> list[PlayerDifference]:
     """Return what rated matches change together, the largest changes first."""
     first: dict[str, tuple[float | None, float | None]] = {}
     last: dict[str, tuple[float | None, float | None]] = {}
-    rated = [one for one in matches if one.status == "rated"]
+    rated = [match for match in matches if match.status == "rated"]
     # Matches of a file may come in any order; those of a post are rated in that of the log.
-    for match in sorted(rated, key=lambda one: one.seq):
-        for player in (one for team in match.teams for one in team.players if one.counted):
+    for match in sorted(rated, key=lambda match: match.seq):
+        for player in (member for team in match.teams for member in team.players if member.counted):
             first.setdefault(player.player, (player.rating_before, player.deviation_before))
             last[player.player] = player.rating, player.deviation
-    found = [
+    changes = [
         PlayerDifference(
             name,
             *first[name],
@@ -282,15 +282,17 @@ def changes_of(matches: Sequence[MatchMessage]) -> list[PlayerDifference]:
         )
         for name, (rating, deviation) in last.items()
     ]
-    return sorted(found, key=lambda one: (-abs(one.change or 0.0), one.player))
+    return sorted(changes, key=lambda change: (-abs(change.change or 0.0), change.player))
 
 
 def _named(error: InvalidDataError, matches: Sequence[MatchRequest]) -> InvalidDataError:
     """Return problems with the ids of matches in place of their numbers."""
     problems = [
-        replace(one, line=None, field=f"match {matches[one.line - 1].match}: {one.field}")
-        if one.line is not None and 0 < one.line <= len(matches)
-        else one
-        for one in error.problems
+        replace(
+            problem, line=None, field=f"match {matches[problem.line - 1].match}: {problem.field}"
+        )
+        if problem.line is not None and 0 < problem.line <= len(matches)
+        else problem
+        for problem in error.problems
     ]
     return InvalidDataError(problems, f"the pool refuses {len(problems)} of these matches")

@@ -49,10 +49,10 @@ def make_key(
     if request.pool is not None:
         with store.read() as connection:
             get_pool(connection, request.pool)
-    made, secret = keys.create_key(
+    new, secret = keys.create_key(
         store, request.name, request.role, request.pool, expires, now, by=by, token=request.token
     )
-    return NewKeyMessage(message_of(made), secret)
+    return NewKeyMessage(message_of(new), secret)
 
 
 def rotate_key(
@@ -70,10 +70,10 @@ def rotate_key(
         0 <= keep <= MOST_KEEP_SECONDS, "keep_seconds", f"from 0 to {MOST_KEEP_SECONDS:,}", keep
     )
     _check_token(request.token)
-    made, secret = keys.rotate_key(
+    new, secret = keys.rotate_key(
         store, number, now, keep=keep * 1_000_000, by=by, token=request.token
     )
-    return NewKeyMessage(message_of(made), secret)
+    return NewKeyMessage(message_of(new), secret)
 
 
 def _check_token(token: str | None) -> None:

@@ -324,7 +324,7 @@ def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: 
         )
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
-        archives = [one.name for one in archives_of(connection, pool)]
+        archives = [archive.name for archive in archives_of(connection, pool)]
         if archives:
             more = f" and {len(archives) - _NAMED} more" if len(archives) > _NAMED else ""
             raise ConflictError(

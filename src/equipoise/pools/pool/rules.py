@@ -146,16 +146,16 @@ class PoolRules:
             return ()
         uses = self.able.uses
         others = ("time", "score", *OF_ROUNDS, *FACTS)
-        found = [name for name in USABLE if name not in (*uses, *others)]
+        unused = [name for name in USABLE if name not in (*uses, *others)]
         if "performance" not in uses or not self.settings.statistics:
-            found.append("statistics")
-        return tuple(found)
+            unused.append("statistics")
+        return tuple(unused)
 
     @property
     def placement_matches(self) -> int:
         """The number of matches below which a player is provisional."""
-        given = self.settings.placement_matches
-        return NEW_PLACEMENT_MATCHES if given is UNSET else given
+        matches = self.settings.placement_matches
+        return NEW_PLACEMENT_MATCHES if matches is UNSET else matches
 
     def provisional(self, matches: Ints, deviation: Floats) -> Flags:
         """Return which players are provisional; deviation : NaN for none."""
@@ -166,8 +166,8 @@ class PoolRules:
     @cached_property
     def start(self) -> float:
         """The initial rating of the system; 0 if it has none, or if its package is missing."""
-        found = 0.0 if self.fault else getattr(self.system, "initial_rating", 0.0)
-        return float(found) if isinstance(found, int | float) else 0.0
+        rating = 0.0 if self.fault else getattr(self.system, "initial_rating", 0.0)
+        return float(rating) if isinstance(rating, int | float) else 0.0
 
     @cached_property
     def tiers(self) -> list[Tier]:
@@ -176,8 +176,8 @@ class PoolRules:
 
     def tier(self, shown: float) -> str | None:
         """Return the name of the tier of a rating shown, None without tiers."""
-        found = tier_of(self.tiers, shown)
-        return None if found is None else found.name
+        tier = tier_of(self.tiers, shown)
+        return None if tier is None else tier.name
 
     @cached_property
     def timed(self) -> bool:
@@ -199,11 +199,11 @@ def stored_settings(content: str | bytes) -> tuple[PoolRequest, str]:
 
     Raises : msgspec.ValidationError
     """
-    found = _decoder.decode(content)
-    plain = {name: getattr(found, name) for name in PoolRequest.__struct_fields__}
-    if found.system in SYSTEMS:
-        plain["parameters"] = without_removed(found.system, found.parameters)
-    return PoolRequest(**plain), found.package
+    settings = _decoder.decode(content)
+    plain = {name: getattr(settings, name) for name in PoolRequest.__struct_fields__}
+    if settings.system in SYSTEMS:
+        plain["parameters"] = without_removed(settings.system, settings.parameters)
+    return PoolRequest(**plain), settings.package
 
 
 def settings_json(request: PoolRequest) -> str:
@@ -246,14 +246,14 @@ def moment(value: Moment, name: str = "time") -> int:
     """Return a time in microseconds since 1970. Raises : InvalidParameterError."""
     if type(value) is int and _EARLIEST <= value <= SECONDS_LIMIT:
         return value * 1_000_000
-    found = _utc(value) if type(value) is str and value.endswith("Z") else None
-    if found is None:
-        found = instant(value, name)
-    if found < _EARLIEST * 1_000_000:
+    microseconds = _utc(value) if type(value) is str and value.endswith("Z") else None
+    if microseconds is None:
+        microseconds = instant(value, name)
+    if microseconds < _EARLIEST * 1_000_000:
         raise InvalidParameterError(f"{name} must not be before the year 1; got {value}")
-    if abs(found) > SECONDS_LIMIT * 1_000_000:
+    if abs(microseconds) > SECONDS_LIMIT * 1_000_000:
         raise InvalidParameterError(f"{name} must be within {SECONDS_LIMIT} s of 1970; got {value}")
-    return found
+    return microseconds
 
 
 def _utc(text: str) -> int | None:
@@ -351,7 +351,7 @@ def _parameter_problem(request: PoolRequest, message: str) -> Problem:
     named = message.split(" ", 1)[0].removeprefix(f"{request.system}.")
     rule, _, got = message.partition("; got ")
     if named not in request.parameters:
-        unknown = (one for one in request.parameters if f"has no parameter {one!r}" in message)
+        unknown = (name for name in request.parameters if f"has no parameter {name!r}" in message)
         named = next(unknown, "")
     else:
         rule = rule.split(" ", 1)[1]
@@ -365,15 +365,15 @@ def check_reason(text: str) -> None:
         raise InvalidDataError([Problem("", None, "reason", rule, text[:100] + "...")])
 
 
-def check_same(name: str, there: PoolRules, wanted: PoolRules) -> None:
+def check_same(name: str, existing: PoolRules, wanted: PoolRules) -> None:
     """Check that a pool has the settings wanted. Raises : ConflictError."""
-    found = differing(there, wanted)
-    if not found:
+    differences = differing(existing, wanted)
+    if not differences:
         return
-    fixed = [name for name, pair in found.items() if is_fixed(name, pair)]
+    fixed = [name for name, pair in differences.items() if is_fixed(name, pair)]
     advice = []
-    if len(fixed) < len(found):
-        rest = "the others" if fixed else "them" if len(found) > 1 else "it"
+    if len(fixed) < len(differences):
+        rest = "the others" if fixed else "them" if len(differences) > 1 else "it"
         advice.append(f"Use PATCH /v1/pools/{name} to change {rest}.")
     if fixed:
         advice.insert(
@@ -382,8 +382,8 @@ def check_same(name: str, there: PoolRules, wanted: PoolRules) -> None:
             f"other settings, POST /v1/pools/{name}/seasons.",
         )
     raise ConflictError(
-        f"Pool {name!r} already exists with different settings: {described_differences(found)}. "
-        + " ".join(advice)
+        f"Pool {name!r} already exists with different settings: "
+        f"{described_differences(differences)}. " + " ".join(advice)
     )
 
 
@@ -392,17 +392,17 @@ def differing(old: PoolRules, new: PoolRules) -> dict[str, tuple[Any, Any]]:
 
     Parameters are compared as the system has them: a default is the same as no value.
     """
-    found = {
+    differences = {
         name: (getattr(old.settings, name), getattr(new.settings, name))
         for name in PoolRequest.__struct_fields__
         if name != "parameters" and getattr(old.settings, name) != getattr(new.settings, name)
     }
-    if "system" not in found and old.system != new.system:
+    if "system" not in differences and old.system != new.system:
         before, after = plain_parameters(old.system), plain_parameters(new.system)
         for name in sorted({*before, *after}):
             if before.get(name) != after.get(name):
-                found[f"{_PARAMETER}{name}"] = (before.get(name), after.get(name))
-    return found
+                differences[f"{_PARAMETER}{name}"] = (before.get(name), after.get(name))
+    return differences
 
 
 def is_fixed(name: str, values: tuple[Any, Any]) -> bool:
@@ -430,10 +430,11 @@ def changed_settings(found: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
     return {**new, "parameters": parameters} if parameters else new
 
 
-def described_differences(found: Mapping[str, tuple[Any, Any]]) -> str:
+def described_differences(differences: Mapping[str, tuple[Any, Any]]) -> str:
     """Return the settings that differ, with both values, as a part of a sentence."""
     return "; ".join(
-        f"{name} is {_written(old)}, you sent {_written(new)}" for name, (old, new) in found.items()
+        f"{name} is {_written(old)}, you sent {_written(new)}"
+        for name, (old, new) in differences.items()
     )
 
 
@@ -477,11 +478,11 @@ def read_matches(
 
     first_line : number of the first match, for the problems
     """
-    found: list[PostedMatch] = []
+    read: list[PostedMatch] = []
     problems: list[Problem] = []
     for line, request in enumerate(requests, start=first_line):
         plain = _is_plain(request, rules)
-        wrong = [] if plain else [Problem("", line, *one) for one in _faults(request, rules)]
+        wrong = [] if plain else [Problem("", line, *fault) for fault in _faults(request, rules)]
         time = None
         if request.time is not None:
             try:
@@ -493,8 +494,8 @@ def read_matches(
             problems += wrong
             continue
         same = msgspec.structs.replace(request, time=None) if plain else _canonical(request)
-        found.append(PostedMatch(same, str(same.match), time, _encoder.encode(same).decode()))
-    return found, problems
+        read.append(PostedMatch(same, str(same.match), time, _encoder.encode(same).decode()))
+    return read, problems
 
 
 def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
@@ -529,11 +530,11 @@ def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
         if not 0 <= rank < 2**31 or not players:
             return False
         largest = max(largest, len(players))
-        for one in players:
-            if type(one) is str:
-                ids.append(one)
-            elif type(one) is ParticipationRequest and _is_plain_player(one, rules):
-                ids.append(one.player)  # type: ignore[arg-type]
+        for player in players:
+            if type(player) is str:
+                ids.append(player)
+            elif type(player) is ParticipationRequest and _is_plain_player(player, rules):
+                ids.append(player.player)  # type: ignore[arg-type]
             else:
                 return False
     if able.max_team_size is not None and largest > able.max_team_size:
@@ -546,19 +547,19 @@ def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
     )
 
 
-def _is_plain_player(one: ParticipationRequest, rules: PoolRules) -> bool:
+def _is_plain_player(detail: ParticipationRequest, rules: PoolRules) -> bool:
     """Return whether a player is given by text and a valid performance alone."""
-    performance = one.performance
+    performance = detail.performance
     return (
-        type(one.player) is str
+        type(detail.player) is str
         and performance is not None
         and -LARGEST_PERFORMANCE <= performance <= LARGEST_PERFORMANCE
         and not rules.settings.statistics
-        and one.share is None
-        and not one.statistics
-        and not one.attributes
-        and one.role is None
-        and one.side is None
+        and detail.share is None
+        and not detail.statistics
+        and not detail.attributes
+        and detail.role is None
+        and detail.side is None
     )
 
 
@@ -568,21 +569,23 @@ _GIVEN = ("performance", "share", "role", "side", "at_home")
 
 def unused_fields(requests: Iterable[MatchRequest], rules: PoolRules) -> list[str]:
     """Return the fields that matches give and the pool's system does not use."""
-    given: set[str] = set()
+    given_fields: set[str] = set()
     for request in requests:
         if request.weight != 1.0:
-            given.add("weight")
+            given_fields.add("weight")
         if request.performance_ceiling is not None:
-            given.add("performance_ceiling")
+            given_fields.add("performance_ceiling")
         if request.context is not None:
-            given.add(CONTEXT)
+            given_fields.add(CONTEXT)
         for team in request.teams:
-            for one in team.players:
-                if type(one) is ParticipationRequest:  # mostly the bare id
-                    given.update(name for name in _GIVEN if getattr(one, name) is not None)
-                    if one.statistics:
-                        given.add("statistics")
-    return [name for name in rules.unused if name in given]
+            for member in team.players:
+                if type(member) is ParticipationRequest:  # mostly the bare id
+                    given_fields.update(
+                        name for name in _GIVEN if getattr(member, name) is not None
+                    )
+                    if member.statistics:
+                        given_fields.add("statistics")
+    return [name for name in rules.unused if name in given_fields]
 
 
 def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, str]]:
@@ -625,16 +628,16 @@ def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str
             yield "team", rule, team.team
         if not team.players:
             yield "players", "must not be empty", "a team without players"
-        for one in team.players:
-            player = one.player if isinstance(one, ParticipationRequest) else one
+        for member in team.players:
+            player = member.player if isinstance(member, ParticipationRequest) else member
             text = player if type(player) is str else str(player)
             if (rule := id_fault(text)) is not None:
                 yield "player", rule, text
             if text in seen:
                 yield "player", "must appear once in a match", text
             seen.add(text)
-            if isinstance(one, ParticipationRequest):
-                yield from _participation_faults(one, rules)
+            if isinstance(member, ParticipationRequest):
+                yield from _participation_faults(member, rules)
 
 
 def text_faults(
@@ -708,33 +711,39 @@ def _misfits(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str
 
 
 def _participation_faults(
-    one: ParticipationRequest, rules: PoolRules
+    detail: ParticipationRequest, rules: PoolRules
 ) -> Iterator[tuple[str, str, object]]:
-    if one.share is not None and not 0 <= one.share <= 1:
-        yield "share", "must be a number from 0 to 1", one.share
-    if one.performance is not None:
-        if not math.isfinite(one.performance):
-            yield "performance", "must be a finite number", one.performance
-        elif abs(one.performance) > LARGEST_PERFORMANCE:
-            yield "performance", TOO_LARGE, one.performance
+    if detail.share is not None and not 0 <= detail.share <= 1:
+        yield "share", "must be a number from 0 to 1", detail.share
+    if detail.performance is not None:
+        if not math.isfinite(detail.performance):
+            yield "performance", "must be a finite number", detail.performance
+        elif abs(detail.performance) > LARGEST_PERFORMANCE:
+            yield "performance", TOO_LARGE, detail.performance
         if rules.settings.statistics:
             rule = "must be left out: this pool computes it from statistics"
-            yield "performance", rule, one.performance
-    for name, value in one.statistics.items():
+            yield "performance", rule, detail.performance
+    for name, value in detail.statistics.items():
         if not math.isfinite(value):
             yield f"statistics.{name}", "must be a finite number", value
         elif abs(value) * abs(rules.settings.statistics.get(name, 0.0)) > LARGEST_PERFORMANCE:
             yield f"statistics.{name}", f"{TOO_LARGE}, times its weight", value
     uses = rules.able.uses
-    if one.side and one.at_home is None and "side" in uses and one.side not in SIDES:
-        yield "side", SIDE, one.side
-    if "score" in uses and read_score(one.attributes.get("score")) is None:
-        yield "attributes.score", SCORE, one.attributes["score"]
-    for name in used_facts(uses) if one.attributes else ():
-        fact = one.attributes.get(name)
+    if detail.side and detail.at_home is None and "side" in uses and detail.side not in SIDES:
+        yield "side", SIDE, detail.side
+    if "score" in uses and read_score(detail.attributes.get("score")) is None:
+        yield "attributes.score", SCORE, detail.attributes["score"]
+    for name in used_facts(uses) if detail.attributes else ():
+        fact = detail.attributes.get(name)
         if (broken := broken_rule(name, fact)) is not None:
             yield f"attributes.{name}", broken, fact
-    for text in (one.role, one.side, *one.statistics, *one.attributes, *one.attributes.values()):
+    for text in (
+        detail.role,
+        detail.side,
+        *detail.statistics,
+        *detail.attributes,
+        *detail.attributes.values(),
+    ):
         if isinstance(text, str) and "\0" in text:
             yield "attributes", "must have no NUL characters", text
 
@@ -744,7 +753,7 @@ def _canonical(request: MatchRequest) -> MatchRequest:
     teams = [
         msgspec.structs.replace(
             team,
-            players=[_canonical_player(one) for one in team.players],
+            players=[_canonical_player(member) for member in team.players],
             team=None if team.team is None else id_text(team.team),
             # -0.0 becomes 0.0, because contents are compared.
             score=None if team.score is None else team.score + 0.0,
@@ -754,9 +763,9 @@ def _canonical(request: MatchRequest) -> MatchRequest:
     return msgspec.structs.replace(request, match=id_text(request.match), teams=teams, time=None)
 
 
-def _canonical_player(one: ParticipationRequest | str | int) -> ParticipationRequest | str:
-    if not isinstance(one, ParticipationRequest):
-        return id_text(one)
-    text = id_text(one.player)
-    same = one if one.player == text else msgspec.structs.replace(one, player=text)
+def _canonical_player(member: ParticipationRequest | str | int) -> ParticipationRequest | str:
+    if not isinstance(member, ParticipationRequest):
+        return id_text(member)
+    text = id_text(member.player)
+    same = member if member.player == text else msgspec.structs.replace(member, player=text)
     return text if same == ParticipationRequest(player=text) else same

@@ -199,7 +199,7 @@ def _wanted(connection: Connection, pool: PoolRecord, request: PoolChange) -> Se
 
     Raises : InvalidDataError, ConflictError
     """
-    given = {
+    changes = {
         name: value
         for name, value in msgspec.structs.asdict(request).items()
         if name != "reason" and value is not UNSET
@@ -207,18 +207,18 @@ def _wanted(connection: Connection, pool: PoolRecord, request: PoolChange) -> Se
     check_reason(request.reason)
     check_open(pool)
     current = settings_through(connection, pool)
-    wanted = with_settings(current, given)
+    wanted = with_settings(current, changes)
     check_settings(pool.name, wanted, "The settings could not be changed")
     rules = rules_of(pool.settings)
-    found = differing(replace(rules, settings=current), replace(rules, settings=wanted))
-    fixed = {name: pair for name, pair in found.items() if is_fixed(name, pair)}
+    differences = differing(replace(rules, settings=current), replace(rules, settings=wanted))
+    fixed = {name: pair for name, pair in differences.items() if is_fixed(name, pair)}
     if fixed:
         raise ConflictError(
             f"Pool {pool.name!r} cannot take these settings: {described_differences(fixed)}. "
             "Its matches were rated with the old ones. Create another pool, or end the season "
             f"with other settings: POST /v1/pools/{pool.name}/seasons"
         )
-    return _change_of(current, changed_settings(found), request.reason)
+    return _change_of(current, changed_settings(differences), request.reason)
 
 
 def import_settings(store: Store, pool: str, content: SettingsContent, logged: LoggedAs) -> None:
@@ -232,10 +232,10 @@ def import_settings(store: Store, pool: str, content: SettingsContent, logged: L
         current = settings_through(connection, record)
         wanted = with_settings(current, content.settings)
         check_settings(pool, wanted, "The settings could not be changed")
-        found = differing(PoolRules(current), PoolRules(wanted))
-        if any(is_fixed(name, pair) for name, pair in found.items()):
+        differences = differing(PoolRules(current), PoolRules(wanted))
+        if any(is_fixed(name, pair) for name, pair in differences.items()):
             raise ConflictError(
-                f"the log changes settings that cannot be changed: {', '.join(found)}"
+                f"the log changes settings that cannot be changed: {', '.join(differences)}"
             )
         change = _change_of(current, content.settings, content.reason)
         return _draft(record, change, logged.received)
@@ -310,21 +310,21 @@ def pool_as_wanted(store: Store, pool: str, request: PoolChange | None = None) -
     return message_of(replace(record, settings=settings_json(settings)))
 
 
-def with_settings(settings: PoolRequest, given: Mapping[str, Any]) -> PoolRequest:
+def with_settings(settings: PoolRequest, changes: Mapping[str, Any]) -> PoolRequest:
     """Return settings with some of them replaced; parameters that are not given stay.
 
     Raises : InvalidDataError
     """
-    values = {**msgspec.to_builtins(settings), **given}
+    values = {**msgspec.to_builtins(settings), **changes}
     parameters = values.get("parameters", {})
     if isinstance(parameters, Mapping):
         values["parameters"] = {**settings.parameters, **parameters}
     try:
         return msgspec.convert(values, PoolRequest)
     except msgspec.ValidationError as error:
-        raise InvalidDataError([Problem("", None, "settings", str(error), str(given)[:200])]) from (
-            error
-        )
+        raise InvalidDataError(
+            [Problem("", None, "settings", str(error), str(changes)[:200])]
+        ) from (error)
 
 
 def _change_of(current: PoolRequest, changed: Mapping[str, Any], reason: str) -> SettingsContent:

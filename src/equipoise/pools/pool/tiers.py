@@ -59,7 +59,7 @@ def tier_of(tiers: Sequence[Tier], rating: float) -> Tier | None:
     """Return the tier of a rating shown, None without tiers."""
     if not tiers:
         return None
-    at = bisect_right([one.lower for one in tiers], rating) - 1
+    at = bisect_right([tier.lower for tier in tiers], rating) - 1
     return tiers[max(at, 0)]
 
 
@@ -73,12 +73,12 @@ def tier_faults(
         return
     if len(tiers) > _MOST:
         yield "tiers", f"must be at most {_MOST}", len(tiers)
-    for at, one in enumerate(tiers):
-        for field, text in (("name", one.name), ("short", one.short)):
+    for at, tier in enumerate(tiers):
+        for field, text in (("name", tier.name), ("short", tier.short)):
             if not 0 < len(text) <= _LONGEST or not text.isprintable():
                 rule = f"must have 1 to {_LONGEST} characters and no control characters"
                 yield f"tiers[{at}].{field}", rule, text
-        if not abs(one.lower) <= 1e9:
-            yield f"tiers[{at}].lower", "must be from -1e9 to 1e9", one.lower
-        if at and not tiers[at - 1].lower < one.lower:
-            yield f"tiers[{at}].lower", "must be above that of the tier before", one.lower
+        if not abs(tier.lower) <= 1e9:
+            yield f"tiers[{at}].lower", "must be from -1e9 to 1e9", tier.lower
+        if at and not tiers[at - 1].lower < tier.lower:
+            yield f"tiers[{at}].lower", "must be above that of the tier before", tier.lower

@@ -141,12 +141,12 @@ def recorded_matches(
     connection: Connection, pool: PoolRecord, matches: Sequence[PostedMatch], now: int
 ) -> RecordedMatches:
     """Return which of some posted matches are recorded already."""
-    there = log.matches_by_id(connection, pool.id, {match.id for match in matches})
+    known = log.matches_by_id(connection, pool.id, {match.id for match in matches})
     differ = pool.erased and any(
-        match.id in there and there[match.id].content != match.content for match in matches
+        match.id in known and known[match.id].content != match.content for match in matches
     )
     erased = erased_players(connection, pool.id) if differ else frozenset()
-    return RecordedMatches(there, _repeated(connection, pool, matches, now), erased)
+    return RecordedMatches(known, _repeated(connection, pool, matches, now), erased)
 
 
 def _repeated(
@@ -160,13 +160,13 @@ def _repeated(
     if pool.follows is None or now - pool.created > _REPEATED_WITHIN:
         return set()
     wanted = {match.id: match for match in matches}
-    there = log.matches_by_id(connection, pool.follows, wanted)
-    if not there:
+    earlier = log.matches_by_id(connection, pool.follows, wanted)
+    if not earlier:
         return set()
     erased = erased_players(connection, pool.follows)
     return {
         name
-        for name, record in there.items()
+        for name, record in earlier.items()
         if is_same(record, wanted[name].content, wanted[name].time, erased)
     }
 
@@ -254,9 +254,9 @@ def _plan_post(
         if post.logged is not None:
             logged = post.logged[number]
         content = match.content if logged.content is None else logged.content
-        there = known.get(match.id) or new.get(match.id)
-        if there is not None:
-            if not is_same(there, content, match.time, recorded.erased):
+        earlier = known.get(match.id) or new.get(match.id)
+        if earlier is not None:
+            if not is_same(earlier, content, match.time, recorded.erased):
                 conflicts.append(match.id)
             continue
         if match.id in recorded.season_before:
@@ -465,7 +465,7 @@ def _allow_work(connection: Connection, read: Sequence[ReadPost], silence: float
 
     read : its posts; silence : seconds for few players
     """
-    teams = (team for one in read for match in one.matches for team in match.request.teams)
+    teams = (team for post in read for match in post.matches for team in match.request.teams)
     players = sum(len(team.players) for team in teams)
     if players > _SILENT_PLAYERS:
         allow_silence(connection, silence * players / _SILENT_PLAYERS)
@@ -496,12 +496,12 @@ def _rate(
     A post with a match that the system cannot rate is refused, and the others are planned again.
     """
     read, renames = _with_present_ids(connection, pool, posts, read)
-    every = [match for one in read for match in one.matches]
+    every = [match for post in read for match in post.matches]
     recorded = recorded_matches(connection, pool, every, clock.now)
     players = (player for match in every for player in players_of(match.request))
     names = set(players) if pool.amendments else ()
     eligible = Eligibility.of_players(connection, pool, names, renames)
-    refused = {i: one.refused for i, one in enumerate(read) if one.refused is not None}
+    refused = {i: outcome.refused for i, outcome in enumerate(read) if outcome.refused is not None}
     while True:
         plan = PostingPlan(pool.last_time, dict(refused))
         known = recorded._replace(log=dict(recorded.log))
@@ -622,14 +622,14 @@ def _earlier_matches(
     new = {plan.records[at].match for at, i in enumerate(plan.owners) if posts[i].detailed}
     missing = [
         match.id
-        for index, (post, one) in enumerate(zip(posts, read, strict=True))
+        for index, (post, outcome) in enumerate(zip(posts, read, strict=True))
         if post.detailed and index not in plan.refused
-        for match in one.matches
+        for match in outcome.matches
         if match.id not in new
     ]
-    found = stored_matches(connection, pool, rules, missing) if missing else {}
-    gone = [match for match in missing if match not in found]
-    return found | _matches_of_season_before(connection, pool, gone)
+    stored = stored_matches(connection, pool, rules, missing) if missing else {}
+    gone = [match for match in missing if match not in stored]
+    return stored | _matches_of_season_before(connection, pool, gone)
 
 
 def _answers(
@@ -645,7 +645,7 @@ def _answers(
     detailed = {index for index, post in enumerate(posts) if post.detailed}
     messages = earlier | _messages(pool, rules, plan, batch, detailed)
     answers: list[Answer] = []
-    for index, matches in enumerate(one.matches for one in read):
+    for index, matches in enumerate(outcome.matches for outcome in read):
         if index in plan.refused:
             answers.append(plan.refused[index])
         elif index in detailed:
@@ -681,17 +681,17 @@ def _messages(
             player, seq = row[0], row[2]
             if player in listed.get(seq, ()):
                 by_seq.setdefault(seq, {})[player] = change_row(row)
-    found = {}
+    messages = {}
     for seq, record in wanted.items():
         request = plan.requests[seq - first]
         status = "pending" if record.needs_replay else "rated" if request.rated else "unrated"
         state = MatchState(request, record.time, record.posted_time, status)
         rows = by_seq.get(seq, {})
         chances = chances_of(rules, pool, LoggedMatch(seq, record.time, request), rows)
-        found[str(request.match)] = match_message(
+        messages[str(request.match)] = match_message(
             record, state, parts[seq], rows, rules, chances=chances
         )
-    return found
+    return messages
 
 
 def _matches_of_season_before(

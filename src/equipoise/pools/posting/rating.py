@@ -223,7 +223,7 @@ def _of_matches(
 ) -> dict[str, Any]:
     """Return the columns of matches; requests : theirs."""
     ceilings = [request.performance_ceiling for request in requests]
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "time_kind": time_kind(rules),
         "weight": np.array([request.weight for request in requests], np.float64),
         "performance_ceiling": _numbers(ceilings),
@@ -231,10 +231,10 @@ def _of_matches(
     for name in OF_ROUNDS:
         # Other systems refuse such matches, but a pool may have changed its system.
         if name in rules.able.uses:
-            found[name] = _numbers([getattr(request, name) for request in requests])
+            columns[name] = _numbers([getattr(request, name) for request in requests])
     if rules.timed:
-        found["time"] = np.array([match.time for match in matches], np.int64)
-    return found
+        columns["time"] = np.array([match.time for match in matches], np.int64)
+    return columns
 
 
 def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
@@ -243,25 +243,27 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
     if participants.plain:
         details: list[ParticipationRequest | None] = [None] * len(listed)
     else:
-        details = [one if type(one) is ParticipationRequest else None for one in listed]
+        details = [member if type(member) is ParticipationRequest else None for member in listed]
     parameters = rules.system
     needs_home = "at_home" in rules.able.uses
     needs_role = getattr(parameters, "roles", False)
     attributes: dict[str, Ids] = {}
     if needs_home:
-        attributes["at_home"] = np.array([_at_home(one) for one in details], np.float64)
+        attributes["at_home"] = np.array([_at_home(detail) for detail in details], np.float64)
     if CONTEXT in rules.able.uses:
         attributes[CONTEXT] = _contexts(participants, details)
     if needs_role:
-        attributes["role"] = object_array([None if one is None else one.role for one in details])
+        attributes["role"] = object_array(
+            [None if detail is None else detail.role for detail in details]
+        )
     for name in used_facts(rules.able.uses):
-        given = [None if one is None else one.attributes.get(name) for one in details]
-        attributes[name] = object_array(given)
+        values = [None if detail is None else detail.attributes.get(name) for detail in details]
+        attributes[name] = object_array(values)
     if "score" in rules.able.uses:
         attributes["score"] = _scores(participants, details)
     if participants.plain or not any(details):
         return {"attributes": attributes}
-    shares = [1.0 if one is None or one.share is None else one.share for one in details]
+    shares = [1.0 if detail is None or detail.share is None else detail.share for detail in details]
     return {
         "performance": _performances(details, rules.settings.statistics),
         "share": np.array(shares, np.float64),
@@ -274,7 +276,7 @@ def _scores(participants: Participants, details: Sequence[ParticipationRequest |
     sizes = zip(participants.teams, participants.team_sizes, strict=True)
     of_player = chain.from_iterable([team] * size for team, size in sizes)
     pairs = zip(of_player, details, strict=True)
-    return or_nan([score_of(team, one) for team, one in pairs])
+    return or_nan([score_of(team, detail) for team, detail in pairs])
 
 
 def _contexts(participants: Participants, details: Sequence[ParticipationRequest | None]) -> Ids:
@@ -282,24 +284,24 @@ def _contexts(participants: Participants, details: Sequence[ParticipationRequest
     sizes = iter(participants.team_sizes)
     players = [sum(next(sizes) for _ in range(teams)) for teams in participants.team_counts]
     requests = chain.from_iterable(
-        [one] * count for one, count in zip(participants.requests, players, strict=True)
+        [request] * count for request, count in zip(participants.requests, players, strict=True)
     )
     pairs = zip(requests, details, strict=True)
-    return object_array([context_of(request, one) for request, one in pairs])
+    return object_array([context_of(request, detail) for request, detail in pairs])
 
 
-def context_of(request: MatchRequest, one: ParticipationRequest | None) -> str | None:
+def context_of(request: MatchRequest, detail: ParticipationRequest | None) -> str | None:
     """Return the context of a player: the attribute, else that of the match; None without."""
-    own = None if one is None else one.attributes.get(CONTEXT)
+    own = None if detail is None else detail.attributes.get(CONTEXT)
     return request.context if own is None else str(own)
 
 
-def score_of(team: TeamRequest, one: ParticipationRequest | None) -> float | None:
+def score_of(team: TeamRequest, detail: ParticipationRequest | None) -> float | None:
     """Return the score of a player's team, else the player's attribute `score`; None without."""
     if team.score is not None:
         return team.score
-    found = None if one is None else read_score(one.attributes.get("score"))
-    return None if found is None or math.isnan(found) else found
+    score = None if detail is None else read_score(detail.attributes.get("score"))
+    return None if score is None or math.isnan(score) else score
 
 
 def _performances(
@@ -307,11 +309,12 @@ def _performances(
 ) -> Floats | None:
     """Return performances as posted, or sum of weight x statistic [TG2] (5); NaN where absent."""
     if not weights:
-        return _numbers([None if one is None else one.performance for one in details])
+        return _numbers([None if detail is None else detail.performance for detail in details])
     total = np.zeros(len(details))
     for name, weight in weights.items():
         values = [
-            math.nan if one is None else one.statistics.get(name, math.nan) for one in details
+            math.nan if detail is None else detail.statistics.get(name, math.nan)
+            for detail in details
         ]
         total += weight * np.array(values, np.float64)
     return total
@@ -322,10 +325,10 @@ def _numbers(values: Sequence[float | None]) -> Floats | None:
     return None if values.count(None) == len(values) else or_nan(values)
 
 
-def _at_home(one: ParticipationRequest | None) -> bool:
-    if one is None:
+def _at_home(detail: ParticipationRequest | None) -> bool:
+    if detail is None:
         return False
-    return one.side in HOME_SIDES if one.at_home is None else one.at_home
+    return detail.side in HOME_SIDES if detail.at_home is None else detail.at_home
 
 
 def player_ids(participants: Sequence[ParticipationRequest | str | int]) -> list[str]:
@@ -340,16 +343,16 @@ def player_of(one: ParticipationRequest | str | int) -> str:
 
 def _offsets(counts: Sequence[int] | Ints) -> Ints:
     """Return the offsets of groups of some sizes, and the end of the last one."""
-    found = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=found[1:])
-    return found
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
 
 
 def object_array(values: Sequence[object]) -> Ids:
     """Return values as an array of Python objects, as histories have ids."""
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 #: A number as arrays have it in their bytes.
@@ -375,8 +378,8 @@ class LastChanges:
     def of(cls, stored: Sequence[StateRow]) -> LastChanges:
         """Return the positions of stored players, in their order."""
         return cls(
-            np.array([one.change_time for one in stored], np.int64),
-            np.array([one.change_seq for one in stored], np.int64),
+            np.array([row.change_time for row in stored], np.int64),
+            np.array([row.change_seq for row in stored], np.int64),
         )
 
     @classmethod
@@ -628,5 +631,5 @@ def unpack_extra(rules: PoolRules, extra: bytes) -> dict[str, float | None]:
         return {}
     # Every match that is posted comes here: arrays of so few numbers take longer. NaN is not equal
     # to itself.
-    values = [None if one != one else one for (one,) in _DOUBLE.iter_unpack(extra)]
+    values = [None if number != number else number for (number,) in _DOUBLE.iter_unpack(extra)]
     return dict(zip(extra_columns(rules.system), values, strict=True))

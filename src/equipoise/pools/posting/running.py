@@ -169,18 +169,18 @@ class RunningPool:
         spare : where the state must grow, it grows at least by this factor
         """
         row_of, players = self.row_of, self.players
-        found = list(map(row_of.get, names))
-        if None in found:
-            for at, row in enumerate(found):
+        rows = list(map(row_of.get, names))
+        if None in rows:
+            for at, row in enumerate(rows):
                 if row is None:
-                    found[at] = new = row_of.setdefault(names[at], len(players))
+                    rows[at] = new = row_of.setdefault(names[at], len(players))
                     if new == len(players):
                         players.append(names[at])
             if len(players) > self.state.players:
                 room = max(len(players), int(spare * self.state.players))
                 self.state.grow(room)
                 self.last_changes.grow(room)
-        return np.array(found, np.int64)
+        return np.array(rows, np.int64)
 
     def _player_ids(self) -> Ids:
         """Return the ids of all players. Only those added since the last time are copied."""
@@ -319,9 +319,9 @@ def partial_states(
     interval = sizes.partial_interval
     if (after // interval).bit_length() <= (before // interval).bit_length():
         return None
-    found = states()
-    small = sum(map(len, found.values())) <= sizes.partial_bytes * after
-    return found if small else None
+    packed = states()
+    small = sum(map(len, packed.values())) <= sizes.partial_bytes * after
+    return packed if small else None
 
 
 def columns_after(
@@ -434,7 +434,7 @@ class StateCache:
                 known.since_partial = True
         # The pools that were written to longest ago are dropped first.
         self._pools[after.id] = known
-        while sum(one.size() for one in self._pools.values()) > self._most:
+        while sum(running.size() for running in self._pools.values()) > self._most:
             del self._pools[next(iter(self._pools))]
 
 
@@ -445,7 +445,7 @@ def _read(connection: Connection, pool: PoolRecord, running: RunningPool, rows: 
     at = [row for row, player in names.items() if player in stored]
     if at:
         known = [stored[names[row]] for row in at]
-        packed = [one.state for one in known]
+        packed = [row.state for row in known]
         running.state.put(np.array(at, np.int64), unpack_players(running.rules.system, packed))
         running.last_changes.put(np.array(at, np.int64), LastChanges.of(known))
     return len(names) - len(at)

@@ -163,11 +163,13 @@ def records(store: Store, pool: str) -> RecordsMessage:
 
 def _unexpected(rows: Sequence[ChangeRow]) -> list[ChangeRow]:
     """Return first places in matches of two teams that were least expected."""
-    found = [row for row in rows if row.teams == 2 and row.rank == 0 and row.expected is not None]
-    return sorted(found, key=lambda row: row.expected or 0.0)[:_CANDIDATES]
+    unexpected = [
+        row for row in rows if row.teams == 2 and row.rank == 0 and row.expected is not None
+    ]
+    return sorted(unexpected, key=lambda row: row.expected or 0.0)[:_CANDIDATES]
 
 
 def greatest_upsets(lines: Sequence[MatchLine]) -> list[MatchLine]:
     """Return the upsets among matches of two teams, that of the lowest chance first."""
-    found = [one for one in lines if one.upset]
-    return sorted(found, key=lambda one: min(side.chance or 0.0 for side in one.sides))
+    upsets = [line for line in lines if line.upset]
+    return sorted(upsets, key=lambda line: min(side.chance or 0.0 for side in line.sides))

@@ -141,10 +141,10 @@ def match(
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
-        found = stored_matches(connection, record, rules, [match_id], window)
-    if match_id not in found:
+        stored = stored_matches(connection, record, rules, [match_id], window)
+    if match_id not in stored:
         raise NotFoundError(f"no match {match_id!r} in pool {pool!r}")
-    return found[match_id]
+    return stored[match_id]
 
 
 def matches(
@@ -234,25 +234,27 @@ def stored_matches(
     replayed = amendments
     if through is not None and amendments.corrections:
         replayed = amendments_of_matches(connection, pool, logged, through)
-    states = {name: _state_of(one, amendments, through) for name, one in logged.items()}
+    states = {name: _state_of(record, amendments, through) for name, record in logged.items()}
     parts = {name: MatchPart.of(state.request, window) for name, state in states.items()}
     everyone = {player for part in parts.values() for player in part.names}
     eligible = Eligibility.of_players(connection, pool, everyone)
-    found = {}
-    for match_id, one in logged.items():
+    messages = {}
+    for match_id, record in logged.items():
         part, state = parts[match_id], states[match_id]
         predicts = part.teams <= MOST_TEAMS
         listed = None if predicts or part.request is state.request else part.names
         # While a correction waits for its replay, the changes are those of the match before it.
-        rows = changes.changes_of_match(connection, pool, replayed.position(one), listed)
-        disqualified = eligible.disqualified(amendments.match(one)._replace(request=part.request))
-        chances = chances_of(rules, pool, replayed.match(one), rows) if predicts else []
+        rows = changes.changes_of_match(connection, pool, replayed.position(record), listed)
+        disqualified = eligible.disqualified(
+            amendments.match(record)._replace(request=part.request)
+        )
+        chances = chances_of(rules, pool, replayed.match(record), rows) if predicts else []
         if len(chances) != part.teams:
             chances = []
-        found[match_id] = match_message(
-            one, state, part, rows, rules, disqualified, limit=window.limit, chances=chances
+        messages[match_id] = match_message(
+            record, state, part, rows, rules, disqualified, limit=window.limit, chances=chances
         )
-    return found
+    return messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +328,7 @@ def match_message(
             TeamMessage(
                 rank=place,
                 team=None if team.team is None else str(team.team),
-                players=[_change(one, changes, rules, disqualified) for one in team.players],
+                players=[_change(member, changes, rules, disqualified) for member in team.players],
                 score=team.score,
                 chance=chances[number] if chances else None,
             )
@@ -352,17 +354,19 @@ def _match_lines(
     connection: Connection, pool: PoolRecord, rules: PoolRules, records: Sequence[LogRecord]
 ) -> list[MatchLine]:
     """Return matches as lines of a list."""
-    amendments = amendments_of_matches(connection, pool, [str(one.match) for one in records])
+    amendments = amendments_of_matches(connection, pool, [str(record.match) for record in records])
     through = replays.rated_through(connection, pool)
-    states = [_state_of(one, amendments, through) for one in records]
+    states = [_state_of(record, amendments, through) for record in records]
     # None where no chances are shown.
     counted = [
-        LoggedMatch(one.seq, state.time, state.request)
+        LoggedMatch(record.seq, state.time, state.request)
         if state.status == "rated" and len(state.request.teams) <= MOST_TEAMS
         else None
-        for one, state in zip(records, states, strict=True)
+        for record, state in zip(records, states, strict=True)
     ]
-    wanted = ((one.position, len(players_of(one.request))) for one in counted if one is not None)
+    wanted = (
+        (match.position, len(players_of(match.request))) for match in counted if match is not None
+    )
     rated = changes.changes_in_turn(connection, pool, wanted)
     return [
         _match_line(
@@ -402,19 +406,19 @@ _POSTED = ("statistics", "share", "role", "side", "at_home", "attributes")
 
 
 def _change(
-    one: ParticipationRequest | str | int,
+    member: ParticipationRequest | str | int,
     changes: Mapping[str, ChangeRow],
     rules: PoolRules,
     disqualified: Collection[str],
 ) -> ChangeMessage:
     """Return what a match did to a player; without numbers if it did nothing."""
-    posted = one if isinstance(one, ParticipationRequest) else None
-    player = str(one.player if isinstance(one, ParticipationRequest) else one)
-    found = changes.get(player)
-    given: dict[str, Any] = (
+    posted = member if isinstance(member, ParticipationRequest) else None
+    player = str(member.player if isinstance(member, ParticipationRequest) else member)
+    change = changes.get(player)
+    details: dict[str, Any] = (
         {} if posted is None else {name: getattr(posted, name) for name in _POSTED}
     )
-    if found is None:
+    if change is None:
         return ChangeMessage(
             player=player,
             counted=False,
@@ -426,19 +430,19 @@ def _change(
             expected=None,
             performance=None if posted is None else posted.performance,
             disqualified=player in disqualified,
-            **given,
+            **details,
         )
     return ChangeMessage(
         player=player,
         counted=True,
-        rating_before=found.rating_before,
-        deviation_before=found.deviation_before,
-        rating=found.rating,
-        deviation=found.deviation,
-        change=found.rating - found.rating_before,
-        expected=found.expected,
-        performance=found.performance,
-        extra=unpack_extra(rules, found.extra),
+        rating_before=change.rating_before,
+        deviation_before=change.deviation_before,
+        rating=change.rating,
+        deviation=change.deviation,
+        change=change.rating - change.rating_before,
+        expected=change.expected,
+        performance=change.performance,
+        extra=unpack_extra(rules, change.extra),
         disqualified=player in disqualified,
-        **given,
+        **details,
     )

@@ -34,17 +34,17 @@ def newcomers(store: Store, pool: str, players: Iterable[str]) -> list[Newcomer]
 
     Raises : NotFoundError
     """
-    wanted = [one for one in dict.fromkeys(players) if id_fault(one) is None]
+    wanted = [player for player in dict.fromkeys(players) if id_fault(player) is None]
     with store.read() as connection:
         record = get_pool(connection, pool)
         known = ratings.ratings_of(connection, record.id, record.generation, wanted)
-        new = [one for one in wanted if one not in known]
+        new = [player for player in wanted if player not in known]
         if not new:
             return []
         pieces = ratings.players_by_rating(connection, record.id, record.generation)
-        there = (player for piece in pieces for player in piece)
-        like = similar(new, chain(there, new))
-    return [Newcomer(one, like.get(one)) for one in new]
+        rated = (player for piece in pieces for player in piece)
+        like = similar(new, chain(rated, new))
+    return [Newcomer(player, like.get(player)) for player in new]
 
 
 def similar(names: Iterable[str], players: Iterable[str]) -> dict[str, str]:
@@ -52,8 +52,8 @@ def similar(names: Iterable[str], players: Iterable[str]) -> dict[str, str]:
 
     Of two names that are similar to each other, the later one is returned.
     """
-    found: dict[str, str] = {}
+    alike: dict[str, str] = {}
     for name, player in close_pairs(names, players):
-        if found.get(player) != name:
-            found.setdefault(name, player)
-    return found
+        if alike.get(player) != name:
+            alike.setdefault(name, player)
+    return alike

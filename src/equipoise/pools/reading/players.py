@@ -144,13 +144,13 @@ def search_players(store: Store, pool: str, text: str, *, limit: int) -> list[Le
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         # No id has this text, and databases cannot search for it.
-        found = changes.players_with(connection, record, text, limit) if is_name(text) else []
+        matching = changes.players_with(connection, record, text, limit) if is_name(text) else []
         if record.profiled and is_name(text):
             named = profiles.players_named(connection, record, folded(text), limit)
-            every = {row.player: row for row in (*found, *named)}.values()
-            found = sorted(every, key=_key)[:limit]
-        names = _names(connection, record, found)
-    return [_message(row, None, rules, names.get(row.player)) for row in found]
+            every = {row.player: row for row in (*matching, *named)}.values()
+            matching = sorted(every, key=_key)[:limit]
+        names = _names(connection, record, matching)
+    return [_message(row, None, rules, names.get(row.player)) for row in matching]
 
 
 def _names(connection: Connection, pool: PoolRecord, rows: Sequence[RatingRow]) -> dict[str, str]:
@@ -158,7 +158,7 @@ def _names(connection: Connection, pool: PoolRecord, rows: Sequence[RatingRow]) 
     if not pool.profiled:
         return {}
     found = profiles.profiles_of(connection, pool.id, [row.player for row in rows])
-    return {player: one.name for player, one in found.items() if one.name}
+    return {player: profile.name for player, profile in found.items() if profile.name}
 
 
 class LeaderboardView:
@@ -206,7 +206,7 @@ class LeaderboardView:
         row = self._row(player)
         above = self._rows(_key(row), limit // 2, backwards=True)[::-1]
         below = self._rows(_key(row), limit - len(above) - 1)
-        return [*above, row, *below], self.place(row) - sum(self.lists(one) for one in above)
+        return [*above, row, *below], self.place(row) - sum(self.lists(higher) for higher in above)
 
     def after(self, row: RatingRow, limit: int) -> list[RatingRow]:
         """Return the rows after one."""
@@ -238,12 +238,12 @@ class LeaderboardView:
         self, rows: Sequence[RatingRow], first: int | None
     ) -> tuple[list[int | None], int | None]:
         """Return the places of rows, None for a player without one, and the next place."""
-        found: list[int | None] = []
+        places: list[int | None] = []
         for row in rows:
             listed = first is not None and self.lists(row)
-            found.append(first if listed else None)
+            places.append(first if listed else None)
             first = first + 1 if first is not None and listed else first
-        return found, first
+        return places, first
 
     def lists(self, row: RatingRow) -> bool:
         """Return whether a player has a place; others may be shown without one."""
@@ -266,22 +266,22 @@ class LeaderboardView:
                 sections.reverse()
             if key is not None and key[0] in sections:
                 sections = sections[sections.index(key[0]) :]
-        found: list[RatingRow] = []
+        rows: list[RatingRow] = []
         for section in sections:
             inside = key is not None and section in (None, key[0])
-            if len(found) < limit:
-                found += ratings.leaderboard(
+            if len(rows) < limit:
+                rows += ratings.leaderboard(
                     self._connection,
                     self._pool.id,
                     self._pool.generation,
                     after=key[1:] if key is not None and inside else None,
-                    limit=limit - len(found),
+                    limit=limit - len(rows),
                     provisional=self._provisional,
                     disqualified=section,
                     active_since=self._since,
                     backwards=backwards,
                 )
-        return found
+        return rows
 
 
 class ContextLeaderboardView(LeaderboardView):
@@ -309,12 +309,12 @@ class ContextLeaderboardView(LeaderboardView):
         rows = self._moved(rules, context)
         self._of_player = {row.player: row for row in rows}
         keys = sorted((_key(row) if not ranked else (False, *_key(row)[1:])) for row in rows)
-        self._keys = [one for one in keys if self._listed(self._of_player[one[2]])]
+        self._keys = [key for key in keys if self._listed(self._of_player[key[2]])]
 
     def _moved(self, rules: PoolRules, context: str) -> list[RatingRow]:
         """Return the rows of all players with their ratings in the context."""
         connection, pool = self._connection, self._pool
-        found: list[RatingRow] = []
+        rows: list[RatingRow] = []
         for players in ratings.players_by_rating(connection, pool.id, pool.generation):
             stored = ratings.states_of(connection, pool.id, pool.generation, players)
             shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
@@ -327,7 +327,7 @@ class ContextLeaderboardView(LeaderboardView):
             )
             idle = days_idle(now["last_time"], pool.board_day)
             display_of = display(rules, rating, deviation, idle)
-            found += [
+            rows += [
                 shown[player]._replace(
                     ordering=-float(display_of[i]),
                     rating=float(rating[i]),
@@ -335,7 +335,7 @@ class ContextLeaderboardView(LeaderboardView):
                 )
                 for i, player in enumerate(players)
             ]
-        return found
+        return rows
 
     def _listed(self, row: RatingRow) -> bool:
         """Return whether a row is shown, with a place or without one."""
@@ -349,7 +349,7 @@ class ContextLeaderboardView(LeaderboardView):
 
     def place(self, row: RatingRow) -> int:
         """Return the place that a player has, or would have, among the players listed."""
-        placed = [one for one in self._keys if self.lists(self._of_player[one[2]])]
+        placed = [key for key in self._keys if self.lists(self._of_player[key[2]])]
         if row.disqualified and not self._ranked:
             return len(placed) + 1
         return bisect_left(placed, (False, *_key(row)[1:])) + 1
@@ -363,7 +363,7 @@ class ContextLeaderboardView(LeaderboardView):
             keys = self._keys[: bisect_left(self._keys, key)][::-1]
         else:
             keys = self._keys[bisect_right(self._keys, key) :]
-        return [self._of_player[one[2]] for one in keys[:limit]]
+        return [self._of_player[key[2]] for key in keys[:limit]]
 
 
 def ranked_players(store: Store, pool: str, player_id: str | None = None) -> tuple[int | None, int]:
@@ -460,8 +460,8 @@ def _read_cursor(cursor: str | None) -> _Cursor | None:
         return decode_cursor(cursor, tuple[bool, float, str, int | None, bool])
     except InvalidParameterError:
         # A cursor from before leaderboards showed disqualified players.
-        found = decode_cursor(cursor, tuple[bool, float, str, int | None])
-        return None if found is None else (*found, False)
+        decoded = decode_cursor(cursor, tuple[bool, float, str, int | None])
+        return None if decoded is None else (*decoded, False)
 
 
 #: Matches of one timeline at most.
@@ -540,13 +540,13 @@ def _offsets(
     state.shared = pool.shared
     rows = changes.changes_of_player(connection, pool, player, None, _MOST_OF_CONTEXTS)
     contents = MatchContents(connection, pool, rows)
-    found = {}
-    for name in dict.fromkeys(contents.context(one, player) for one in rows):
+    offsets = {}
+    for name in dict.fromkeys(contents.context(row, player) for row in rows):
         if name is not None:
             fresh = rules.system.context_deviation  # type: ignore[attr-defined]
             (offset,), (deviation,) = in_context(state, row, zero, zero, fresh, name)
-            found[name] = ContextMessage(name, float(offset), float(deviation))
-    return sorted(found.values(), key=lambda one: (-one.offset, one.context))
+            offsets[name] = ContextMessage(name, float(offset), float(deviation))
+    return sorted(offsets.values(), key=lambda offset: (-offset.offset, offset.context))
 
 
 def _numbers_at(
@@ -664,11 +664,11 @@ def ratings_of_players(
 
     Raises : NotFoundError
     """
-    wanted = [one for one in players if "\0" not in one]
+    wanted = [player for player in players if "\0" not in player]
     with store.read() as connection:
         record = get_pool(connection, pool)
-        found = ratings.ratings_of(connection, record.id, record.generation, wanted)
-    return {player: (row.rating, row.deviation) for player, row in found.items()}
+        rows = ratings.ratings_of(connection, record.id, record.generation, wanted)
+    return {player: (row.rating, row.deviation) for player, row in rows.items()}
 
 
 #: Matches of activity and drift, and players whose changes drift is read from, at most.
@@ -748,7 +748,7 @@ def _unit_of(seen: Reach | None, pool: PoolRecord, timed: bool) -> tuple[_Unit, 
     if not timed:
         width = max(1, math.ceil(seen.matches / 60))
         return _Unit("matches", width, math.inf), max(0, pool.last_seq - seen.matches)
-    unit = next(one for one in _UNITS if seen.last - seen.first <= one.longest)
+    unit = next(unit for unit in _UNITS if seen.last - seen.first <= unit.longest)
     # The first of January 1970 was a Thursday.
     offset = 4 * _DAY if unit.width > _DAY else 0
     return unit, (seen.first - offset) // unit.width * unit.width + offset
@@ -768,11 +768,11 @@ def _ratings(counts: dict[int, int], totals: RatingTotals | None, fine: float) -
         return []
     width = fine * _FINE
     low = math.floor(totals.low / width) * width
-    found = [0] * (max(counts, default=-1) // _FINE + 1)
+    bins = [0] * (max(counts, default=-1) // _FINE + 1)
     for number, count in counts.items():
-        found[number // _FINE] += count
+        bins[number // _FINE] += count
     return [
-        RatingBin(low + at * width, low + (at + 1) * width, count) for at, count in enumerate(found)
+        RatingBin(low + at * width, low + (at + 1) * width, count) for at, count in enumerate(bins)
     ]
 
 

@@ -137,7 +137,7 @@ def chances_now(
     try:
         numbers = rules.system.at(state, np.arange(len(ids)), None if at is None else days(at))
         pairs = [np.array([0, row]) for row in range(1, len(ids))]
-        found = [
+        predictions = [
             team_prediction(
                 rules.system,
                 state,
@@ -150,7 +150,7 @@ def chances_now(
         ]
     except EquipoiseError:
         return None
-    return [(one.expected[0], one.expected[1]) for one in found]
+    return [(prediction.expected[0], prediction.expected[1]) for prediction in predictions]
 
 
 def _check_prediction(request: PredictRequest, players: int) -> None:
@@ -190,7 +190,7 @@ def balance_in_pool(
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
-        known = _known_players(connection, record, rules, [str(one.player) for one in lobby])
+        known = _known_players(connection, record, rules, [str(member.player) for member in lobby])
     at = _time_of_request(request.at, known, rules, now)
     waiting = lobby_in_pool(lobby, known, None if at is None else days(at))
     answer = split_lobby(
@@ -227,9 +227,9 @@ def ratings_in_pool(
         rules = rules_of(record.settings)
         known = _known_players(connection, record, rules, players)
     at = _time_of_request(None, known, rules, now)
-    found = lobby_in_pool(lobby, known, None if at is None else days(at))
-    rating = found.rating if found.effective_rating is None else found.effective_rating
-    numbers = zip(rating.tolist(), found.deviation.tolist(), strict=True)
+    resolved = lobby_in_pool(lobby, known, None if at is None else days(at))
+    rating = resolved.rating if resolved.effective_rating is None else resolved.effective_rating
+    numbers = zip(rating.tolist(), resolved.deviation.tolist(), strict=True)
     curve = None
     if CALIBRATION in known.state.shared:
         state, ids, _ = known.with_newcomers(list(players))
@@ -253,22 +253,22 @@ def posted_lobby(players: Sequence[BalancePlayer | Id]) -> list[BalancePlayer]:
 
     Raises : InvalidDataError if an id is invalid or not unique
     """
-    lobby = [_lobby_player(one) for one in players]
+    lobby = [_lobby_player(member) for member in players]
     _check_lobby(lobby)
     return lobby
 
 
-def _lobby_player(one: BalancePlayer | Id) -> BalancePlayer:
+def _lobby_player(member: BalancePlayer | Id) -> BalancePlayer:
     """Return a player of a lobby with text for an id."""
-    if not isinstance(one, BalancePlayer):
-        return BalancePlayer(player=id_text(one))
+    if not isinstance(member, BalancePlayer):
+        return BalancePlayer(player=id_text(member))
     return BalancePlayer(
-        player=id_text(one.player),
-        rating=one.rating,
-        deviation=one.deviation,
-        party=None if one.party is None else id_text(one.party),
-        team=one.team,
-        avoid=[id_text(other) for other in one.avoid],
+        player=id_text(member.player),
+        rating=member.rating,
+        deviation=member.deviation,
+        party=None if member.party is None else id_text(member.party),
+        team=member.team,
+        avoid=[id_text(other) for other in member.avoid],
     )
 
 
@@ -276,16 +276,16 @@ def _check_lobby(lobby: Sequence[BalancePlayer]) -> None:
     """Check the ids and locks of a lobby. Raises : InvalidDataError."""
     problems = []
     seen: set[str] = set()
-    for line, one in enumerate(lobby, start=1):
-        player = str(one.player)
+    for line, member in enumerate(lobby, start=1):
+        player = str(member.player)
         if (rule := id_fault(player)) is not None:
             problems.append(Problem("", line, "player", rule, player[:200]))
         if player in seen:
             problems.append(Problem("", line, "player", ONCE, repr(player)))
         seen.add(player)
-        if one.team is not None and one.team < 1:
+        if member.team is not None and member.team < 1:
             rule = "must be the number of a team, from 1"
-            problems.append(Problem("", line, "team", rule, str(one.team)))
+            problems.append(Problem("", line, "team", rule, str(member.team)))
     if problems:
         raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the lobby")
 
@@ -295,10 +295,10 @@ def lobby_in_pool(lobby: Sequence[BalancePlayer], known: PoolState, at: float | 
 
     Raises : InvalidDataError
     """
-    state, ids, is_known = known.with_newcomers([one.player for one in lobby])
+    state, ids, is_known = known.with_newcomers([member.player for member in lobby])
     numbers = _numbers(lobby, known.system.at(state, np.arange(len(ids)), at), ~is_known)
-    parties = [one.party for one in lobby]
-    locks = [None if one.team is None else str(one.team) for one in lobby]
+    parties = [member.party for member in lobby]
+    locks = [None if member.team is None else str(member.team) for member in lobby]
     return Lobby(
         player_ids=ids,
         rating=numbers["rating"],
@@ -306,7 +306,7 @@ def lobby_in_pool(lobby: Sequence[BalancePlayer], known: PoolState, at: float | 
         effective_rating=numbers.get("effective_rating"),
         party=_labels(parties),
         team=_labels(locks),
-        avoid=tuple((str(one.player), str(other)) for one in lobby for other in one.avoid),
+        avoid=tuple((str(member.player), str(other)) for member in lobby for other in member.avoid),
         newcomers=tuple(ids[~is_known].tolist()),
         model=team_model(known),
     )
@@ -320,24 +320,24 @@ def _numbers(
     now : columns of the lobby's players
     newcomer : players whose rating and deviation the lobby may give
     """
-    found: dict[str, Floats] = {
+    numbers: dict[str, Floats] = {
         name: now[name].copy()
         for name in ("rating", "deviation", "effective_rating")
         if name in now
     }
-    if np.isnan(found["deviation"]).all():
+    if np.isnan(numbers["deviation"]).all():
         # The system has no deviations.
-        found["deviation"] = np.zeros(len(lobby))
+        numbers["deviation"] = np.zeros(len(lobby))
     for row in np.flatnonzero(newcomer).tolist():
-        one = lobby[row]
-        if one.rating is not None:
-            found["rating"][row] = one.rating
-            if "effective_rating" in found:
+        member = lobby[row]
+        if member.rating is not None:
+            numbers["rating"][row] = member.rating
+            if "effective_rating" in numbers:
                 # A newcomer has no form.
-                found["effective_rating"][row] = one.rating
-        if one.deviation is not None:
-            found["deviation"][row] = one.deviation
-    return found
+                numbers["effective_rating"][row] = member.rating
+        if member.deviation is not None:
+            numbers["deviation"][row] = member.deviation
+    return numbers
 
 
 def _labels(values: Sequence[Any]) -> Ids | None:
@@ -357,7 +357,7 @@ def _known_players(
 ) -> PoolState:
     """Return the state of those players who are in the pool."""
     known = ratings.states_of(connection, pool.id, pool.generation, players)
-    state = unpack_players(rules.system, [one.state for one in known.values()])
+    state = unpack_players(rules.system, [rating.state for rating in known.values()])
     state.shared = {name: values.copy() for name, values in pool.shared.items()}
     return PoolState(
         system=rules.system,
@@ -414,11 +414,11 @@ def explain_player(
         amendments = amendments_of(connection, record, through)
         logged = _match_of(connection, record, player, match)
         rated = _rated(logged, amendments, player)
-        found = _explained_quickly(connection, record, rules, amendments, rated, player)
-        if found is None:
+        explanation = _explained_quickly(connection, record, rules, amendments, rated, player)
+        if explanation is None:
             before = state_before(connection, record, rules, amendments, rated.position)
-            found = _explained_from(connection, record, rules, before, rated, player)
-    message = explain_message(found, lambda time: _written_days(time, rules))
+            explanation = _explained_from(connection, record, rules, before, rated, player)
+    message = explain_message(explanation, lambda time: _written_days(time, rules))
     played = amendments.time_played(str(logged.match), logged.posted_time)
     return msgspec.structs.replace(message, played=written(played, rules))
 
@@ -444,10 +444,10 @@ def _explained_quickly(
     before = players_before(connection, pool, rules, amendments, match.position)
     if before is None:
         return None
-    found = _explained_from(connection, pool, rules, before, match, player)
+    explanation = _explained_from(connection, pool, rules, before, match, player)
     row = stored[player]
-    if (row.rating_before, row.rating) == (found.rating_before, found.rating):
-        return found
+    if (row.rating_before, row.rating) == (explanation.rating_before, explanation.rating):
+        return explanation
     _logger.warning("pool %s: partial checkpoints disagree with the changes", pool.name)
     return None
 
@@ -511,8 +511,8 @@ def _earlier(
     count = int(runs.spans[known.index(player), COUNT])
     rows = changes.changes_of_player(connection, pool, player, match.position, count)
     ids = log.match_ids(connection, pool.id, [row.seq for row in rows])
-    other = next((one for one in players_of(match.request) if one != player), player)
-    teams = [TeamRequest(players=[one], rank=rank) for rank, one in enumerate((player, other))]
+    other = next((name for name in players_of(match.request) if name != player), player)
+    teams = [TeamRequest(players=[name], rank=rank) for rank, name in enumerate((player, other))]
     return [
         LoggedMatch(row.seq, row.time, MatchRequest(match=ids[row.seq], teams=teams))
         for row in reversed(rows)
@@ -532,28 +532,28 @@ def _explained_from(
     names = players_of(match.request)
     ids = list(dict.fromkeys([*before.player_ids.tolist(), *names]))
     before.state.grow(len(ids))
-    rows = {one: row for row, one in enumerate(ids)}
+    rows = {name: row for row, name in enumerate(ids)}
     history = history_of([*earlier, match], rows, object_array(ids), rules)
     where = len(earlier)
     reason = why_unrated(rules.system, history, where)
     if reason is not None:
         raise InvalidDataError([], f"match {match.request.match} changed no rating: {reason}")
     row = int(history.offsets[where]) + names.index(player)
-    found = explain_change(rules.system, before.state, history, where, row)
+    explanation = explain_change(rules.system, before.state, history, where, row)
     weights = rules.settings.statistics
     if weights and "performance" in rules.able.uses:
         posted = _statistics(match.request, player)
         values = {name: posted.get(name, math.nan) for name in weights}
-        found = with_statistics(found, values, weights)
-    return found
+        explanation = with_statistics(explanation, values, weights)
+    return explanation
 
 
 def _statistics(request: MatchRequest, player: str) -> dict[str, float]:
     """Return the statistics that were posted of a player."""
     for team in request.teams:
-        for one in team.players:
-            if isinstance(one, ParticipationRequest) and one.player == player:
-                return one.statistics
+        for member in team.players:
+            if isinstance(member, ParticipationRequest) and member.player == player:
+                return member.statistics
     return {}
 
 

@@ -75,10 +75,10 @@ def chances_of(
     deviation = or_nan([row.deviation_before for row in before])
     if CONTEXT in rules.able.uses:
         traced = [unpack_extra(rules, row.extra) for row in before]
-        rating = rating + or_nan([one[OFFSET] for one in traced])
-        deviation = np.sqrt(deviation**2 + or_nan([one[OFFSET_VARIANCE] for one in traced]))
+        rating = rating + or_nan([trace[OFFSET] for trace in traced])
+        deviation = np.sqrt(deviation**2 + or_nan([trace[OFFSET_VARIANCE] for trace in traced]))
     try:
-        found = team_prediction(
+        prediction = team_prediction(
             rules.system,
             state,
             rating,
@@ -90,7 +90,7 @@ def chances_of(
     except EquipoiseError:
         # The pool has changed its system, which cannot predict this match.
         return unknown
-    return list(found.expected)
+    return list(prediction.expected)
 
 
 def is_upset(places: Sequence[int], chances: Sequence[float | None]) -> bool:
@@ -105,7 +105,7 @@ def sides_of(request: MatchRequest, chances: Sequence[float | None]) -> list[Sid
     """Return both teams of a match, or the first three of more."""
     every = list(zip(request.teams, places_of(request), chances, strict=True))
     if len(every) > 2:
-        every = sorted(every, key=lambda one: one[1])[:_SIDES]
+        every = sorted(every, key=lambda side: side[1])[:_SIDES]
     return [
         SideMessage(
             rank=place,
@@ -149,7 +149,7 @@ class MatchContents:
         self._records = log.records_at(connection, pool.id, small)
         large = [row.seq for row in rows if row.seq not in self._records]
         self._posted = {
-            seq: (str(one.match), one.posted_time) for seq, one in self._records.items()
+            seq: (str(record.match), record.posted_time) for seq, record in self._records.items()
         } | (log.posted_times(connection, pool.id, large) if large else {})
         names = [match for match, _ in self._posted.values()]
         self._amendments = counted = amendments_of_matches(connection, pool, names)
@@ -167,7 +167,9 @@ class MatchContents:
     def context(self, row: ChangeRow, player: str) -> str | None:
         """Return the context of a match for the player; None without, or if it is not known."""
         match = self.match(row)
-        listed = [one for team in match.request.teams for one in team.players] if match else []
+        listed = (
+            [member for team in match.request.teams for member in team.players] if match else []
+        )
         me = next((one for one in listed if player_of(one) == player), None)
         if match is None or me is None:
             return None
@@ -280,10 +282,10 @@ def result_of(own: TeamRequest, others: Sequence[TeamRequest]) -> Result | None:
     return "draw" if own.order == other.order else "win" if own.order < other.order else "loss"
 
 
-def _at_home(one: ParticipationRequest | str | int) -> bool | None:
+def _at_home(member: ParticipationRequest | str | int) -> bool | None:
     """Return whether a player was at home; None if nothing says so."""
-    if not isinstance(one, ParticipationRequest):
+    if not isinstance(member, ParticipationRequest):
         return None
-    if one.at_home is None and one.side is not None:
-        return one.side in HOME_SIDES
-    return one.at_home
+    if member.at_home is None and member.side is not None:
+        return member.side in HOME_SIDES
+    return member.at_home

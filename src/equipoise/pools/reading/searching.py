@@ -49,11 +49,11 @@ def search(store: Store, pools: Sequence[PoolMessage], text: str) -> SearchResul
         the newest
     """
     wanted = text.casefold()
-    named = [one for one in pools if wanted in f"{one.pool}\0{one.title or ''}".casefold()]
-    found = [_in_pool(store, pool, text) for pool in pools[:MOST_POOLS]] if text else []
+    named = [pool for pool in pools if wanted in f"{pool.pool}\0{pool.title or ''}".casefold()]
+    results = [_in_pool(store, pool, text) for pool in pools[:MOST_POOLS]] if text else []
     return SearchResult(
         named[:_POOLS] if text else [],
-        [one for one in found if one.players or one.matches],
+        [result for result in results if result.players or result.matches],
         max(len(pools) - MOST_POOLS, 0),
     )
 
@@ -71,12 +71,16 @@ def _matches(store: Store, pool: PoolMessage, text: str) -> list[MatchLine]:
         rules = rules_of(record.settings)
         named = log.matches_beginning(connection, record.id, text, _MATCHES)
         titled = log.matches_titled(connection, record.id, text, newest=_NEWEST, limit=_CANDIDATES)
-        names = [str(one.match) for one in titled]
+        names = [str(record.match) for record in titled]
         posted = log.matches_by_id(connection, record.id, names)
-        seqs = [one.seq for one in named] + [posted[name].seq for name in names if name in posted]
+        seqs = [record.seq for record in named] + [
+            posted[name].seq for name in names if name in posted
+        ]
         lines = lines_at(connection, record, rules, seqs) if seqs else []
-    beginning = {one.seq for one in named}
+    beginning = {record.seq for record in named}
     wanted = text.casefold()
-    found = [one for one in lines if one.seq in beginning or wanted in (one.title or "").casefold()]
-    found.sort(key=lambda one: (one.seq not in beginning, seqs.index(one.seq)))
-    return found[:_MATCHES]
+    matching = [
+        line for line in lines if line.seq in beginning or wanted in (line.title or "").casefold()
+    ]
+    matching.sort(key=lambda line: (line.seq not in beginning, seqs.index(line.seq)))
+    return matching[:_MATCHES]

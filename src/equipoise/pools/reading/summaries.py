@@ -116,7 +116,7 @@ def _duels(
             continue
         results[row.seq] = result
         mine = set(player_ids(own.players))
-        opponents[row.seq] = [one for one in players_of(match.request) if one not in mine]
+        opponents[row.seq] = [player for player in players_of(match.request) if player not in mine]
     return results, opponents
 
 
@@ -135,10 +135,10 @@ def _streak(results: Sequence[Result]) -> StreakMessage | None:
     """Return the streak of results, which are newest first."""
     if not results:
         return None
-    same = next((at for at, one in enumerate(results) if one != results[0]), len(results))
+    same = next((at for at, result in enumerate(results) if result != results[0]), len(results))
     runs = [0]
-    for one in results:
-        if one == "loss":
+    for result in results:
+        if result == "loss":
             runs.append(0)
         else:
             runs[-1] += 1
@@ -151,7 +151,9 @@ def _best_win(
     """Return the win over the opponents with the highest mean rating before the match."""
     best, highest = None, 0.0
     for row, rated in zip(beaten, contents.changes(beaten), strict=True):
-        before = [rated[one].rating_before for one in opponents[row.seq] if one in rated]
+        before = [
+            rated[opponent].rating_before for opponent in opponents[row.seq] if opponent in rated
+        ]
         if before and (best is None or sum(before) / len(before) > highest):
             best, highest = row, sum(before) / len(before)
     return best
@@ -165,9 +167,9 @@ def _rivals(duels: dict[int, Result], opponents: dict[int, list[str]]) -> list[R
             counts.setdefault(name, Counter())[duels[seq]] += 1
     most = sorted(counts, key=lambda name: (-counts[name].total(), name))[:_RIVALS]
     return [
-        RivalMessage(name, found.total(), found["win"], found["draw"], found["loss"])
+        RivalMessage(name, count.total(), count["win"], count["draw"], count["loss"])
         for name in most
-        for found in [counts[name]]
+        for count in [counts[name]]
     ]
 
 
@@ -175,15 +177,17 @@ def _expected(
     rows: Sequence[ChangeRow], duels: dict[int, Result], result: Result
 ) -> list[ChangeRow]:
     """Return the least expected wins, or losses."""
-    found = [row for row in rows if duels.get(row.seq) == result and row.expected is not None]
+    expected_rows = [
+        row for row in rows if duels.get(row.seq) == result and row.expected is not None
+    ]
     sign = 1 if result == "win" else -1
-    return sorted(found, key=lambda row: sign * (row.expected or 0.0))[:_CANDIDATES]
+    return sorted(expected_rows, key=lambda row: sign * (row.expected or 0.0))[:_CANDIDATES]
 
 
 def _surprises(won: Sequence[PlayerMatch], lost: Sequence[PlayerMatch]) -> list[PlayerMatch]:
     """Return wins with a chance below one half and losses above it, the most surprising first."""
-    wins = [one for one in won if one.chance is not None and one.chance < 0.5]
-    losses = [one for one in lost if one.chance is not None and one.chance > 0.5]
-    wins.sort(key=lambda one: one.chance or 0.0)
-    losses.sort(key=lambda one: -(one.chance or 0.0))
+    wins = [line for line in won if line.chance is not None and line.chance < 0.5]
+    losses = [line for line in lost if line.chance is not None and line.chance > 0.5]
+    wins.sort(key=lambda line: line.chance or 0.0)
+    losses.sort(key=lambda line: -(line.chance or 0.0))
     return [*wins[:_SURPRISES], *losses[:_SURPRISES]]

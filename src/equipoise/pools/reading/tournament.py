@@ -51,8 +51,8 @@ def games_between(store: Store, pool: str, first: date, last: date) -> PoolGames
     """
     require(first <= last, "from", "not after until", str(first))
     since, until = (
-        round(datetime(one.year, one.month, one.day, tzinfo=UTC).timestamp()) * _MICROSECONDS
-        for one in (first, last + timedelta(days=1) if last < date.max else last)
+        round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * _MICROSECONDS
+        for day in (first, last + timedelta(days=1) if last < date.max else last)
     )
     with store.read() as connection:
         record = get_pool(connection, pool)
@@ -77,12 +77,12 @@ def games_between(store: Store, pool: str, first: date, last: date) -> PoolGames
         raise NotFoundError(f"no games between two players from {first} to {last}")
     games = [
         Game(
-            one.player,
+            first_side.player,
             other.player,
-            0.5 if one.rank == other.rank else 1.0,
-            before[one.player],
+            0.5 if first_side.rank == other.rank else 1.0,
+            before[first_side.player],
             before[other.player],
         )
-        for one, other in duels
+        for first_side, other in duels
     ]
     return PoolGames(games, before, after)

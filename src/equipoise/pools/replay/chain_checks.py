@@ -107,26 +107,26 @@ class LogWalk:
         self.after, self.matches = seqs[-1], self.matches + len(rows)
         return [leaf_of(row[:_FIELDS], bytes(row[_FIELDS])) for row in rows]
 
-    def finish(self, connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    def finish(self, connection: Connection, pool: PoolRecord, findings: Findings) -> None:
         """Read all records, and compare what was read with the pool."""
         last = False
         while not last:
             rows, last = log.rows_after(connection, pool.id, self.after)
             leaves = self._plain_leaves(rows)
             if leaves is None:
-                leaves = [self.leaf(*log.record_and_seal(row), found) for row in rows]
+                leaves = [self.leaf(*log.record_and_seal(row), findings) for row in rows]
             self.heads = extended(self.heads, rows, leaves)
-        self._compare(pool, found)
+        self._compare(pool, findings)
 
-    def leaf(self, record: LogRecord, seal: Seal, found: Findings) -> bytes:
+    def leaf(self, record: LogRecord, seal: Seal, findings: Findings) -> bytes:
         """Count a record, and return its leaf in the chain."""
         if record.seq != self.after + 1:
-            found.add(f"record {record.seq} of the log comes after record {self.after}")
+            findings.add(f"record {record.seq} of the log comes after record {self.after}")
         self.after = record.seq
         is_match = record.kind == "match"
         self.matches, self.amendments = self.matches + is_match, self.amendments + (not is_match)
         if not seal.salt:
-            found.add(f"record {record.seq} has no salt, so it is not in the hash chain")
+            findings.add(f"record {record.seq} has no salt, so it is not in the hash chain")
         leaf = leaf_of(record, seal.salt)
         if record.kind == REWRITING_RECORD:
             self.listed |= _listed(record.content)
@@ -139,10 +139,10 @@ class LogWalk:
         """Return the numbers of rewritten records that differ from what a later record lists."""
         return [seq for seq, leaf in self.rewritten.items() if self.listed.get(seq) != leaf]
 
-    def _compare(self, pool: PoolRecord, found: Findings) -> None:
+    def _compare(self, pool: PoolRecord, findings: Findings) -> None:
         """Compare what was read with the pool; all records must have been read."""
         for seq in self.falsified():
-            found.add(f"record {seq} was rewritten, and no later record says so")
+            findings.add(f"record {seq} was rewritten, and no later record says so")
         for name, counted_now, stored in (
             ("record", self.after, pool.last_seq),
             ("match", self.matches, pool.matches),
@@ -150,17 +150,17 @@ class LogWalk:
         ):
             if counted_now != stored:
                 plural = "matches" if name == "match" else f"{name}s"
-                found.add(
+                findings.add(
                     f"the log has {counted(counted_now, name, plural)}, "
                     f"and the pool counts {stored:,}"
                 )
         if self.heads.shared != pool.head:
-            found.add(
+            findings.add(
                 "the log does not lead to the head of its hash chain: its first settings or a "
                 "record were changed, added or removed"
             )
         elif self.heads != pool.heads:
-            found.add(
+            findings.add(
                 "the log does not lead to the local head of its hash chain: the name of the pool, "
                 "the time of its creation, or the key of a record was changed"
             )
@@ -178,7 +178,7 @@ def find_head(store: Store, pool: str, head: str) -> tuple[int | None, int]:
     with store.read() as connection:
         record = get_pool(connection, pool)
     heads, after, last = LogWalk.start(record).heads, 0, False
-    found = 0 if wanted in (heads.shared, heads.local) else None
+    position = 0 if wanted in (heads.shared, heads.local) else None
     while not last:
         with store.read() as connection, without_collection():
             rows, last = log.rows_after(connection, record.id, after)
@@ -187,8 +187,8 @@ def find_head(store: Store, pool: str, head: str) -> tuple[int | None, int]:
             heads = extended(heads, [one], [sealed_leaf(one, seal)])
             after = one.seq
             if wanted in (heads.shared, heads.local):
-                found = after
-    return found, after
+                position = after
+    return position, after
 
 
 def _listed(content: str) -> dict[int, bytes]:
@@ -201,7 +201,7 @@ def _listed(content: str) -> dict[int, bytes]:
 
 def verify_audit(store: Store) -> AuditVerifyMessage:
     """Return whether the audit log leads to the head of its hash chain."""
-    found = Findings()
+    findings = Findings()
     with store.read() as connection:
         chain = audit.chain_of(connection)
         head, after, rows = chain.cut_head, chain.cut, 0
@@ -218,17 +218,19 @@ def verify_audit(store: Store) -> AuditVerifyMessage:
                 after, rows = row.id, rows + 1
         for number, leaf in rewritten.items():
             if listed.get(number) != leaf:
-                found.add(f"row {number} of the audit log was rewritten, and no later row says so")
-        found.check(
+                findings.add(
+                    f"row {number} of the audit log was rewritten, and no later row says so"
+                )
+        findings.check(
             (after, head) == (chain.last, chain.head) and rows == chain.last - chain.cut,
             "the audit log does not lead to the head of its hash chain: a row was changed, added "
             "or removed",
         )
     return AuditVerifyMessage(
-        identical=found.count == 0,
+        identical=findings.count == 0,
         rows=rows,
         head=chain.head.hex(),
         chained_from=chain.chained_from,
         deleted_through=chain.cut,
-        differences=found.listed,
+        differences=findings.listed,
     )

@@ -420,7 +420,8 @@ def _make_checkpoint(replay: _Replay) -> None:
     replay.held_at = running.participations
     replay.held.append(running.checkpoint())
     while len(replay.held) > replay.store.sizes.checkpoints or (
-        len(replay.held) > 1 and sum(len(one.content) for one in replay.held) > _CHECKPOINT_BYTES
+        len(replay.held) > 1
+        and sum(len(checkpoint.content) for checkpoint in replay.held) > _CHECKPOINT_BYTES
     ):
         del replay.held[-2::-2]
         replay.interval *= 2
@@ -552,7 +553,7 @@ def _store_checkpoints(replay: _Replay) -> None:
 
     Each has its own transaction, as they are large. The last one, most often needed, comes first.
     """
-    for left, one in zip(range(len(replay.held))[::-1], reversed(replay.held), strict=True):
+    for left, checkpoint in zip(range(len(replay.held))[::-1], reversed(replay.held), strict=True):
         with replay.store.write() as connection:
             record = get_pool(connection, replay.pool.name, lock=True)
             if record.id != replay.pool.id or record.generation != replay.generation:
@@ -560,7 +561,7 @@ def _store_checkpoints(replay: _Replay) -> None:
             if record.erased != replay.pool.erased:
                 # The checkpoint has a name that was erased in the meantime.
                 return
-            replays.add_checkpoint(connection, record.id, one)
+            replays.add_checkpoint(connection, record.id, checkpoint)
             if left == 0:
                 interval = max(record.checkpoint_interval, replay.interval)
                 while replays.thin(connection, record.id):

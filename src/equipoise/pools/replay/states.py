@@ -103,7 +103,7 @@ def seed_state(system: RatingSystem, content: bytes, name: str) -> PoolState:
         return saved
     was = saved.system
     if isinstance(was, System) and isinstance(system, System):
-        changed: Any = {one: getattr(system, one) for one in ENTRY_PARAMETERS}
+        changed: Any = {name: getattr(system, name) for name in ENTRY_PARAMETERS}
         if type(was) is type(system) and dataclasses.replace(was, **changed) == system:
             # Systems without deviations ignore them.
             named = "deviation" if "deviation" in saved.state.initial else "rating"
@@ -325,22 +325,22 @@ def _between(
     every = changes.changes_between(connection, pool, start, position, limit)
     if len(every) == limit:
         return None
-    found: dict[Position, dict[str, ChangeRow]] = {}
+    rows: dict[Position, dict[str, ChangeRow]] = {}
     for row in every.values():
         place = row.time, row.seq
         if start < place < position:
-            found.setdefault(place, {})[row.player] = row
-    return found
+            rows.setdefault(place, {})[row.player] = row
+    return rows
 
 
 def _matches(
     connection: Connection, pool: PoolRecord, amendments: Amendments, places: list[Position]
 ) -> list[LoggedMatch] | None:
     """Return the matches at some positions as they were rated; None if one is elsewhere."""
-    found = log.records_at(connection, pool.id, [seq for _, seq in places])
+    records = log.records_at(connection, pool.id, [seq for _, seq in places])
     matches = []
     for place in places:
-        record = found.get(place[1])
+        record = records.get(place[1])
         if record is None:
             return None
         match = amendments.match(record)

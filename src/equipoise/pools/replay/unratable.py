@@ -131,10 +131,10 @@ def _culprit(
     fails = str(failing.request.match)
     if fails in waiting:
         return fails
-    found = pool_log.matches_by_id(connection, pool.id, waiting)
+    records = pool_log.matches_by_id(connection, pool.id, waiting)
     earlier = [
         (seq, match)
         for match, seq in waiting.items()
-        if match not in amendments.void and amendments.position(found[match]) < failing.position
+        if match not in amendments.void and amendments.position(records[match]) < failing.position
     ]
     return max(earlier)[1] if earlier else fails

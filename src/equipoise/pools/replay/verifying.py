@@ -118,44 +118,46 @@ def compare_pool(
     _compare_seasons(connection, pool, found)
 
 
-def _compare_known_ratings(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+def _compare_known_ratings(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
     """Compare what is said of the known ratings of a pool with its log."""
     numbers = [0, *log.numbers_of_kind(connection, pool.id, "initial")]
-    found.check(
+    findings.check(
         pool.initial == numbers[-1], "the known ratings that count are not the last ones in the log"
     )
     first = log.first_match_number(connection, pool.id)
-    found.check(
+    findings.check(
         first is None or pool.initial < first, "the known ratings came after the first match"
     )
     known = read_known(connection, pool)
-    found.check(
+    findings.check(
         pool.known_ratings == (0 if known is None else len(known.content.players)),
         "the number of players with known ratings differs",
     )
 
 
-def _compare_replays(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+def _compare_replays(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
     """Compare the generation, and what waits for a replay, with the replays and the log."""
     every = replays.replays_of(connection, pool.id)
     last = every[-1] if every else None
-    found.check(
+    findings.check(
         pool.generation == (FIRST_GENERATION if last is None else last.generation)
         and pool.begins == (START if last is None else last.begins),
         "the generation of the ratings is not that of the last replay",
     )
-    through = [0, *(one.through_seq for one in every)]
-    found.check(
+    through = [0, *(replay.through_seq for replay in every)]
+    findings.check(
         through == sorted(through) and through[-1] <= pool.last_seq,
         "the records that replays took into account are not in the order of the log",
     )
     # A replay of everything can be requested at any time.
     if pool.dirty != START:
         waiting = waiting_from(connection, pool, through[-1])
-        found.check(pool.dirty == waiting, "what waits for a replay is not what waits in the log")
+        findings.check(
+            pool.dirty == waiting, "what waits for a replay is not what waits in the log"
+        )
 
 
-def _compare_seasons(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+def _compare_seasons(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
     """Compare the end of a season, and the seed of the next one, with each other."""
     after = seed_after(connection, pool.id)
     following = None if after is None else pool_by_number(connection, after[0])
@@ -163,7 +165,7 @@ def _compare_seasons(connection: Connection, pool: PoolRecord, found: Findings) 
         season = None
         if after is not None:
             season = msgspec.json.decode(after[1].request, type=SeasonRequest).season
-        found.check(
+        findings.check(
             following is not None
             and following.follows == pool.id
             and pool.closed == following.created
@@ -171,28 +173,30 @@ def _compare_seasons(connection: Connection, pool: PoolRecord, found: Findings) 
             and pool.name == f"{pool.archive_of}.{season}",
             "the end of its season disagrees with the season after it",
         )
-    found.check(
+    findings.check(
         pool.closed is not None or (pool.archive_of, pool.season) == (None, None),
         "its season has not ended, but it has the name of one",
     )
-    _compare_seed(connection, pool, found)
+    _compare_seed(connection, pool, findings)
 
 
-def _compare_seed(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+def _compare_seed(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
     """Compare what is said of the seed of a pool with its content."""
     seed = pools.seed_of(connection, pool.id)
     if seed is None or pool.follows is None:
-        found.check(seed is None and pool.follows is None, "the seed of the season is missing")
+        findings.check(seed is None and pool.follows is None, "the seed of the season is missing")
         return
-    found.check(seed.archive == pool.follows, "the seed is of another season than the one before")
+    findings.check(
+        seed.archive == pool.follows, "the seed is of another season than the one before"
+    )
     content, players = pools.content_of(connection, pool.id), 0
     if content is not None:
         try:
             players = len(PoolState.from_bytes(zlib.decompress(content), "seed").player_ids)
         except (zlib.error, EquipoiseError) as error:
-            found.add(f"the seed cannot be read: {error}")
+            findings.add(f"the seed cannot be read: {error}")
             return
-    found.check(seed.players == players, "the number of players in the seed differs")
+    findings.check(seed.players == players, "the number of players in the seed differs")
 
 
 #: Columns that must be the same, and how a sentence calls them.
@@ -219,7 +223,7 @@ def check_ratings(
         at = [running.row_of.get(row.player) for row in rows]
         kept, listed = packed, rows
         if None in at:
-            for player in (one.player for one in packed if one.player not in running.row_of):
+            for player in (row.player for row in packed if row.player not in running.row_of):
                 found.add(f"player {player}: a rating is stored that the log does not give")
             known = [place is not None for place in at]
             at = list(compress(at, known))
@@ -251,7 +255,7 @@ def _compare_columns(
     at: Ints,
     states: Sequence[StateRow],
     rows: Sequence[RatingRow],
-    found: Findings,
+    findings: Findings,
 ) -> None:
     """Compare ratings, states and last changes of some players; at : their rows in the replay."""
     replayed = running.ratings(at)
@@ -261,13 +265,13 @@ def _compare_columns(
         for row, value in zip(rows, replayed[name], strict=True):
             stored = getattr(row, name)
             if stored != value:
-                found.add(f"player {row.player}: the stored {what} is {stored!r}, not {value!r}")
+                findings.add(f"player {row.player}: the stored {what} is {stored!r}, not {value!r}")
     changes = zip(replayed["change_time"], replayed["change_seq"], strict=True)
-    for one, state, change in zip(states, replayed["state"], changes, strict=True):
-        if bytes(one.state) != state:
-            found.add(f"player {one.player}: the stored state differs from the replayed one")
-        if (one.change_time, one.change_seq) != change:
-            found.add(f"player {one.player}: the last change is not the one of the log")
+    for rating, state, change in zip(states, replayed["state"], changes, strict=True):
+        if bytes(rating.state) != state:
+            findings.add(f"player {rating.player}: the stored state differs from the replayed one")
+        if (rating.change_time, rating.change_seq) != change:
+            findings.add(f"player {rating.player}: the last change is not the one of the log")
 
 
 def _compare_places(pool: PoolRecord, rows: Sequence[RatingRow], found: Findings) -> None:
@@ -306,7 +310,7 @@ class CheckpointChecks:
         pool: PoolRecord,
         running: RunningPool,
         matches: Sequence[LoggedMatch],
-        found: Findings,
+        findings: Findings,
     ) -> dict[str, Sequence[Any]]:
         """Rate matches, and compare the checkpoints between them; return their changes.
 
@@ -317,17 +321,17 @@ class CheckpointChecks:
             if part:
                 parts.append(running.rate(part)[0])
             if checkpoint is not None:
-                self._compare(connection, pool, checkpoint, running, found)
+                self._compare(connection, pool, checkpoint, running, findings)
         if len(parts) == 1:
             return parts[0]
         return {name: list(chain(*(part[name] for part in parts))) for name in parts[0]}
 
     def finish(
-        self, connection: Connection, pool: PoolRecord, running: RunningPool, found: Findings
+        self, connection: Connection, pool: PoolRecord, running: RunningPool, findings: Findings
     ) -> None:
         """Compare the checkpoints after the last match."""
         for checkpoint in self._waiting:
-            self._compare(connection, pool, checkpoint, running, found)
+            self._compare(connection, pool, checkpoint, running, findings)
         self._waiting = []
 
     def _compare(
@@ -336,14 +340,14 @@ class CheckpointChecks:
         pool: PoolRecord,
         checkpoint: tuple[Position, End | None],
         running: RunningPool,
-        found: Findings,
+        findings: Findings,
     ) -> None:
         """Compare a checkpoint with the replay at its position."""
         position, end = checkpoint
         if end is None:
-            _compare_checkpoint(connection, pool, position, running, found)
+            _compare_checkpoint(connection, pool, position, running, findings)
         else:
-            _compare_partial(connection, pool, end, running, found)
+            _compare_partial(connection, pool, end, running, findings)
 
     def _parts(
         self, matches: Sequence[LoggedMatch]
@@ -364,7 +368,7 @@ def _compare_checkpoint(
     pool: PoolRecord,
     position: Position,
     running: RunningPool,
-    found: Findings,
+    findings: Findings,
 ) -> None:
     """Compare the checkpoint at a position with the replay there."""
     saved = replays.last_before(connection, pool.id, (position[0], position[1] + 1))
@@ -374,21 +378,21 @@ def _compare_checkpoint(
     try:
         stored = RunningPool.resume(running.rules, saved)
     except InvalidDataError as error:
-        found.add(f"{named} cannot be read: {error}")
+        findings.add(f"{named} cannot be read: {error}")
         return
     if not _is_same(stored, running):
-        found.add(f"{named} differs from the replayed state")
+        findings.add(f"{named} differs from the replayed state")
 
 
 def _compare_partial(
-    connection: Connection, pool: PoolRecord, end: End, running: RunningPool, found: Findings
+    connection: Connection, pool: PoolRecord, end: End, running: RunningPool, findings: Findings
 ) -> None:
     """Compare a partial checkpoint with the replay at its end."""
     named = f"the partial checkpoint after record {end.position[1]}"
     try:
         rows = partial_checkpoints.rows_of(connection, pool.id, end)
     except (TypeError, ValueError) as error:
-        found.add(f"{named} cannot be read: {error}")
+        findings.add(f"{named} cannot be read: {error}")
         return
     states = {player: state for row in rows for player, state in row.states.items()}
     # Readers look a player up by the first ones of the rows.
@@ -399,7 +403,7 @@ def _compare_partial(
         or not _same_states(states, running, running.changed_after(end.begins))
         or not all(_same_shared(running.state, row.shared) for row in rows)
     ):
-        found.add(f"{named} differs from the replayed state")
+        findings.add(f"{named} differs from the replayed state")
 
 
 def _same_states(stored: Mapping[str, bytes], running: RunningPool, changed: Ints) -> bool:
@@ -531,19 +535,19 @@ class _Replay:
         self.after = START
         self.written = 0
 
-    def advance(self, connection: Connection, pool: PoolRecord, found: Findings) -> bool:
+    def advance(self, connection: Connection, pool: PoolRecord, findings: Findings) -> bool:
         """Compare the next matches, at the end everything else; return whether this is the end."""
         batch = self._next_batch(connection, pool)
         end = _END if batch.last else batch.end
         stored = changes.rows_after(connection, pool, self.after, end)
         rows: dict[str, Sequence[Any]] = {}
         if batch.matches:
-            rows = self.checkpoints.rate(connection, pool, self.running, batch.matches, found)
-        self.written += _compare_changes(rows, stored, found)
+            rows = self.checkpoints.rate(connection, pool, self.running, batch.matches, findings)
+        self.written += _compare_changes(rows, stored, findings)
         self.after = batch.end
         if batch.last:
-            self.checkpoints.finish(connection, pool, self.running, found)
-            self._compare_end(connection, pool, found)
+            self.checkpoints.finish(connection, pool, self.running, findings)
+            self._compare_end(connection, pool, findings)
         return batch.last
 
     def _next_batch(self, connection: Connection, pool: PoolRecord) -> Piece:
@@ -554,18 +558,18 @@ class _Replay:
             piece = counted_piece(connection, pool, self.amendments, after)
             matches += piece.matches
             after, last = piece.end, piece.last
-            players += sum([len(t.players) for one in piece.matches for t in one.request.teams])
+            players += sum([len(t.players) for match in piece.matches for t in match.request.teams])
         return Piece(matches, after, last)
 
-    def _compare_end(self, connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    def _compare_end(self, connection: Connection, pool: PoolRecord, findings: Findings) -> None:
         """Compare the ratings and the pool with the end of the replay."""
-        compare_settings(connection, pool, found)
-        check_ratings(connection, pool, self.running, found)
-        compare_pool(connection, pool, len(self.running.players), self.written, found)
+        compare_settings(connection, pool, findings)
+        check_ratings(connection, pool, self.running, findings)
+        compare_pool(connection, pool, len(self.running.players), self.written, findings)
 
 
 def _compare_changes(
-    rows: dict[str, Sequence[Any]], stored: list[tuple[Any, ...]], found: Findings
+    rows: dict[str, Sequence[Any]], stored: list[tuple[Any, ...]], findings: Findings
 ) -> int:
     """Compare the changes of rated matches with the stored ones; return their number.
 
@@ -573,12 +577,12 @@ def _compare_changes(
     """
     replayed = sorted(zip(*(rows[name] for name in BY_POSITION if rows), strict=True))
     if _encoded(stored) != _encoded(replayed):
-        _find_differences(stored, replayed, found)
+        _find_differences(stored, replayed, findings)
     return len(replayed)
 
 
 def _find_differences(
-    stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]], found: Findings
+    stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]], findings: Findings
 ) -> None:
     """Add the differences between stored and replayed rows of `BY_POSITION`."""
     kept_rows = {row[:_KEY]: row for row in stored}
@@ -586,11 +590,13 @@ def _find_differences(
         kept = kept_rows.pop(row[:_KEY], None)
         _, seq, player, *_, rating, _ = row
         if kept is None:
-            found.add(f"record {seq}, player {player}: no change is stored")
+            findings.add(f"record {seq}, player {player}: no change is stored")
         elif _encoded(kept) != _encoded(row):
-            found.add(
+            findings.add(
                 f"record {seq}, player {player}: stored rating {kept[_RATING]!r}, "
                 f"replayed {rating!r}"
             )
     for _, seq, player in kept_rows:
-        found.add(f"record {seq}, player {player}: a change is stored that the log does not give")
+        findings.add(
+            f"record {seq}, player {player}: a change is stored that the log does not give"
+        )

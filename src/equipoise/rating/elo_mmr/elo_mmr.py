@@ -258,11 +258,11 @@ def rate_match(job: Any, m: int, teams: int) -> tuple[float, float]:
     z = lead_of(job, m) if len(job.draws) else math.nan
     field, the_round = field_of(job.matches, m), round_of(job, m)
     begin_round(job, field, 0, teams, the_round)
-    found, residual = performances_in(field, settings, logistic, gaussian)
+    performances, residual = performances_in(field, settings, logistic, gaussian)
     trace_expected(job.trace.expected, field, job.own.expected, logistic, gaussian)
     if residual < 0.0:
         scratch = update_scratch(beliefs, field.players, 0, teams)
-        residual = end_round(job, field, 0, teams, the_round, found, scratch, logistic)
+        residual = end_round(job, field, 0, teams, the_round, performances, scratch, logistic)
     return z, residual
 
 

@@ -97,7 +97,7 @@ def explain(
 
 def belief_of(state: State, row: int, player: object) -> Belief:
     """Return the posterior density of a player of a state, equation (7)."""
-    one = state.table[row]
+    belief = state.table[row]
     nothing = np.zeros(0)
     performance, pull, steepness = nothing, nothing, nothing
     runs = state.take(np.array([row])).runs
@@ -105,14 +105,14 @@ def belief_of(state: State, row: int, player: object) -> Belief:
         performance, pull, steepness = (runs.records(field) for field in range(3))
     return Belief(
         player=player,
-        rating=float(one[RATING]),
-        deviation=float(one[DEVIATION]),
-        prior=float(one[MEAN]),
-        prior_deviation=float(one[WEIGHT]) ** -0.5 if one[WEIGHT] > 0.0 else math.inf,
+        rating=float(belief[RATING]),
+        deviation=float(belief[DEVIATION]),
+        prior=float(belief[MEAN]),
+        prior_deviation=float(belief[WEIGHT]) ** -0.5 if belief[WEIGHT] > 0.0 else math.inf,
         performance=performance,
         beta=1.0 / (SCALE_OF_DEVIATION * steepness),
         # pull = omega/beta_bar/DECAY and steepness = 1/beta_bar: see `belief`.
-        multiplicity=float(one[DECAY]) * pull / steepness,
+        multiplicity=float(belief[DECAY]) * pull / steepness,
     )
 
 
@@ -241,11 +241,11 @@ def _contributions(remembered: list[Remembered]) -> list[Contribution]:
         )
     ]
     if older:
-        weight = math.fsum(one.weight for one in older)
+        weight = math.fsum(memory.weight for memory in older)
         parts.append(
             Contribution(
                 name="earlier performances",
-                change=math.fsum(one.change for one in older),
+                change=math.fsum(memory.change for memory in older),
                 reason=f"{_still(len(older))}, {weight:.1%} of the rating in total",
             )
         )

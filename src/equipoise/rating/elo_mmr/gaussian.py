@@ -319,28 +319,30 @@ def intervals_of(contest: Contest) -> Intervals:
 
 
 @inner_kernel
-def _players_of(contest: Contest, found: Intervals, interval: int) -> tuple[int, int]:
+def _players_of(contest: Contest, intervals: Intervals, interval: int) -> tuple[int, int]:
     """Return (first, stop) of the players whose roots are in an interval."""
-    return contest.places[found.first[interval]], contest.places[found.first[interval + 1]]
+    return contest.places[intervals.first[interval]], contest.places[intervals.first[interval + 1]]
 
 
 @kernel
 def solve_interval(
-    contest: Contest, found: Intervals, interval: int, parts: Floats, performances: Floats
+    contest: Contest, intervals: Intervals, interval: int, parts: Floats, performances: Floats
 ) -> float:
     """Write the performances of an interval; parts, shape (chunks, 2 NODES), of `add_outside`."""
     sums = np.zeros(2 * NODES)
     sum_of_chunks(parts, sums)
-    low, (first, last) = found.low[interval], found.first[interval : interval + 2]
+    low, (first, last) = intervals.low[interval], intervals.first[interval : interval + 2]
     return solve_run(contest, low, first, last, sums.reshape(2, NODES), performances)
 
 
 @kernel
-def add_chunk(contest: Contest, found: Intervals, interval: int, chunk: int, part: Floats) -> None:
+def add_chunk(
+    contest: Contest, intervals: Intervals, interval: int, chunk: int, part: Floats
+) -> None:
     """Add the players of a chunk outside an interval's run to `part`, shape (2 NODES,)."""
     start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, len(contest.centres))
-    run = _players_of(contest, found, interval)
-    add_outside(contest, start, stop, run, found.low[interval], part.reshape(2, NODES))
+    run = _players_of(contest, intervals, interval)
+    add_outside(contest, start, stop, run, intervals.low[interval], part.reshape(2, NODES))
 
 
 @kernel
@@ -354,15 +356,15 @@ def gaussian_on_one_thread(
     contest = set_up(ratings, slopes, places, split_ties)
     if is_sparse(contest):
         return solve_directly(ratings, slopes, places, split_ties, True)
-    found = intervals_of(contest)
+    intervals = intervals_of(contest)
     chunks = (len(ratings) + CHUNK - 1) // CHUNK
     performances = np.empty(len(places) - 1)
     residual = -1.0
-    for interval in range(len(found.low)):
+    for interval in range(len(intervals.low)):
         parts = np.zeros((chunks, 2 * NODES))
         for chunk in range(chunks):
-            add_chunk(contest, found, interval, chunk, parts[chunk])
-        residual = max(residual, solve_interval(contest, found, interval, parts, performances))
+            add_chunk(contest, intervals, interval, chunk, parts[chunk])
+        residual = max(residual, solve_interval(contest, intervals, interval, parts, performances))
     return performances, residual
 
 
@@ -373,18 +375,18 @@ def gaussian_on_workers(
     contest = set_up(ratings, slopes, places, split_ties)
     if is_sparse(contest):
         return solve_directly(ratings, slopes, places, split_ties, True)
-    found = intervals_of(contest)
-    count, chunks = len(found.low), (len(ratings) + CHUNK - 1) // CHUNK
+    intervals = intervals_of(contest)
+    count, chunks = len(intervals.low), (len(ratings) + CHUNK - 1) // CHUNK
     parts = np.zeros((count, chunks, 2 * NODES))
     performances = np.empty(len(places) - 1)
     residuals = np.full(count, -1.0)
 
     def add(number: int, _start: int, _stop: int) -> None:
         interval, chunk = divmod(number, chunks)
-        add_chunk(contest, found, interval, chunk, parts[interval, chunk])
+        add_chunk(contest, intervals, interval, chunk, parts[interval, chunk])
 
     def solve(number: int, _start: int, _stop: int) -> None:
-        residuals[number] = solve_interval(contest, found, number, parts[number], performances)
+        residuals[number] = solve_interval(contest, intervals, number, parts[number], performances)
 
     workers.each_chunk(count * chunks, 1, add)
     workers.each_chunk(count, 1, solve)

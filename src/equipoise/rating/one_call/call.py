@@ -74,17 +74,17 @@ class Teams(NamedTuple):
     def shaped(self, values: Sequence[Any]) -> Any:
         """Return one value for each player in the shape of the teams."""
         names, low = self.names, 0
-        found: list[Any] = []
+        shapes: list[Any] = []
         if self.single:
             return list(values) if names is None else dict(zip(names, values, strict=True))
         for size in self.sizes:
             part = values[low : low + size]
             if names is None:
-                found.append(list(part))
+                shapes.append(list(part))
             else:
-                found.append(dict(zip(names[low : low + size], part, strict=True)))
+                shapes.append(dict(zip(names[low : low + size], part, strict=True)))
             low += size
-        return found
+        return shapes
 
 
 def flat_teams(teams: object) -> Teams:
@@ -99,32 +99,32 @@ def flat_teams(teams: object) -> Teams:
         if not isinstance(teams, Sequence) or isinstance(teams, str | bytes):
             hint = ": write [a, b] in brackets" if kind.__name__ == "Rating" else ""
             raise InvalidParameterError(f"teams must be {_SHAPES}; got {kind.__name__}{hint}")
-    given = cast(Sequence[Any], teams)
-    _check_count(len(given))
-    first = type(given[0])
+    groups = cast(Sequence[Any], teams)
+    _check_count(len(groups))
+    first = type(groups[0])
     if first is list or first is tuple:
         players: list[Any] = []
         sizes = []
-        for team in given:
+        for team in groups:
             if not isinstance(team, _LISTS):
                 raise _mixed(team)
             players += team
             sizes.append(len(team))
         _check_sizes(sizes)
         return Teams(players, sizes, None, False)
-    if isinstance(given[0], Mapping):
-        return _named_teams(given)
-    for one in given:
-        if isinstance(one, _GROUPS):
-            raise _mixed(given[0])
-    return Teams(list(given), [1] * len(given), None, True)
+    if isinstance(groups[0], Mapping):
+        return _named_teams(groups)
+    for player in groups:
+        if isinstance(player, _GROUPS):
+            raise _mixed(groups[0])
+    return Teams(list(groups), [1] * len(groups), None, True)
 
 
 def _named_players(teams: Mapping[Any, Any]) -> Teams:
     """Return single players with names. Raises : InvalidParameterError."""
     _check_count(len(teams))
-    for name, one in teams.items():
-        if isinstance(one, _GROUPS):
+    for name, group in teams.items():
+        if isinstance(group, _GROUPS):
             raise InvalidParameterError(
                 f"teams must be {_SHAPES}; got a dict with a team under {name!r}: write a list of "
                 "the teams"
@@ -178,7 +178,7 @@ def _check_sizes(sizes: Sequence[int]) -> None:
     require(0 not in sizes, "teams", "of at least one player each", 0)
 
 
-def values_of(name: str, given: Any, teams: Teams, low: float, high: float) -> list[float]:
+def values_of(name: str, values: Any, teams: Teams, low: float, high: float) -> list[float]:
     """Return one number for each player, given in the shape of the teams; None becomes NaN.
 
     A player whom a dict does not name has None.
@@ -186,11 +186,11 @@ def values_of(name: str, given: Any, teams: Teams, low: float, high: float) -> l
     name : of the argument; low, high : bounds of the numbers
     Raises : InvalidParameterError
     """
-    found = [
-        math.nan if one is None else _within(name, one, low, high)
-        for one in _in_shape(name, given, teams)
+    numbers = [
+        math.nan if value is None else _within(name, value, low, high)
+        for value in _in_shape(name, values, teams)
     ]
-    return found
+    return numbers
 
 
 def _within(name: str, value: Any, low: float, high: float) -> float:
@@ -200,46 +200,46 @@ def _within(name: str, value: Any, low: float, high: float) -> float:
     return float(value)
 
 
-def _in_shape(name: str, given: Any, teams: Teams) -> list[Any]:
+def _in_shape(name: str, values: Any, teams: Teams) -> list[Any]:
     """Return one value for each player. Raises : InvalidParameterError."""
     if teams.single:
-        return _of_team(name, given, len(teams.players), teams.names)
-    if not isinstance(given, Sequence) or len(given) != len(teams.sizes):
+        return _of_team(name, values, len(teams.players), teams.names)
+    if not isinstance(values, Sequence) or len(values) != len(teams.sizes):
         raise _other_shape(name)
-    found, low = [], 0
-    for part, size in zip(given, teams.sizes, strict=True):
+    flat, low = [], 0
+    for part, size in zip(values, teams.sizes, strict=True):
         names = None if teams.names is None else teams.names[low : low + size]
-        found += _of_team(name, part, size, names)
+        flat += _of_team(name, part, size, names)
         low += size
-    return found
+    return flat
 
 
-def words_of(name: str, given: Any, teams: Teams) -> list[str]:
+def words_of(name: str, values: Any, teams: Teams) -> list[str]:
     """Return one word for each player, given in the shape of the teams.
 
     Raises : InvalidParameterError
     """
-    found = _in_shape(name, given, teams)
-    for one in found:
-        require(isinstance(one, str), name, "a word for every player", one)
-    return found
+    words = _in_shape(name, values, teams)
+    for word in words:
+        require(isinstance(word, str), name, "a word for every player", word)
+    return words
 
 
-def _of_team(name: str, given: Any, size: int, names: list[Any] | None) -> list[Any]:
+def _of_team(name: str, values: Any, size: int, names: list[Any] | None) -> list[Any]:
     """Return the values of the players of a team. Raises : InvalidParameterError."""
     if names is not None:
-        if not isinstance(given, Mapping):
+        if not isinstance(values, Mapping):
             raise _other_shape(name)
-        unknown = [one for one in given if one not in names]
+        unknown = [name for name in values if name not in names]
         if unknown:
             raise InvalidParameterError(
                 f"{name} must name players of their team; got {unknown[0]!r}"
             )
-        return [given.get(one) for one in names]
-    listed = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes)
-    if not listed or len(given) != size:
+        return [values.get(name) for name in names]
+    listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
+    if not listed or len(values) != size:
         raise _other_shape(name)
-    return list(given)
+    return list(values)
 
 
 def _other_shape(name: str) -> InvalidParameterError:
@@ -269,40 +269,40 @@ def dense_ranks(ranks: Any, scores: Any, teams: Teams) -> list[int]:
     return _dense("ranks", each_team("ranks", ranks, teams), higher=False)
 
 
-def each_team(name: str, given: Any, teams: Teams) -> list[Any]:
+def each_team(name: str, values: Any, teams: Teams) -> list[Any]:
     """Return one value for each team. Raises : InvalidParameterError."""
     count = len(teams.sizes)
-    if isinstance(given, Mapping):
+    if isinstance(values, Mapping):
         names = teams.names if teams.single else None
         if names is None:
             raise InvalidParameterError(
                 f"{name} must be a list in the order of the teams, or a dict of the same names as "
                 "a dict of single players"
             )
-        if given.keys() != set(names):
-            missing = [one for one in names if one not in given]
-            unknown = [one for one in given if one not in names]
+        if values.keys() != set(names):
+            missing = [name for name in names if name not in values]
+            unknown = [name for name in values if name not in names]
             which = f"without {missing[0]!r}" if missing else f"with {unknown[0]!r} beside them"
             raise InvalidParameterError(
                 f"{name} must be a dict of the same names as the players; got one {which}"
             )
-        return [given[one] for one in names]
-    if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+        return [values[name] for name in names]
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise InvalidParameterError(
-            f"{name} must be a list in the order of the teams; got {given!r}"
+            f"{name} must be a list in the order of the teams; got {values!r}"
         )
-    if len(given) != count:
+    if len(values) != count:
         raise InvalidParameterError(
-            f"{name} must be one for each of the {count} teams; got {len(given)}"
+            f"{name} must be one for each of the {count} teams; got {len(values)}"
         )
-    return list(given)
+    return list(values)
 
 
 def _dense(name: str, values: list[Any], *, higher: bool) -> list[int]:
     """Return the ranks of values. Raises : InvalidParameterError."""
     for value in values:
         parts = value if isinstance(value, tuple) else (value,)
-        if any(isinstance(one, _TEXT) for one in parts):
+        if any(isinstance(part, _TEXT) for part in parts):
             raise _text(name, value)
         if value is None or value != value:
             raise _not_comparable(name, value)
@@ -343,7 +343,7 @@ DrawProbability: TypeAlias = float | Callable[[tuple["Rating", ...], tuple["Rati
 def match_of(
     system: System,
     able: Capabilities,
-    given: Teams,
+    lobby: Teams,
     at: int | None,
     ranks: Any,
     scores: Any,
@@ -364,15 +364,15 @@ def match_of(
     role : of each player
     Raises : InvalidParameterError
     """
-    if not able.fits(given.sizes):
-        raise _unfit(system, able, given.sizes)
-    dense = dense_ranks(ranks, scores, given)
+    if not able.fits(lobby.sizes):
+        raise _unfit(system, able, lobby.sizes)
+    dense = dense_ranks(ranks, scores, lobby)
     check_ties(system, able, max(dense) + 1 < len(dense))
     if weight != 1.0 or weight.__class__ is bool:
         check_weight(system, able, weight)
     more: dict[str, Any] = {}
     if performance is not None or share is not None:
-        more = per_player(system, able, given, performance, share)
+        more = per_player(system, able, lobby, performance, share)
     if performance_ceiling is not None:
         most = FARTHEST_CEILING
         ceiling = checked_number("performance_ceiling", performance_ceiling, -most, most)
@@ -380,16 +380,16 @@ def match_of(
         more["performance_ceiling"] = ceiling
     if beta is not None or gamma is not None:
         more |= own_deviations(system.name, able, beta, gamma)
-    if at_home := who_is_at_home(system, able, given.sizes, home):
+    if at_home := who_is_at_home(system, able, lobby.sizes, home):
         more["at_home"] = at_home
     if scores is not None and "score" in able.uses:
-        more["score"] = scores_of(scores, given)
+        more["score"] = scores_of(scores, lobby)
     if context is not None:
         require_context(system, able, context)
         more["context"] = context
     if role:
         more["role"] = role
-    return OneMatch(given.sizes, dense, float(weight), at, **more)
+    return OneMatch(lobby.sizes, dense, float(weight), at, **more)
 
 
 def require_context(system: Any, able: Capabilities, context: object) -> None:
@@ -408,24 +408,24 @@ def facts_of_ratings(system: System, players: Sequence[Any]) -> SystemFacts:
         facts = facts_of(system)
     if facts.pooled:
         refuse_learning(system)
-    for one in players:
-        if one.__class__ is not Rating or one._facts is not facts:
-            _check_rating(system, one)
+    for player in players:
+        if player.__class__ is not Rating or player._facts is not facts:
+            _check_rating(system, player)
     return facts
 
 
-def _check_rating(system: System, one: object) -> None:
+def _check_rating(system: System, player: object) -> None:
     """Refuse what is not a rating of a system. Raises : InvalidParameterError."""
-    if not isinstance(one, Rating):
-        shown = repr(one)[:60]
+    if not isinstance(player, Rating):
+        shown = repr(player)[:60]
         raise InvalidParameterError(
             f"a player must be a Rating, such as {type(system).__name__}().rating(); got {shown}. "
             "To rate names, use equipoise.Pool(system)"
         )
-    if one.system != system:
+    if player.system != system:
         from equipoise.rating.pool_state import other_system
 
-        raise InvalidParameterError(other_system(one.system, system, "rating"))
+        raise InvalidParameterError(other_system(player.system, system, "rating"))
 
 
 def check_once(players: Sequence[Rating]) -> None:
@@ -434,13 +434,13 @@ def check_once(players: Sequence[Rating]) -> None:
     One object may stand for several newcomers, because nothing tells them apart yet.
     """
     seen: set[int] = set()
-    for one in players:
-        if id(one) in seen and one.matches:
+    for player in players:
+        if id(player) in seen and player.matches:
             raise InvalidParameterError(
-                f"a player may stand only once in a match; {one!r} after "
-                f"{counted(one.matches, 'match', 'matches')} was given twice"
+                f"a player may stand only once in a match; {player!r} after "
+                f"{counted(player.matches, 'match', 'matches')} was given twice"
             )
-        seen.add(id(one))
+        seen.add(id(player))
 
 
 def _unfit(system: System, able: Capabilities, sizes: Sequence[int]) -> InvalidParameterError:
@@ -519,26 +519,26 @@ def per_player(
     system: System, able: Capabilities, teams: Teams, performance: Any, share: Any
 ) -> dict[str, list[float]]:
     """Return the columns `performance` and `share` of a match. Raises : InvalidParameterError."""
-    found = {}
+    columns = {}
     if performance is not None:
         check_used(system, able, "performance", performance)
         most = LARGEST_PERFORMANCE
-        found["performance"] = values_of("performance", performance, teams, -most, most)
+        columns["performance"] = values_of("performance", performance, teams, -most, most)
     if share is not None:
         check_used(system, able, "share", share)
         shares = values_of("share", share, teams, 0.0, 1.0)
-        found["share"] = [1.0 if math.isnan(one) else one for one in shares]
-    return found
+        columns["share"] = [1.0 if math.isnan(value) else value for value in shares]
+    return columns
 
 
 def scores_of(scores: Any, teams: Teams) -> list[float]:
     """Return the score of each player's team. Raises : InvalidParameterError."""
-    found = []
-    for one, size in zip(each_team("scores", scores, teams), teams.sizes, strict=True):
-        plain = isinstance(one, int | float | np.integer | np.floating)
-        require(plain and math.isfinite(one), "scores", "numbers, because margins count", one)
-        found += [float(one)] * size
-    return found
+    flat = []
+    for score, size in zip(each_team("scores", scores, teams), teams.sizes, strict=True):
+        plain = isinstance(score, int | float | np.integer | np.floating)
+        require(plain and math.isfinite(score), "scores", "numbers, because margins count", score)
+        flat += [float(score)] * size
+    return flat
 
 
 def who_is_at_home(
@@ -560,45 +560,49 @@ def who_is_at_home(
 
 
 def with_draw_probability(
-    system: System, given: Any, players: Sequence[Rating], sizes: Sequence[int]
+    system: System, probability: Any, players: Sequence[Rating], sizes: Sequence[int]
 ) -> Any:
     """Return the system with the draw probability of a match in place of its own.
 
-    given : a number, or a function of two teams
+    probability : a number, or a function of two teams
     Raises : InvalidParameterError
     """
     if not hasattr(system, "draw_probability"):
         more = ": its eps says how often teams draw" if hasattr(system, "eps") else ""
         raise InvalidParameterError(
             f"draw_probability must be left out, because {system.name} does not use it{more}; got "
-            f"{given!r}"
+            f"{probability!r}"
         )
-    chance = given
-    if callable(given):
+    chance = probability
+    if callable(probability):
         if len(sizes) != 2:
             raise InvalidParameterError(
                 "draw_probability is a function of two teams, and the match has "
                 f"{len(sizes)}: give a number, or use a named rule of the system, such as "
                 "draw_rule='rating'"
             )
-        chance = given(tuple(players[: sizes[0]]), tuple(players[sizes[0] :]))
+        chance = probability(tuple(players[: sizes[0]]), tuple(players[sizes[0] :]))
     plain = is_number(chance)
-    if callable(given):
+    if callable(probability):
         fits = plain and 0 <= chance < 1
         require(fits, "the result of draw_probability", "a number from 0 to below 1", chance)
         # A function of far teams may go below what a parameter can be.
         chance = max(chance, LEAST) if chance > 0 else 0.0
     fits = plain and (chance == 0 or LEAST <= chance < 1)
     require(fits, "draw_probability", f"0, or from {LEAST:g} to below 1", chance)
-    found: Any = system
-    return replace(found, draw_probability=float(chance), draw_rule="constant")
+    with_draws: Any = system
+    return replace(with_draws, draw_probability=float(chance), draw_rule="constant")
 
 
-def refuse_in_pool(given: object) -> None:
+def refuse_in_pool(probability: object) -> None:
     """Refuse a draw probability of one match of a pool. Raises : InvalidParameterError."""
-    if given is None:
+    if probability is None:
         return
-    what = "a function of the teams cannot be saved" if callable(given) else f"got {given!r}"
+    what = (
+        "a function of the teams cannot be saved"
+        if callable(probability)
+        else f"got {probability!r}"
+    )
     raise InvalidParameterError(
         "draw_probability must be left out in a pool, because a replay of its matches would not "
         f"know it ({what}): give the system a named rule, such as draw_rule='rating', or rate the "

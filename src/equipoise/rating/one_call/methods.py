@@ -57,25 +57,27 @@ def coming_match(
     return OneMatch(sizes, range(len(sizes)), time=at, at_home=at_home, context=context)
 
 
-def _with_draws(system: System, draw_probability: Any, given: Teams) -> System:
+def _with_draws(system: System, draw_probability: Any, lobby: Teams) -> System:
     """Return the system with the draw probability of a match. Raises : InvalidParameterError."""
-    if len(given.sizes) > 2:
+    if len(lobby.sizes) > 2:
         raise InvalidParameterError(
             "draw_probability must be left out for more than two teams, because their prediction "
             f"has no draws; got {draw_probability!r}"
         )
-    found: System = with_draw_probability(system, draw_probability, given.players, given.sizes)
-    return found
+    with_draws: System = with_draw_probability(system, draw_probability, lobby.players, lobby.sizes)
+    return with_draws
 
 
-def _shares(system: System, share: Any, given: Teams) -> list[float]:
+def _shares(system: System, share: Any, lobby: Teams) -> list[float]:
     """Return how much of the match each player takes part in. Raises : InvalidParameterError."""
     if not system.predicts_shares:
         raise InvalidParameterError(
             f"share must be left out, because predictions of {system.name} do not use it"
         )
-    listed = [1.0 if math.isnan(one) else one for one in values_of("share", share, given, 0, 1)]
-    team = np.repeat(np.arange(len(given.sizes)), given.sizes)
+    listed = [
+        1.0 if math.isnan(value) else value for value in values_of("share", share, lobby, 0, 1)
+    ]
+    team = np.repeat(np.arange(len(lobby.sizes)), lobby.sizes)
     most = np.bincount(team, listed).min()
     require(most > 0, "share", "above 0 for a player of every team", share)
     return listed
@@ -297,23 +299,23 @@ class OneCall:
         <Rating 1613.4, deviation 90.1, plackett-luce>
         """
         system = cast("System", self)
-        given = flat_teams(teams)
-        facts = facts_of_ratings(system, given.players)
+        lobby = flat_teams(teams)
+        facts = facts_of_ratings(system, lobby.players)
         able, rates = facts.able, system
         if draw_probability is not None:
-            rates = with_draw_probability(system, draw_probability, given.players, given.sizes)
+            rates = with_draw_probability(system, draw_probability, lobby.players, lobby.sizes)
             able = rates.capabilities
-        if len(set(map(id, given.players))) < len(given.players):
-            check_once(given.players)
-        numbers = [one._numbers for one in given.players]
+        if len(set(map(id, lobby.players))) < len(lobby.players):
+            check_once(lobby.players)
+        numbers = [rating._numbers for rating in lobby.players]
         at = check_time(system, facts, numbers, time)
         told = ranks, scores, weight, performance, share, performance_ceiling, beta, gamma, home
-        match = match_of(system, able, given, at, *told, context)
+        match = match_of(system, able, lobby, at, *told, context)
         if able.skips_all_tied and max(match.ranks) == 0 and len(match.ranks) > 2:
-            return given.shaped(given.players)
+            return lobby.shaped(lobby.players)
         # The memory of a system is kept for its next match, which one made for a match has not.
         rated = rate_match if rates is system else rate_once
-        return given.shaped(Rating._each(facts, rated(rates, numbers, match)))
+        return lobby.shaped(Rating._each(facts, rated(rates, numbers, match)))
 
     def predict(
         self,
@@ -356,7 +358,7 @@ quality 0.922 (estimate), by elo>
         """
         system, given = cast("System", self), flat_teams(teams)
         facts = facts_of_ratings(system, given.players)
-        numbers = [one._numbers for one in given.players]
+        numbers = [rating._numbers for rating in given.players]
         if draw_probability is not None:
             system = _with_draws(system, draw_probability, given)
         more: dict[str, Any] = {"share": () if share is None else _shares(system, share, given)}

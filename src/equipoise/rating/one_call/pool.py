@@ -127,7 +127,7 @@ class Pool:
         self._state = start.state.copy() if self._names else start.system.initial(0)
         start_counting(self._state)
         self._rated: list[Any] = start.rated.tolist()
-        self._ids = {str(one) for one in self._rated}
+        self._ids = {str(player) for player in self._rated}
         self._digests = Digesting(start.digests.tolist(), self._facts.able.uses)
         self._workspaces = Workspaces(self._system, self._state.shared)
         #: Whether a match needs no history: no records of performances, and no statistics of roles.
@@ -147,9 +147,9 @@ class Pool:
 
         Raises : InvalidParameterError for a state that was rated by an order without dates
         """
-        made = cls.__new__(cls)
-        made._begin(state.state if isinstance(state, Replay) else state)
-        return made
+        pool = cls.__new__(cls)
+        pool._begin(state.state if isinstance(state, Replay) else state)
+        return pool
 
     @classmethod
     @checks_arguments()
@@ -312,15 +312,15 @@ class Pool:
         >>> red["ada"]
         <Rating 1630.5, deviation 326.5, trueskill>
         """
-        given = self._teams(teams)
+        lobby = self._teams(teams)
         refuse_in_pool(draw_probability)
-        able, at, roles = self._facts.able, self._time(time), self._roles(given, role)
+        able, at, roles = self._facts.able, self._time(time), self._roles(lobby, role)
         told = ranks, scores, weight, performance, share, performance_ceiling, beta, gamma, home
-        rated = match_of(self._system, able, given, at, *told, context, roles)
+        rated = match_of(self._system, able, lobby, at, *told, context, roles)
         number = self._match_id(match)
         if self._quick and not rated.has_own_deviations and "score" not in able.uses:
-            return given.shaped(self._add_quickly(number, rated, given.players))
-        return given.shaped(self._add(history_of([rated], [given.players], [number])))
+            return lobby.shaped(self._add_quickly(number, rated, lobby.players))
+        return lobby.shaped(self._add(history_of([rated], [lobby.players], [number])))
 
     def predict(
         self,
@@ -349,32 +349,36 @@ class Pool:
         >>> pool.predict(["ada", "bo"]).expected
         (0.6400649998028851, 0.3599350001971149)
         """
-        given = self._teams(teams)
+        lobby = self._teams(teams)
         at = self._last
         if time is not None:
             at = microseconds_of(time)
             if self._last is not None and at < self._last:
-                last, asked = (time_of(one / MICROSECONDS_PER_DAY) for one in (self._last, at))
+                last, asked = (
+                    time_of(moment / MICROSECONDS_PER_DAY) for moment in (self._last, at)
+                )
                 raise InvalidParameterError(
                     "time must not be before the last match of the pool, which was at "
                     f"{last.isoformat()}; got {asked.isoformat()}"
                 )
-        match = coming_match(self._system, self._facts, given.sizes, at, home, context)
-        state = self._players(given.players)
-        new = tuple(name for name in given.players if name not in self._rows)
-        found = predicted(self._system, self._facts, state, match, draw_rate)
-        return replace(found, newcomers=new)
+        match = coming_match(self._system, self._facts, lobby.sizes, at, home, context)
+        state = self._players(lobby.players)
+        new = tuple(name for name in lobby.players if name not in self._rows)
+        prediction = predicted(self._system, self._facts, state, match, draw_rate)
+        return replace(prediction, newcomers=new)
 
     def _teams(self, teams: Any) -> Teams:
         """Return teams of names, checked. Raises : InvalidParameterError."""
-        given = flat_teams(teams)
-        if given.names is not None:
+        lobby = flat_teams(teams)
+        if lobby.names is not None:
             raise InvalidParameterError(
                 "teams must be names, such as [['ada', 'bo'], ['cy']]: a Pool knows their ratings"
             )
-        check_ids("teams", given.players)
-        _check_not_empty("teams", given.players)
-        players = [one.item() if isinstance(one, np.integer) else one for one in given.players]
+        check_ids("teams", lobby.players)
+        _check_not_empty("teams", lobby.players)
+        players = [
+            player.item() if isinstance(player, np.integer) else player for player in lobby.players
+        ]
         check_named_once(players)
         for name in players:
             if isinstance(name, str) != isinstance([*self._names[:1], *players][0], str):
@@ -383,7 +387,7 @@ class Pool:
                     "names of players must be all text or all whole numbers in a pool; got "
                     f"{name!r} beside {other!r}"
                 )
-        return given._replace(players=players, names=players)
+        return lobby._replace(players=players, names=players)
 
     def _match_id(self, match: object) -> str | int:
         """Return the id of the next match. Raises : InvalidParameterError, ConflictError."""
@@ -425,12 +429,12 @@ class Pool:
             )
         return at
 
-    def _roles(self, given: Teams, role: Any) -> list[str]:
+    def _roles(self, lobby: Teams, role: Any) -> list[str]:
         """Return the role of each player, where it counts. Raises : InvalidParameterError."""
         system, able = self._system, self._facts.able
         if role is not None:
             check_used(system, able, "role", role)
-            return words_of("role", role, given)
+            return words_of("role", role, lobby)
         if "role" in able.uses:
             raise InvalidParameterError(
                 f"{system.name} needs the role of each player with these parameters: give role"

@@ -213,12 +213,12 @@ class Rating:
 
     def _in_kind(self, shown: Mapping[str, float]) -> dict[str, Any]:
         """Return numbers of a table with `matches` and `last_time` as the properties have them."""
-        found: dict[str, Any] = dict(shown)
-        if "matches" in found:
-            found["matches"] = self.matches
-        if "last_time" in found:
-            found["last_time"] = self.last_time
-        return found
+        columns: dict[str, Any] = dict(shown)
+        if "matches" in columns:
+            columns["matches"] = self.matches
+        if "last_time" in columns:
+            columns["last_time"] = self.last_time
+        return columns
 
     def _column(self, name: str) -> float:
         """Return a column that not every system has. Raises : AttributeError."""
@@ -234,16 +234,16 @@ class Rating:
         row, records = self._numbers
         state = dict(zip(self._facts.columns, nullable(np.array(row)), strict=True))
         fields = _record_of(self.system)
-        found = {
+        numbers = {
             "system": self.system.name,
             "parameters": saved_parameters(self.system),
             "state": state,
         }
         if not fields:
-            return found
+            return numbers
         length = len(records) // fields
         remembered = [list(records[k * length : (k + 1) * length]) for k in range(fields)]
-        return {**found, "remembered": remembered}
+        return {**numbers, "remembered": remembered}
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
@@ -261,19 +261,21 @@ class Rating:
                 raise ValueError(f"a state without {', '.join(missing)}")
             if list(state) != list(facts.columns):
                 raise ValueError(f"a state of {', '.join(state)}")
-            row = tuple(math.nan if one is None else _number(one) for one in state.values())
+            row = tuple(
+                math.nan if number is None else _number(number) for number in state.values()
+            )
             _check_state(facts, row)
-            fields = [tuple(map(_number, one)) for one in saved.get("remembered", [])]
-            if len(fields) != _record_of(system) or len({len(one) for one in fields}) > 1:
+            fields = [tuple(map(_number, record)) for record in saved.get("remembered", [])]
+            if len(fields) != _record_of(system) or len({len(record) for record in fields}) > 1:
                 raise ValueError("remembered performances of another kind")
-            if not all(math.isfinite(one) for field in fields for one in field):
+            if not all(math.isfinite(number) for field in fields for number in field):
                 raise ValueError("remembered performances that are not finite")
         except (KeyError, TypeError, ValueError, AttributeError, EquipoiseError) as error:
             got = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise InvalidDataError(
                 [], f"this is not a rating that to_dict or to_json wrote: got {got}"
             ) from error
-        return cls._of(facts, (row, tuple(one for field in fields for one in field)))
+        return cls._of(facts, (row, tuple(number for field in fields for number in field)))
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""
@@ -300,22 +302,22 @@ class Rating:
     @classmethod
     def _of(cls, facts: SystemFacts, numbers: PlayerNumbers) -> Self:
         """Return a rating of these numbers."""
-        made = _new(cls)
-        _set_facts(made, facts)
-        _set_numbers(made, numbers)
-        return made
+        rating = _new(cls)
+        _set_facts(rating, facts)
+        _set_numbers(rating, numbers)
+        return rating
 
     @classmethod
     def _each(cls, facts: SystemFacts, players: Sequence[PlayerNumbers]) -> list[Self]:
         """Return the ratings of several players; calls of `_of` would take twice as long."""
         new, set_facts, set_numbers = _new, _set_facts, _set_numbers
-        found = []
+        ratings = []
         for numbers in players:
-            made = new(cls)
-            set_facts(made, facts)
-            set_numbers(made, numbers)
-            found.append(made)
-        return found
+            rating = new(cls)
+            set_facts(rating, facts)
+            set_numbers(rating, numbers)
+            ratings.append(rating)
+        return ratings
 
     def _bits(self) -> bytes:
         """Return the state as bytes, which tell every two states apart."""

@@ -47,15 +47,15 @@ class Plugin(NamedTuple):
 @lru_cache(maxsize=1)
 def offered() -> tuple[Plugin, ...]:
     """Return the systems that installed packages offer, by name; nothing is imported."""
-    found = []
+    plugins = []
     for entry in entry_points(group=GROUP):
         package = entry.dist
         if package is None:  # an entry point that was made by hand
             continue
         about = package.metadata.json
         name, summary = str(about["name"]), str(about.get("summary", ""))
-        found.append(Plugin(entry.name, name, package.version, summary, entry))
-    return tuple(sorted(found, key=lambda one: (one.name, one.package)))
+        plugins.append(Plugin(entry.name, name, package.version, summary, entry))
+    return tuple(sorted(plugins, key=lambda plugin: (plugin.name, plugin.package)))
 
 
 def plugin_of(name: str) -> Plugin | None:
@@ -63,22 +63,23 @@ def plugin_of(name: str) -> Plugin | None:
 
     Raises : PluginError if several packages offer it
     """
-    found = [one for one in offered() if one.name == name]
-    if len(found) > 1:
-        packages = " and ".join(one.package for one in found)
+    matching = [plugin for plugin in offered() if plugin.name == name]
+    if len(matching) > 1:
+        packages = " and ".join(plugin.package for plugin in matching)
         raise PluginError(
-            f"{len(found)} packages offer a system {name!r}: {packages}; uninstall all but one"
+            f"{len(matching)} packages offer a system {name!r}: {packages}; uninstall all but one"
         )
-    return found[0] if found else None
+    return matching[0] if matching else None
 
 
 def clashes(built_in: frozenset[str]) -> list[str]:
     """Return a sentence for each system of a package that has the name of one that is built in."""
     return [
-        f"the package {one.package} {one.version} offers a system {one.name!r}, but that name "
+        f"the package {plugin.package} {plugin.version} offers a system {plugin.name!r}, but "
+        f"that name "
         "is built in: the built-in system is used. Rename the system of the package"
-        for one in offered()
-        if one.name in built_in
+        for plugin in offered()
+        if plugin.name in built_in
     ]
 
 
@@ -90,15 +91,15 @@ def load(plugin: Plugin) -> type[Any]:
     """
     of_package = f"the system {plugin.name!r} of the package {plugin.package} {plugin.version}"
     try:
-        found: Any = plugin.entry.load()
+        loaded: Any = plugin.entry.load()
     except Exception as error:  # whatever the package does when it is imported
         raise PluginError(
             f"{of_package} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
-    fault = _fault(found, plugin.name)
+    fault = _fault(loaded, plugin.name)
     if fault:
         raise PluginError(f"{of_package} cannot be used: {plugin.entry.value} {fault}")
-    kind: type[Any] = found
+    kind: type[Any] = loaded
     return kind
 
 
@@ -107,29 +108,29 @@ def _place(kind: type[Any]) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _fault(found: Any, name: str) -> str:
+def _fault(loaded: Any, name: str) -> str:
     """Return the rule that a class breaks and what was found, empty if it is a system."""
-    if not (isinstance(found, type) and _SYSTEM in map(_place, found.__mro__)):
-        got = found.__name__ if isinstance(found, type) else repr(found)
+    if not (isinstance(loaded, type) and _SYSTEM in map(_place, loaded.__mro__)):
+        got = loaded.__name__ if isinstance(loaded, type) else repr(loaded)
         return f"must be a subclass of {_SYSTEM}; got {got}"
-    parameters = getattr(found, "__dataclass_params__", None)
-    if "__dataclass_fields__" not in vars(found) or not getattr(parameters, "frozen", False):
+    parameters = getattr(loaded, "__dataclass_params__", None)
+    if "__dataclass_fields__" not in vars(loaded) or not getattr(parameters, "frozen", False):
         return "must be a frozen dataclass: @dataclass(frozen=True, slots=True, kw_only=True)"
-    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    missing = sorted(getattr(loaded, "__abstractmethods__", ()))
     if missing:
         return f"must define {', '.join(missing)}"
-    own = getattr(found, "name", "")
+    own = getattr(loaded, "name", "")
     if own != name:
         return f"must have the name of its entry point, {name!r}; got {own!r}"
     needed = [
         field.name
-        for field in dataclasses.fields(found)
+        for field in dataclasses.fields(loaded)
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     ]
     if needed:
         return f"must have a default for every parameter; got none for {', '.join(needed)}"
     try:
-        columns = list(found().initial(1).initial)
+        columns = list(loaded().initial(1).initial)
     except EquipoiseError as error:
         return f"must accept its own default values; got: {error}"
     if columns[:1] != ["rating"] or not set(_COLUMNS) <= set(columns):

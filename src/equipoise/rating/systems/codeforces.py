@@ -519,8 +519,8 @@ class Codeforces(ContestSystem):
 
     def kernel(self, job: Any) -> Rate:
         """Return the kernel that rates contests of a job on one thread."""
-        found: Rate = rate_by_platform_rules if self.rules == "platform" else type(self).loop
-        return found
+        kernel: Rate = rate_by_platform_rules if self.rules == "platform" else type(self).loop
+        return kernel
 
     @property
     def shares_contests(self) -> bool:

@@ -70,16 +70,16 @@ def _open(job: Any, entry: Any, m: int, read: Any) -> bool:
 @inlined_kernel
 def open_contest(job: Any, m: int, read: Any) -> bool:
     """Begin contest m as `rate_teams` does; return whether it is rated."""
-    given = lent(job)
-    return _open(given, given.entry, m, read)
+    lent_job = lent(job)
+    return _open(lent_job, lent_job.entry, m, read)
 
 
 @inlined_kernel
 def close_contest(job: Any, m: int, evidence: Any, move: Any, read: Any) -> None:
     """End contest m, which was rated, as `rate_teams` does."""
-    given = lent(job)
-    start, stop = given.matches.offsets[m], given.matches.offsets[m + 1]
-    close_match(given, given.entry, m, start, stop, evidence, move, read)
+    lent_job = lent(job)
+    start, stop = lent_job.matches.offsets[m], lent_job.matches.offsets[m + 1]
+    close_match(lent_job, lent_job.entry, m, start, stop, evidence, move, read)
 
 
 class ContestSystem(RatedSystem):

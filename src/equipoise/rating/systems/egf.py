@@ -188,11 +188,11 @@ class EGF(Federation):
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return E of [EGF]_, with the handicaps of a history."""
-        given = rating
+        strength_of = rating
         if history is not None:
             stones = facts_of(history, self.capabilities.uses).handicap
-            given = rating + np.where(stones > 0.0, _STONE * (stones - _KOMI), 0.0)
-        strength = -_STEEPNESS * np.log(np.maximum(_END - given, 1.0))
+            strength_of = rating + np.where(stones > 0.0, _STONE * (stones - _KOMI), 0.0)
+        strength = -_STEEPNESS * np.log(np.maximum(_END - strength_of, 1.0))
         # Two of these make the scale of the difference, _UNIT.
         shared = 0.5 * _UNIT**2
         scale = np.full(len(rating), math.sqrt(shared))

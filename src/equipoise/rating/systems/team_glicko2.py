@@ -551,12 +551,12 @@ def _bounds(system: TeamGlicko2, single: SingleMatch, i: int) -> tuple[float, fl
         return math.nan, math.nan
     largest = system.factor_max if system.beta > 0.0 else 1.0
     most = math.inf if system.max_change is None else system.max_change
-    match, found = single.history, []
+    match, bounds = single.history, []
     for won in (False, True):
         rank = np.where((match.team == match.team[i]) == won, 0, 1)
         change = largest * _change(system, single, i, rank)
-        found.append(_share(single, i) * min(max(change, -most), most))
-    return found[0], found[1]
+        bounds.append(_share(single, i) * min(max(change, -most), most))
+    return bounds[0], bounds[1]
 
 
 def _contributions(
@@ -594,7 +594,7 @@ def _opponent(single: SingleMatch, i: int) -> Opponent:
     trace, [(ids, rows)] = single.trace, opposing_teams(single.history, i)
     score = float(single.scores(i)[rows[0]])
     return Opponent(
-        player=", ".join(str(one) for one in ids),
+        player=", ".join(str(player) for player in ids),
         rank=2 if score == 1.0 else 1,
         rating=float(trace["rating_before"][rows].mean()),
         deviation=math.sqrt(float((trace["deviation_before"][rows] ** 2).sum())) / len(rows),
@@ -609,19 +609,19 @@ def _performances(system: TeamGlicko2, single: SingleMatch, i: int) -> list[Quan
     match, compared = single.history, single.history.performance
     if compared is None:
         return []
-    found = [quantity("performance", float(compared[i]), "the weighted statistics (5)")]
+    quantities = [quantity("performance", float(compared[i]), "the weighted statistics (5)")]
     if system.roles:
         roles = match.attributes["role"].astype(str).tolist()
         learned = [statistics_of(single.before, role) for role in roles]
         pairs = zip(compared, learned, strict=True)
         compared = np.array([relative_to_role(*pair) for pair in pairs])
         meaning = "in standard deviations from the mean of the role so far"
-        found.append(quantity("performance for the role", float(compared[i]), meaning))
+        quantities.append(quantity("performance for the role", float(compared[i]), meaning))
     own = compared[match.team == match.team[i]]
     known = own[~np.isnan(own)]
     mean, spread = (known.mean(), known.std()) if len(known) else (math.nan, math.nan)
     return [
-        *found,
+        *quantities,
         quantity("mean of the team", float(mean), "of the players with a performance (6)"),
         quantity(
             "deviation in the team", float(spread), "standard deviation of its performances (7)"

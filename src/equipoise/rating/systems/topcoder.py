@@ -252,7 +252,9 @@ def participants_of(job: Any, m: int) -> Participants:
 
 
 @kernel
-def update_participants(job: Any, m: int, participants: Participants, found: Places) -> None:
+def update_participants(
+    job: Any, m: int, participants: Participants, expected_places: Places
+) -> None:
     """Update the participants of contest m with their performances."""
     start, ceiling = job.matches.offsets[m], job.matches.ceiling[m]
     expected, performances = job.trace.expected, job.trace.more[0]
@@ -260,7 +262,7 @@ def update_participants(job: Any, m: int, participants: Participants, found: Pla
     spread = spread_of_field(participants.rating, participants.volatility)
     for i in range(n):
         player = job.table[job.matches.player[start + i]]
-        surplus = spread * found.surprise[i]
+        surplus = spread * expected_places.surprise[i]
         performance = participants.rating[i] + surplus
         if performance > ceiling:
             performance, surplus = ceiling, ceiling - participants.rating[i]
@@ -268,7 +270,7 @@ def update_participants(job: Any, m: int, participants: Participants, found: Pla
         player[RATING] += min(max(step.target, -step.cap), step.cap)
         player[DEVIATION] = step.volatility
         if len(expected):
-            expected[start + i] = (found.below[i] - 0.5) / (n - 1.0)
+            expected[start + i] = (expected_places.below[i] - 0.5) / (n - 1.0)
         if len(performances):
             performances[start + i] = performance
 
@@ -363,8 +365,8 @@ class TopCoder(ContestSystem):
     def share(self, job: Any, m: int, workers: Workers) -> float:
         """Update the players of contest m, the work shared among threads; return -1."""
         field = participants_of(job, m)
-        found = places_on_workers(field.rating, field.scaled, field.places, workers)
-        update_participants(job, m, field, found)
+        places = places_on_workers(field.rating, field.scaled, field.places, workers)
+        update_participants(job, m, field, places)
         return -1.0
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:

@@ -287,12 +287,12 @@ def explain(
     single, i = single_match(system, before, history, match), row - int(history.offsets[match])
     one, job = single.history, system.job(single.before, single.history, 0, 1)
     teams = teams_of(job, job.inputs.share, 0, int(one.teams()[0]))
-    found, _ = inferred(teams, job.settings)
+    messages, _ = inferred(teams, job.settings)
     own, weight = int(one.team[i]), float(one.weights()[0])
     variance = float(single.trace["deviation_before"][i]) ** 2 + job.settings.drift**2
     after = float(single.after.table[one.player[i], DEVIATION]) ** 2
     share = part_played(job.inputs.share, i)
-    parts = _parts(found, teams, own, share * share * variance, weight)
+    parts = _parts(messages, teams, own, share * share * variance, weight)
     effects = {neighbour: after * share * part for neighbour, part in parts.items()}
 
     def numbers(j: int, score: float) -> tuple[float, float, float, float]:
@@ -306,7 +306,7 @@ def explain(
         single,
         i,
         contributions=_contributions(effects, one, own),
-        quantities=_quantities(found, teams, own, variance),
+        quantities=_quantities(messages, teams, own, variance),
         opponents=by_opponent(single, i, numbers),
     )
 
@@ -355,9 +355,9 @@ def _contributions(effects: dict[int, float], match: History, own: int) -> list[
     return parts
 
 
-def _quantities(found: Inferred, teams: Teams, own: int, variance: float) -> list[Quantity]:
-    precision = float(found.better[own] + found.worse[own])
-    weighted = float(found.better_mean[own] + found.worse_mean[own])
+def _quantities(messages: Inferred, teams: Teams, own: int, variance: float) -> list[Quantity]:
+    precision = float(messages.better[own] + messages.worse[own])
+    weighted = float(messages.better_mean[own] + messages.worse_mean[own])
     quantities = [
         quantity(
             "team strength",

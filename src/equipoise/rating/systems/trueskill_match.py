@@ -343,14 +343,14 @@ def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
         if moved <= settings.tolerance or count == 2:
             break
         moved = sweep(chain)
-    found = Inferred(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), order)
+    messages = Inferred(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), order)
     for k in range(count):
         t = order[k]
         if k > 0:
-            found.better[t], found.better_mean[t] = chain.down[k - 1], chain.down_mean[k - 1]
+            messages.better[t], messages.better_mean[t] = chain.down[k - 1], chain.down_mean[k - 1]
         if k + 1 < count:
-            found.worse[t], found.worse_mean[t] = chain.up[k], chain.up_mean[k]
-    return found, (0.0 if count == 2 else moved)
+            messages.worse[t], messages.worse_mean[t] = chain.up[k], chain.up_mean[k]
+    return messages, (0.0 if count == 2 else moved)
 
 
 @inner_kernel
@@ -409,7 +409,7 @@ def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
             before[place] = mean
         if pass_ > 0 and moved <= settings.tolerance:
             break
-    found = Inferred(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), order)
+    messages = Inferred(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), order)
     for t in range(count):
         place = teams.rank[t]
         beside, beside_mean = message_to(chain, place)
@@ -419,9 +419,9 @@ def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
             teams.mean[t], teams.variance[t], beside, beside_mean, settings.margin
         )
         # A place without a message from others sends none.
-        found.worse[t] = mine * beside / (mine + beside)
-        found.worse_mean[t] = (mine_mean * beside + mine * beside_mean) / (mine + beside)
-    return found, moved
+        messages.worse[t] = mine * beside / (mine + beside)
+        messages.worse_mean[t] = (mine_mean * beside + mine * beside_mean) / (mine + beside)
+    return messages, moved
 
 
 @kernel
@@ -449,7 +449,7 @@ def rate_match(job: Any, m: int, count: int) -> tuple[float, float]:
     """Rate a match by messages between its teams; return z of the first two and a residual."""
     matches, settings, weight = job.matches, job.settings, job.matches.weight[m]
     teams, drift2 = teams_of(job, job.inputs.share, m, count), settings.drift * settings.drift
-    found, moved = inferred(teams, settings)
+    messages, moved = inferred(teams, settings)
     if not moved <= settings.tolerance:
         return math.nan, moved
     expected = np.empty(0)
@@ -458,8 +458,8 @@ def rate_match(job: Any, m: int, count: int) -> tuple[float, float]:
     for i in range(matches.offsets[m], matches.offsets[m + 1]):
         t, player = matches.team[i], job.table[matches.player[i]]
         variance = player[DEVIATION] * player[DEVIATION] + drift2
-        precision = weight * (found.better[t] + found.worse[t])
-        weighted = weight * (found.better_mean[t] + found.worse_mean[t])
+        precision = weight * (messages.better[t] + messages.worse[t])
+        weighted = weight * (messages.better_mean[t] + messages.worse_mean[t])
         # The team performs at the sum of shares times performances.
         part = part_played(job.inputs.share, i)
         seen = part * part * variance

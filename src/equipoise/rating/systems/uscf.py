@@ -112,8 +112,8 @@ def _excess(
 ) -> float:
     """Return the left side of the equation of a special rating minus the score."""
     total = effective * _provisional(rating - prior)
-    for one in opponents:
-        total += _provisional(rating - one)
+    for opponent in opponents:
+        total += _provisional(rating - opponent)
     return total - score
 
 
@@ -163,22 +163,22 @@ def special_rating(
     used = np.sort(knots)
     low = _edge(used, prior, effective, opponents, adjusted, False)
     high = _edge(used, prior, effective, opponents, adjusted, True)
-    found = (effective * prior + total + 400.0 * (2.0 * score - m)) / (effective + m)
+    special = (effective * prior + total + 400.0 * (2.0 * score - m)) / (effective + m)
     # Where one rating solves the equation, both edges are that rating but for rounding.
-    if not low + _SAME_RATING < found < high - _SAME_RATING:
-        found = min(max(found, low), max(low, high))
-    elif abs(found - prior) > 400.0:
+    if not low + _SAME_RATING < special < high - _SAME_RATING:
+        special = min(max(special, low), max(low, high))
+    elif abs(special - prior) > 400.0:
         # A whole interval solves the equation: towards R_0, as far as the next knot. The source has
         # knots at R_0' without effective games, too.
         below, above = used[0], used[2 * m + 1]
         for knot in used:
-            if knot < found:
+            if knot < special:
                 below = knot
         for i in range(2 * m + 1, -1, -1):
-            if used[i] > found:
+            if used[i] > special:
                 above = used[i]
-        found = min(max(rating, below), above)
-    return min(found, 2700.0)
+        special = min(max(rating, below), above)
+    return min(special, 2700.0)
 
 
 @inner_kernel
@@ -438,7 +438,7 @@ def _rest_of_event(
     if abs(grown) > _LEAST_PART:
         reason = f"for {system.together} so far it is {bonus:.2f}, and was {bonus_before:.2f}"
         parts.append(Contribution(name="the bonus", change=grown, reason=reason))
-    rest = change - math.fsum(one.change for one in parts)
+    rest = change - math.fsum(part.change for part in parts)
     if abs(rest) > _LEAST_PART:
         reason = "no rating falls below the player's floor"
         parts.append(Contribution(name="floors", change=rest, reason=reason))

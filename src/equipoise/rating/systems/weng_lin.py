@@ -214,10 +214,10 @@ def _team_scores(score: Floats | None, matches: Matches, m: int, count: int) -> 
     """Return the score of every team, None if scores are not used."""
     if score is None:
         return None
-    found = np.empty(count)
+    scores = np.empty(count)
     for i in range(matches.offsets[m], matches.offsets[m + 1]):
-        found[matches.team[i]] = score[i]
-    return found
+        scores[matches.team[i]] = score[i]
+    return scores
 
 
 @kernel
@@ -617,8 +617,8 @@ class ThurstoneMosteller(PairParameters):
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of a match of two: normal, c^2 = the sum of sigma^2 + beta^2."""
-        found = WengLinParameters.outlook(self, rating, deviation, history)
-        return replace(found, curve="normal")
+        outlook = WengLinParameters.outlook(self, rating, deviation, history)
+        return replace(outlook, curve="normal")
 
     def draw_margin(self, players: int) -> float:
         """Return the largest difference of two teams that is a draw, whatever their size."""

@@ -198,16 +198,16 @@ async def _amend(
 
 
 async def _when_replayed(
-    request: ApiRequest, made: AmendmentMessage, seconds: float
+    request: ApiRequest, amended: AmendmentMessage, seconds: float
 ) -> AmendmentMessage:
     """Return an amendment when its replay is done, or when the time is over."""
     pause = _FIRST_PAUSE
-    while seconds > 0 and made.status == "pending" and made.seq is not None:
+    while seconds > 0 and amended.status == "pending" and amended.seq is not None:
         await asyncio.sleep(min(pause, seconds))
         seconds -= pause
         pause = min(2 * pause, _LONGEST_PAUSE)
-        made = await request.service.read(amending.amendment, request.pool, made.seq)
-    return made
+        amended = await request.service.read(amending.amendment, request.pool, amended.seq)
+    return amended
 
 
 class EraseQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

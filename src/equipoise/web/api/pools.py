@@ -118,11 +118,11 @@ async def set_ratings(request: ApiRequest) -> InitialMessage:
         )
     else:
         reading = service.calculate(_read_list, content)
-    found = await while_connected(request.receive, reading)
-    if isinstance(found, InitialRequest):
-        await _check_readable(request, str(found.pool))
-        found = await request.calculate(initial_ratings.copied_content, request.pool, found)
-    return await request.change(initial_ratings.keep_content, request.pool, found)
+    initial = await while_connected(request.receive, reading)
+    if isinstance(initial, InitialRequest):
+        await _check_readable(request, str(initial.pool))
+        initial = await request.calculate(initial_ratings.copied_content, request.pool, initial)
+    return await request.change(initial_ratings.keep_content, request.pool, initial)
 
 
 def _check_lines(content: bytes) -> None:
@@ -182,12 +182,12 @@ async def _check_readable(request: ApiRequest, source: str) -> None:
     """
     key = request.key
     try:
-        found = await request.service.read(pool_message, source)
+        other = await request.service.read(pool_message, source)
     except NotFoundError:
         if key is not None and key.pool is None:
             raise
-        found = None
-    if found is None or not may_read(key, found):
+        other = None
+    if other is None or not may_read(key, other):
         raise ForbiddenError(f"the key is for another pool than {source[:100]!r}")
 
 
@@ -256,17 +256,17 @@ class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 async def list_pools(request: ApiRequest) -> PoolList:
     """Return the pools that the caller may read."""
-    found = await request.service.read(pools.pool_messages)
-    readable = [pool for pool in found if may_read(request.key, pool)]
+    every = await request.service.read(pools.pool_messages)
+    readable = [pool for pool in every if may_read(request.key, pool)]
     return PoolList([await request.service.kernels.described(pool) for pool in readable])
 
 
 async def create_pool(request: ApiRequest) -> PoolMessage:
     """Create a pool."""
-    made = await request.service.change(
+    pool = await request.service.change(
         pools.create_pool, request.pool, request.body, now(), key=request.key_number
     )
-    return await request.service.kernels.described(made)
+    return await request.service.kernels.described(pool)
 
 
 async def show_pool(request: ApiRequest) -> PoolMessage:

@@ -63,9 +63,9 @@ class RateLimiter:
             return 0.0
         # All in one function, because most requests pass here.
         tokens = self._burst
-        found = self._buckets.get(who)
-        if found is not None:
-            tokens = min(tokens, found[0] + (now - found[1]) * self._rate)
+        bucket = self._buckets.get(who)
+        if bucket is not None:
+            tokens = min(tokens, bucket[0] + (now - bucket[1]) * self._rate)
             self._buckets.move_to_end(who)
         elif len(self._buckets) >= self._most:
             self._buckets.popitem(last=False)
@@ -137,14 +137,14 @@ def caller_of(address: str) -> str:
     if ":" not in address:
         return address[:_ADDRESS]
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address[:_ADDRESS]
-    if not isinstance(found, IPv6Address):
+    if not isinstance(ip, IPv6Address):
         return address
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(IPv6Address(int(found) >> 64 << 64))
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(IPv6Address(int(ip) >> 64 << 64))
 
 
 T = TypeVar("T")
@@ -170,8 +170,8 @@ class ExpiringCache(Generic[T]):
 
     def get(self, key: object, now: float) -> T | None:
         """Return the value, None if there is none or it has expired."""
-        found = self._values.get(key)
-        return found[1] if found is not None and now < found[0] else None
+        entry = self._values.get(key)
+        return entry[1] if entry is not None and now < entry[0] else None
 
     def put(self, key: object, value: T, now: float) -> None:
         """Store a value."""
@@ -279,9 +279,9 @@ class Access:
         scheme, _, secret = header.partition(" ")
         secret = secret.strip()
         if scheme.lower() == "bearer" and 0 < len(secret) <= LONGEST_SECRET:
-            found = await self._key_of(secret)
-            if found is not None:
-                return found
+            key = await self._key_of(secret)
+            if key is not None:
+                return key
         self.rates.check_wrong(address_of(request.scope), self._clock())
         if scheme.lower() != "bearer":
             raise UnauthorisedError(WITHOUT_BEARER)
@@ -293,12 +293,12 @@ class Access:
 
     async def _key_of(self, secret: str) -> KeyRecord | None:
         digest = hashlib.sha256(secret.encode("latin-1")).digest()
-        found = self._keys.get(digest, self._clock())
-        if found is None:
-            found = await self._used(find_key, secret)
-            if found is not None:
-                self._keys.put(digest, found, self._clock())
-        return found
+        key = self._keys.get(digest, self._clock())
+        if key is None:
+            key = await self._used(find_key, secret)
+            if key is not None:
+                self._keys.put(digest, key, self._clock())
+        return key
 
     async def of_secret(self, secret: str, scope: Scope) -> KeyRecord | None:
         """Return the key of a secret that was typed in, None for a wrong one.
@@ -306,9 +306,9 @@ class Access:
         Raises : TooManyRequestsError after too many wrong ones
         """
         if secret.isascii() and secret.isprintable() and 0 < len(secret) <= LONGEST_SECRET:
-            found = await self._key_of(secret)
-            if found is not None:
-                return found
+            key = await self._key_of(secret)
+            if key is not None:
+                return key
         self.rates.check_wrong(address_of(scope), self._clock())
         return None
 
@@ -332,17 +332,17 @@ class Access:
     ) -> KeyRecord | None:
         """Return the key of a secret or of a session, and remember its use."""
         at = now()
-        found = await self._executor.run(find, self._store, secret, at)
-        if found is not None:
-            self.uses.note(found, at)
-        return found
+        key = await self._executor.run(find, self._store, secret, at)
+        if key is not None:
+            self.uses.note(key, at)
+        return key
 
     async def _admit_to_pool(self, request: ApiRequest) -> None:
         endpoint, key, pool = request.endpoint, request.key, request.pool
-        found = await self._pool(pool)
-        public, archive_of = (None, None) if found is None else (found.public, found.archive_of)
-        if found is not None:
-            request.lists_all = found.lists_all
+        facts = await self._pool(pool)
+        public, archive_of = (None, None) if facts is None else (facts.public, facts.archive_of)
+        if facts is not None:
+            request.lists_all = facts.lists_all
         if public and endpoint.right == "reader":
             return
         if key is None:
@@ -357,16 +357,16 @@ class Access:
     async def _pool(self, pool: str) -> _Pool | None:
         """Return what the checks need of a pool, None if there is no pool of this name."""
         now = self._clock()
-        found = self._pools.get(pool, now)
-        if found is None:
+        facts = self._pools.get(pool, now)
+        if facts is None:
             try:
                 message = await self._executor.run(pools_workflow.pool_message, self._store, pool)
             except NotFoundError:
                 return None
             lists_all = message.inactive_days is None
-            found = _Pool(message.public, message.archive_of, lists_all)
-            self._pools.put(pool, found, now)
-        return found
+            facts = _Pool(message.public, message.archive_of, lists_all)
+            self._pools.put(pool, facts, now)
+        return facts
 
     def _admit_to_all(self, request: ApiRequest) -> None:
         key = request.key

@@ -444,12 +444,12 @@ def tag_of(content: bytes) -> str:
     return f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
-def matches_tag(given: str | None, tag: str) -> bool:
+def matches_tag(header: str | None, tag: str) -> bool:
     """Return whether If-None-Match names this ETag."""
-    if given is None:
+    if header is None:
         return False
     bare = tag.removeprefix("W/")
-    return any(one.strip().removeprefix("W/") in (bare, "*") for one in given.split(","))
+    return any(sent.strip().removeprefix("W/") in (bare, "*") for sent in header.split(","))
 
 
 def whole_number(text: str, digits: int) -> int | None:
@@ -623,25 +623,25 @@ def refused_json(error: Exception, shape: Any, line: int | None = None) -> Equip
 def problem(error: msgspec.ValidationError, shape: Any, line: int | None = None) -> Problem:
     """Return what is wrong with which field, by its path: teams[0].rank."""
     text, _, path = str(error).partition(" - at ")
-    found = _complaint(text, path.strip("`").removeprefix("$").removeprefix("."), shape)
-    return Problem("", line, found.field, found.rule, found.got[:_SHOWN])
+    complaint = _complaint(text, path.strip("`").removeprefix("$").removeprefix("."), shape)
+    return Problem("", line, complaint.field, complaint.rule, complaint.got[:_SHOWN])
 
 
 def _complaint(text: str, path: str, shape: Any) -> _Complaint:
-    found = _FIELD.match(text)
-    if found:
-        field = f"{path}.{found['name']}" if path else found["name"]
-        if found["what"] == "missing required":
+    field_match = _FIELD.match(text)
+    if field_match:
+        field = f"{path}.{field_match['name']}" if path else field_match["name"]
+        if field_match["what"] == "missing required":
             return _Complaint(field, "must be given", "nothing")
-        return _Complaint(field, "unknown field", found["name"])
-    found = _CHOICE.match(text)
-    if found:
+        return _Complaint(field, "unknown field", field_match["name"])
+    field_match = _CHOICE.match(text)
+    if field_match:
         choices = ", ".join(map(str, _choices(shape, path)))
-        return _Complaint(path, f"must be one of {choices}", found["got"])
-    found = _EXPECTED.match(text)
-    if found:
-        rule = _rule(found["kind"], found["rule"])
-        got = "another value" if found["got"] is None else _kinds(found["got"])
+        return _Complaint(path, f"must be one of {choices}", field_match["got"])
+    field_match = _EXPECTED.match(text)
+    if field_match:
+        rule = _rule(field_match["kind"], field_match["rule"])
+        got = "another value" if field_match["got"] is None else _kinds(field_match["got"])
         return _Complaint(path, rule, got)
     if "out of range" in text:
         return _Complaint(path, "must be a smaller number", "a larger one")
@@ -653,12 +653,15 @@ def _choices(shape: Any, path: str) -> list[Any]:
     shapes = [shape]
     for name in path.split("."):
         structs = [
-            one for part in shapes for one in _parts(part) if hasattr(one, "__struct_fields__")
+            shape
+            for part in shapes
+            for shape in _parts(part)
+            if hasattr(shape, "__struct_fields__")
         ]
         field = name.partition("[")[0]
-        shapes = [_types(one)[field] for one in structs if field in _types(one)]
-    literals = [one for part in shapes for one in _parts(part) if get_origin(one) is Literal]
-    return list(dict.fromkeys(choice for one in literals for choice in get_args(one)))
+        shapes = [_types(struct)[field] for struct in structs if field in _types(struct)]
+    literals = [shape for part in shapes for shape in _parts(part) if get_origin(shape) is Literal]
+    return list(dict.fromkeys(choice for literal in literals for choice in get_args(literal)))
 
 
 def _parts(shape: Any) -> Iterator[Any]:
@@ -671,11 +674,11 @@ def _parts(shape: Any) -> Iterator[Any]:
 
 def _rule(kind: str, rest: str | None) -> str:
     for pattern, words in _RULES:
-        found = pattern.match(rest or "")
-        if found:
-            return words.format(*(_COMPARED.get(part, part) for part in found.groups()))
+        parts = pattern.match(rest or "")
+        if parts:
+            return words.format(*(_COMPARED.get(part, part) for part in parts.groups()))
     return f"must be {_kinds(kind)}"
 
 
 def _kinds(types: str) -> str:
-    return " or ".join(_KINDS.get(one, one) for one in types.split(" | "))
+    return " or ".join(_KINDS.get(kind, kind) for kind in types.split(" | "))

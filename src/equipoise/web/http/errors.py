@@ -174,8 +174,8 @@ def error_body(error: EquipoiseError) -> bytes:
         return msgspec.json.encode(message)
     except UnicodeEncodeError:
         # A name in the input has half of a surrogate pair, which is not text.
-        found = json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
-        return found.encode("utf-8", "replace")
+        text = json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
+        return text.encode("utf-8", "replace")
 
 
 def error_response(error: EquipoiseError) -> Response:
@@ -203,5 +203,5 @@ def _headers(error: EquipoiseError) -> Mapping[str, str]:
 
 def without_lines(error: InvalidDataError) -> InvalidDataError:
     """Return the problems of a single match, without line numbers."""
-    plain = [replace(found, line=None) for found in error.problems]
+    plain = [replace(problem, line=None) for problem in error.problems]
     return InvalidDataError(plain, error.summary)

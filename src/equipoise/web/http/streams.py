@@ -329,10 +329,10 @@ def _with_lines(error: InvalidDataError, piece: Piece) -> InvalidDataError:
     numbers = [number for number, _ in _numbered(piece)]
     return InvalidDataError(
         [
-            replace(found, line=numbers[found.line - 1])
-            if found.line is not None and 0 < found.line <= len(numbers)
-            else found
-            for found in error.problems
+            replace(problem, line=numbers[problem.line - 1])
+            if problem.line is not None and 0 < problem.line <= len(numbers)
+            else problem
+            for problem in error.problems
         ]
     )
 

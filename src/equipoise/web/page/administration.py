@@ -138,7 +138,7 @@ async def create_key(context: PageContext) -> Response:
         made = await context.service.change(access.make_key, request, now(), by=context.key_number)
     except EquipoiseError as error:
         return await _keys_form(context, error)
-    return await _keys_form(context, made=made)
+    return await _keys_form(context, new_key=made)
 
 
 async def rotate_key(context: PageContext) -> Response:
@@ -146,12 +146,12 @@ async def rotate_key(context: PageContext) -> Response:
     form = await context.form()
     number = form.whole("key")
     try:
-        made = await context.service.change(
+        new_key = await context.service.change(
             access.rotate_key, number, RotationRequest(), now(), by=context.key_number
         )
     except EquipoiseError as error:
         return await _keys_form(context, error)
-    return await _keys_form(context, made=made)
+    return await _keys_form(context, new_key=new_key)
 
 
 async def revoke_key(context: PageContext) -> Response:
@@ -162,7 +162,7 @@ async def revoke_key(context: PageContext) -> Response:
 
 
 async def _keys_form(
-    context: PageContext, error: EquipoiseError | None = None, made: NewKeyMessage | None = None
+    context: PageContext, error: EquipoiseError | None = None, new_key: NewKeyMessage | None = None
 ) -> Response:
 
     def read(store: Store) -> tuple[list[KeyMessage], list[PoolMessage]]:
@@ -171,7 +171,7 @@ async def _keys_form(
 
     listed, pools = await context.service.read(read)
     return context.render(
-        "keys.html", error, keys=listed, pools=pools, roles=get_args(Role), made=made
+        "keys.html", error, keys=listed, pools=pools, roles=get_args(Role), made=new_key
     )
 
 
@@ -195,18 +195,21 @@ async def audit_page(context: PageContext) -> Response:
     wanted = context.query("pool") or None
     pool = audited_pool(context.key, wanted)
     cursor = context.query("cursor") or None
-    found, pools = await context.service.read(_page_and_pools, pool, cursor)
+    listed, pools = await context.service.read(_page_and_pools, pool, cursor)
     names = await _names(context)
     shown = wanted if everywhere else None
     return context.render(
         "audit.html",
-        lines=[AuditLine(one, names.get(one.key), place_of(one, pools)) for one in found.entries],
+        lines=[
+            AuditLine(entry, names.get(entry.key), place_of(entry, pools))
+            for entry in listed.entries
+        ],
         names=names,
         kinds=KINDS,
         wanted=pool,
         days=context.service.settings.audit_days,
         choices=[one.pool for one in pools if one.closed is None] if everywhere else [],
-        next=None if found.next is None else path("audit", pool=shown, cursor=found.next),
+        next=None if listed.next is None else path("audit", pool=shown, cursor=listed.next),
         first=path("audit", pool=shown) if cursor else None,
     )
 
@@ -225,18 +228,20 @@ async def _names(context: PageContext) -> dict[int | None, str]:
     key = context.key
     if key is not None and not rules_all_pools(key):
         return {key.id: key.name}
-    return {one.key: one.name for one in (await context.service.read(access.all_keys)).keys}
+    return {key.key: key.name for key in (await context.service.read(access.all_keys)).keys}
 
 
 def place_of(entry: AuditEntry, pools: list[PoolMessage]) -> PoolMessage | None:
     """Return the pool in which an action took place: its name may have another pool now."""
     at = datetime.fromisoformat(entry.time)
-    named = [one for one in pools if entry.pool in (one.pool, one.archive_of)]
+    named = [pool for pool in pools if entry.pool in (pool.pool, pool.archive_of)]
     # A season ends at the time at which the next begins. That instant belongs to the next.
-    named = [one for one in named if one.closed is None or at < datetime.fromisoformat(one.closed)]
+    named = [
+        pool for pool in named if pool.closed is None or at < datetime.fromisoformat(pool.closed)
+    ]
     # A deleted pool may have had the name before.
-    named = [one for one in named if at >= datetime.fromisoformat(one.created)]
-    return min(named, key=lambda one: datetime.fromisoformat(one.created), default=None)
+    named = [pool for pool in named if at >= datetime.fromisoformat(pool.created)]
+    return min(named, key=lambda pool: datetime.fromisoformat(pool.created), default=None)
 
 
 #: What happens to late matches, in words.
@@ -311,8 +316,8 @@ EVENT_KINDS = {
 async def admin_page(context: PageContext) -> Response:
     """Return the page that links to all tasks of an administrator."""
     await context.pool()
-    found = await context.read(amending.amendments, limit=10)
-    return context.render("admin.html", amendments=found.amendments)
+    listed = await context.read(amending.amendments, limit=10)
+    return context.render("admin.html", amendments=listed.amendments)
 
 
 async def settings_page(context: PageContext) -> Response:
@@ -337,7 +342,7 @@ async def entry_page(context: PageContext) -> Response:
     """Return the form with the parameters of the entry and level of a pool."""
     pool = await context.pool()
     wanted = await context.service.read(pool_as_wanted, pool.pool)
-    return _entry_form(context, Form({name: [one] for name, one in _entry_of(wanted).items()}))
+    return _entry_form(context, Form({name: [text] for name, text in _entry_of(wanted).items()}))
 
 
 async def change_entry(context: PageContext) -> Response:
@@ -378,7 +383,9 @@ def _entry_of(pool: PoolMessage) -> dict[str, str]:
     """Return the fields of the form with the parameters of a pool, or else their defaults."""
     usual = EntryParameters()
     values = {name: pool.parameters.get(name, getattr(usual, name)) for name in ENTRY_PARAMETERS}
-    return {name: one if isinstance(one, str) else f"{one:.12g}" for name, one in values.items()}
+    return {
+        name: value if isinstance(value, str) else f"{value:.12g}" for name, value in values.items()
+    }
 
 
 def _entry_form(
@@ -447,7 +454,7 @@ def _tier_lines(tiers: Sequence[Tier]) -> str:
 def _chosen_tiers(pool: PoolMessage) -> str:
     """Return which of `TIERS` a pool has."""
     initial = float(pool.parameters.get("initial_rating", 0.0))
-    same = (one for one in get_args(TierPreset) if resolved(one, initial) == pool.tiers)
+    same = (preset for preset in get_args(TierPreset) if resolved(preset, initial) == pool.tiers)
     return next(same, "own") if pool.tiers else "none"
 
 
@@ -537,14 +544,14 @@ async def create_webhook(context: PageContext) -> Response:
     """Create a webhook and show its secret, which is not shown again."""
     form = await context.form()
     try:
-        made = await context.write(
+        new_webhook = await context.write(
             webhooks.create_webhook,
             webhook_of(form),
             private=context.service.settings.private_webhooks,
         )
     except EquipoiseError as error:
         return await _webhook_form(context, error, typed=form)
-    return await _webhook_form(context, made=made)
+    return await _webhook_form(context, new_webhook=new_webhook)
 
 
 async def change_webhook(context: PageContext) -> Response:
@@ -562,8 +569,8 @@ async def test_webhook(context: PageContext) -> Response:
     """Send a webhook a test message and show the result."""
     pool = await context.pool()
     number = (await context.form()).whole("webhook")
-    found = await context.service.test_webhook(pool.pool, number)
-    return await _webhook_form(context, tried=found, number=number)
+    delivery = await context.service.test_webhook(pool.pool, number)
+    return await _webhook_form(context, tried=delivery, number=number)
 
 
 def webhook_of(form: Form) -> WebhookRequest:
@@ -578,7 +585,7 @@ async def _webhook_form(
     context: PageContext,
     error: EquipoiseError | None = None,
     *,
-    made: NewWebhookMessage | None = None,
+    new_webhook: NewWebhookMessage | None = None,
     tried: WebhookTestMessage | None = None,
     number: int = 0,
     typed: Form | None = None,
@@ -590,7 +597,7 @@ async def _webhook_form(
         hooks=(await context.read(webhooks.list_webhooks)).webhooks,
         kinds=EVENT_KINDS,
         days=context.service.settings.webhook_days,
-        made=made,
+        made=new_webhook,
         tried=tried,
         number=number,
         typed=typed or Form({"event": list(EVENT_KINDS)}),

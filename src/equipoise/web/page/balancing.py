@@ -106,7 +106,7 @@ def _pasted(text: str, taken: set[str]) -> list[Row]:
     free = iter([name for name in PARTIES if name not in taken])
     rows = []
     for line in text.splitlines()[:MOST_PLAYERS]:
-        names = [one.strip() for one in _SEPARATOR.split(line) if one.strip()]
+        names = [name.strip() for name in _SEPARATOR.split(line) if name.strip()]
         party = next(free, "") if len(names) > 1 else ""
         rows += [Row(name, party) for name in names]
     return rows
@@ -226,7 +226,7 @@ async def balance_page(context: PageContext) -> Response:
     """Return the form, with the players named in the query."""
     await context.pool()
     wanted = context.request.query_params.getlist("player")[:MOST_PLAYERS]
-    return _balance_form(context, LobbyForm(rows=[Row(one) for one in wanted if one]))
+    return _balance_form(context, LobbyForm(rows=[Row(name) for name in wanted if name]))
 
 
 async def balance(context: PageContext) -> Response:
@@ -239,12 +239,16 @@ async def balance(context: PageContext) -> Response:
     try:
         request = request_of(lobby)
         names = [row.player for row in lobby.rows]
-        pool, found, ratings = await context.calculate(split_and_ratings, request, names)
+        pool, answer_message, ratings = await context.calculate(split_and_ratings, request, names)
         context.use_pool(pool)
     except EquipoiseError as error:
         return _balance_form(context, lobby, error)
-    played = await _result_path(context, [[str(one) for one in team] for team in found.teams])
-    return _balance_form(context, lobby, answer=answer_of(found, lobby, ratings), played=played)
+    played = await _result_path(
+        context, [[str(player) for player in team] for team in answer_message.teams]
+    )
+    return _balance_form(
+        context, lobby, answer=answer_of(answer_message, lobby, ratings), played=played
+    )
 
 
 async def _result_path(context: PageContext, teams: Sequence[Sequence[str]]) -> str | None:
@@ -267,7 +271,7 @@ async def teams_page(context: PageContext) -> Response:
     shown = [
         Team(
             number,
-            [_member(one, Row(), ratings) for one in team],
+            [_member(player, Row(), ratings) for player in team],
             0.0 if chances is None else chances[number - 1],
             _mean(team, ratings),
         )
@@ -279,7 +283,7 @@ async def teams_page(context: PageContext) -> Response:
         bar=probability_bar(chances) if chances is not None and len(teams) == 2 else None,
         known=chances is not None,
         played=await _result_path(context, teams),
-        players=[one for team in teams for one in team],
+        players=[player for team in teams for player in team],
     )
 
 
@@ -290,22 +294,22 @@ def teams_now(
 
     The expected scores are None where the system of the pool cannot predict such a match.
     """
-    names = [one for team in teams for one in team]
+    names = [player for team in teams for player in team]
     with store.moment() as moment:
         current, ratings = pool_message(moment, pool), ratings_of_players(moment, pool, names)
         try:
             request = PredictRequest([list(team) for team in teams])
-            found = predict_in_pool(moment, pool, request)
+            predicted = predict_in_pool(moment, pool, request)
         except EquipoiseError:
             return current, None, ratings
-        return current, [team.expected for team in found.teams], ratings
+        return current, [team.expected for team in predicted.teams], ratings
 
 
 def _mean(
     players: Sequence[str], ratings: Mapping[str, tuple[float, float | None]]
 ) -> float | None:
     """Return the mean of the known ratings, None if none is known."""
-    known = [ratings[one][0] for one in players if one in ratings]
+    known = [ratings[player][0] for player in players if player in ratings]
     return math.fsum(known) / len(known) if known else None
 
 
@@ -329,7 +333,7 @@ def _balance_form(
     answer: Answer | None = None,
     played: str | None = None,
 ) -> Response:
-    teams = [[one.player for one in team.members] for team in answer.teams] if answer else []
+    teams = [[member.player for member in team.members] for team in answer.teams] if answer else []
     pool = str(context.request.path_params["pool"])
     return context.render(
         "balance.html",
@@ -345,7 +349,7 @@ def _balance_form(
 
 
 def answer_of(
-    found: BalanceMessage,
+    message: BalanceMessage,
     lobby: LobbyForm,
     ratings: Mapping[str, tuple[float, float | None]],
 ) -> Answer:
@@ -353,17 +357,20 @@ def answer_of(
     row_of = {row.player: row for row in lobby.rows}
     teams = []
     for number, (players, expected) in enumerate(
-        zip(found.teams, found.expected if found.win is None else found.win, strict=True), start=1
+        zip(message.teams, message.expected if message.win is None else message.win, strict=True),
+        start=1,
     ):
-        members = [_member(str(one), row_of.get(str(one), Row()), ratings) for one in players]
-        mean = _mean([one.player for one in members], ratings)
+        members = [
+            _member(str(player), row_of.get(str(player), Row()), ratings) for player in players
+        ]
+        mean = _mean([member.player for member in members], ratings)
         teams.append(Team(number, members, expected, mean))
     return Answer(
-        message=found,
+        message=message,
         teams=teams,
-        bar=probability_bar(found.expected) if len(teams) == 2 else None,
-        kept=[_constraint_line(one, found) for one in found.constraints],
-        others=[(one, _moves(found.teams, one.teams)) for one in found.alternatives],
+        bar=probability_bar(message.expected) if len(teams) == 2 else None,
+        kept=[_constraint_line(constraint, message) for constraint in message.constraints],
+        others=[(one, _moves(message.teams, one.teams)) for one in message.alternatives],
     )
 
 
@@ -391,12 +398,12 @@ def probability_bar(expected: Sequence[float]) -> Markup:
     )
 
 
-def _constraint_line(one: ConstraintMessage, found: BalanceMessage) -> ConstraintLine:
+def _constraint_line(one: ConstraintMessage, message: BalanceMessage) -> ConstraintLine:
     cost = None
     if one.objective_without is not None:
-        cost = max(found.objective - one.objective_without, 0.0)
-        cost = 0.0 if cost < NO_COST[cast(Objective, found.objective_kind)] else cost
-    words = constraint_in_words(one.kind, one.players, one.label, len(found.teams))
+        cost = max(message.objective - one.objective_without, 0.0)
+        cost = 0.0 if cost < NO_COST[cast(Objective, message.objective_kind)] else cost
+    words = constraint_in_words(one.kind, one.players, one.label, len(message.teams))
     return ConstraintLine(words, one.status == "waived", cost)
 
 
@@ -407,10 +414,10 @@ def _moves(
 
     Each team is compared with the team of the other split that shares most players with it.
     """
-    left = {at: {str(one) for one in team} for at, team in enumerate(other)}
+    left = {at: {str(player) for player in team} for at, team in enumerate(other)}
     moves = []
     for number, team in enumerate(best, start=1):
-        own = {str(one) for one in team}
+        own = {str(player) for player in team}
         nearest = max(left, key=lambda at: (len(own & left[at]), -at))
         came = left.pop(nearest) - own
         if came:
@@ -460,7 +467,7 @@ async def rebalance(context: PageContext) -> Response:
         chosen = form.choice("method", get_args(Method)) if method else None
         content = text.encode("utf-8", "replace")
         work = context.service.calculate(rebalanced, content, chosen, form.flag("compare"))
-        found, rows, values = await while_connected(context.request.receive, work)
+        result, rows, values = await while_connected(context.request.receive, work)
     except EquipoiseError as error:
         return _rebalance_form(context, text, error, method=method, compare=form.flag("compare"))
     return _rebalance_form(
@@ -468,10 +475,10 @@ async def rebalance(context: PageContext) -> Response:
         text,
         method=method,
         compare=form.flag("compare"),
-        found=found,
+        found=result,
         values=values,
-        steps=found.steps[:_ROWS],
-        more_steps=max(len(found.steps) - _ROWS, 0),
+        steps=result.steps[:_ROWS],
+        more_steps=max(len(result.steps) - _ROWS, 0),
         rows=rows,
     )
 
@@ -484,12 +491,12 @@ def rebalanced(
     from equipoise.analysis.balance.rebalance import compare_methods, rebalance_request
 
     order = RebalanceOrder(source=content, method=method, time_limit=_SECONDS)
-    found = rebalance_message(rebalance_request(order).result)
+    message = rebalance_message(rebalance_request(order).result)
     values = _values_of(content)
     if not compare:
-        return found, [], values
+        return message, [], values
     plain = RebalanceOrder(source=content, time_limit=_SECONDS)
-    return found, compare_methods(plain), values
+    return message, compare_methods(plain), values
 
 
 def _values_of(content: bytes) -> dict[str, str]:
@@ -500,17 +507,17 @@ def _values_of(content: bytes) -> dict[str, str]:
     for team in session.get("teams") or []:
         parties += team
     return {
-        str(one["player"]): ", ".join(
+        str(player["player"]): ", ".join(
             f"{name} {value:g}" if isinstance(value, int | float) else f"{name} {value}"
-            for name, value in (one.get("attributes") or {}).items()
+            for name, value in (player.get("attributes") or {}).items()
         )
         for party in parties
-        for one in party["players"]
+        for player in party["players"]
     }
 
 
 def _rebalance_form(
     context: PageContext, text: str, error: EquipoiseError | None = None, **more: Any
 ) -> Response:
-    given = {"method": "", "compare": False, "found": None, "rows": [], **more}
-    return context.render("rebalance.html", error, request=text, methods=get_args(Method), **given)
+    values = {"method": "", "compare": False, "found": None, "rows": [], **more}
+    return context.render("rebalance.html", error, request=text, methods=get_args(Method), **values)

@@ -49,15 +49,15 @@ async def compare_page(context: PageContext) -> Response:
     cursor = context.query("cursor") or None
 
     def read(store: Store, pool: PoolMessage) -> tuple[list[ComparedPlayer], AgainstMessage]:
-        found = against(store, pool.pool, first, second, cursor=cursor, limit=_MATCHES)
-        return [ComparedPlayer.of(store, pool.pool, name) for name in (first, second)], found
+        meetings = against(store, pool.pool, first, second, cursor=cursor, limit=_MATCHES)
+        return [ComparedPlayer.of(store, pool.pool, name) for name in (first, second)], meetings
 
     await context.pool()
     both: list[ComparedPlayer] = []
-    found = chart = error = None
+    meetings = chart = error = None
     if first and second:
         try:
-            both, found = await context.snapshot(read)
+            both, meetings = await context.snapshot(read)
         except EquipoiseError as problem:
             error = problem
         else:
@@ -65,17 +65,17 @@ async def compare_page(context: PageContext) -> Response:
             chart = comparison(both[0].timeline, both[1].timeline, label)
     pool = await context.pool()
     here = ("pools", pool.pool, "compare")
-    more = None if found is None else found.next
+    more = None if meetings is None else meetings.next
     return context.render(
         "compare.html",
         error,
         first=first,
         second=second,
         both=both,
-        found=found,
+        found=meetings,
         chart=chart,
-        with_scores=found is not None
-        and any(one.line.opponent_score is not None for one in found.meetings),
+        with_scores=meetings is not None
+        and any(meeting.line.opponent_score is not None for meeting in meetings.meetings),
         next=None if more is None else path(*here, first=first, second=second, cursor=more),
         newest=path(*here, first=first, second=second) if cursor else None,
     )

@@ -100,14 +100,14 @@ class Form:
 
     def texts(self, name: str) -> list[str]:
         """Return all fields of that name."""
-        return [one.strip() for one in self.fields.get(name, [])]
+        return [text.strip() for text in self.fields.get(name, [])]
 
     def choice(self, name: str, choices: Sequence[Choice], otherwise: str = "") -> Choice:
         """Return a field that must be one of some texts. Raises : InvalidDataError."""
         text = self.text(name, otherwise)
-        for one in choices:
-            if one == text:
-                return one
+        for choice in choices:
+            if choice == text:
+                return choice
         raise wrong(name, f"must be one of {', '.join(choices)}", text[:50])
 
     def number(self, name: str, low: float, high: float) -> float | None:
@@ -253,8 +253,12 @@ def _read_parts(form: _LimitedForm, boundary: bytes, body: bytes) -> None:
     ended: list[bool] = []
     parser = FormParser(
         _MULTIPART,
-        lambda one: form.add_field((one.field_name or b"").decode(), (one.value or b"").decode()),
-        lambda one: form.add_file((one.field_name or b"").decode(), one.file_name, one.file_object),
+        lambda part: form.add_field(
+            (part.field_name or b"").decode(), (part.value or b"").decode()
+        ),
+        lambda part: form.add_file(
+            (part.field_name or b"").decode(), part.file_name, part.file_object
+        ),
         lambda: ended.append(True),
         boundary,
         config={"MAX_MEMORY_FILE_SIZE": math.inf},
@@ -329,8 +333,8 @@ def problems_of(error: EquipoiseError) -> list[str]:
     """Return what is wrong as sentences."""
     if isinstance(error, InvalidDataError) and error.problems:
         return [
-            str(one).removeprefix("input").removeprefix(", ").removeprefix(": ")
-            for one in error.problems[:MOST_PROBLEMS]
+            str(problem).removeprefix("input").removeprefix(", ").removeprefix(": ")
+            for problem in error.problems[:MOST_PROBLEMS]
         ]
     return [str(error)]
 
@@ -449,23 +453,23 @@ class OverviewCache:
         message = pool_message(store, pool)
         version = (message.created, message.generation)
         with self._lock:
-            found = self._made.get(pool)
+            cached = self._made.get(pool)
             at = self._clock()
-            current = found is not None and found[1] == version
-            if found is not None and current and (at - found[0] < _FRESH or pool in self._making):
-                return found[2]
+            current = cached is not None and cached[1] == version
+            if cached is not None and current and (at - cached[0] < _FRESH or pool in self._making):
+                return cached[2]
             self._making.add(pool)
         try:
-            made = Home.of(store, pool)
+            home = Home.of(store, pool)
         finally:
             with self._lock:
                 self._making.discard(pool)
         with self._lock:
-            self._made[pool] = (at, version, made)
+            self._made[pool] = (at, version, home)
             self._made.move_to_end(pool)
             while len(self._made) > _POOLS:
                 self._made.popitem(last=False)
-        return made
+        return home
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,8 +593,8 @@ class PageContext:
         theme = self.request.cookies.get(THEME_COOKIE, "")
         seen = (static_version(), str(self.request.url), theme, str(version), pool)
         self._tag = tag_of(digest(*seen).encode())
-        given = self.request.headers.get("if-none-match")
-        if not matches_tag(given, self._tag):
+        tag = self.request.headers.get("if-none-match")
+        if not matches_tag(tag, self._tag):
             return None
         return Response(status_code=304, headers=_revalidated(self._tag))
 
@@ -633,10 +637,10 @@ class PageContext:
 
     def id_of(self, name: str) -> str:
         """Return an id from the path, or from the query if it cannot be part of a path."""
-        found = self.request.path_params.get(name) or self.request.query_params.get("id", "")
-        if not found:
+        text = self.request.path_params.get(name) or self.request.query_params.get("id", "")
+        if not text:
             raise NotFoundError(f"the id of the {name} is missing")
-        return str(found)
+        return str(text)
 
     def query(self, name: str, otherwise: str = "") -> str:
         """Return a parameter of the query without blanks at its ends."""

@@ -138,10 +138,10 @@ def time_labels(low: float, high: float, letters: int = _LETTERS) -> list[tuple[
     """Return round times between two, seconds since 1970, as (place from 0 to 1, name)."""
     if high <= low:
         return [(0.5, f"{datetime.fromtimestamp(low, UTC):%Y-%m-%d}")]
-    found, texts = round_moments(int(low * 1e6), int(high * 1e6), letters)
+    moments, texts = round_moments(int(low * 1e6), int(high * 1e6), letters)
     return [
         ((at / 1e6 - low) / (high - low), text)
-        for at, text in zip(found.tolist(), texts, strict=True)
+        for at, text in zip(moments.tolist(), texts, strict=True)
     ]
 
 
@@ -166,20 +166,20 @@ def columns_chart(
     mark: Mark | None = None,
 ) -> Markup:
     """Return a chart of columns; below : (place from 0 to 1, name)."""
-    top = max((one.value for one in columns), default=0.0) or 1.0
+    top = max((column.value for column in columns), default=0.0) or 1.0
     up = Scale(0.0, 1.08 * top, float(COLUMNS_HEIGHT), 4.0)
     wide = 100 / max(len(columns), 1)
-    marks = [_column(one, at * wide, wide, up) for at, one in enumerate(columns)]
+    marks = [_column(column, at * wide, wide, up) for at, column in enumerate(columns)]
     if mark is not None:
         marks += _mark(mark)
     return Frame(COLUMNS_HEIGHT, up).svg(name, marks, below, digits_up=4)
 
 
-def _column(one: Column, left: float, wide: float, up: Scale) -> Markup:
-    y = up.at(one.value)
+def _column(column: Column, left: float, wide: float, up: Scale) -> Markup:
+    y = up.at(column.value)
     return element(
         "rect",
-        element("title", one.words),
+        element("title", column.words),
         class_="column",
         x=f"{left + 0.06 * wide:.2f}%",
         y=y,
@@ -214,21 +214,21 @@ def distribution(
     """Return a small chart of players by rating; mine : a rating, and the ends of its range."""
     low, high = bins[0].low, bins[-1].high
     wide = (high - low) or 1.0
-    top = max(one.players for one in bins) or 1
+    top = max(span.players for span in bins) or 1
     base = _STANDING_HEIGHT - 20
 
     def across(value: float) -> float:
         return 100 * min(max((value - low) / wide, 0.0), 1.0)
 
     marks = []
-    for one in bins:
-        tall = 0.0 if not one.players else max(1.0, (base - 12) * one.players / top)
+    for span in bins:
+        tall = 0.0 if not span.players else max(1.0, (base - 12) * span.players / top)
         marks.append(
             element(
                 "rect",
                 class_="bin",
-                x=f"{across(one.low) + 0.15:.2f}%",
-                width=f"{max(across(one.high) - across(one.low) - 0.3, 0.1):.2f}%",
+                x=f"{across(span.low) + 0.15:.2f}%",
+                width=f"{max(across(span.high) - across(span.low) - 0.3, 0.1):.2f}%",
                 y=base - tall,
                 height=tall,
             )
@@ -245,10 +245,10 @@ def distribution(
     marks.append(element("line", class_="rule", x1=0, x2="100%", y1=base, y2=base))
     step = max(1, math.ceil(len(bins) / 5))
     digits = 0 if bins[0].high - bins[0].low >= 1 else 2
-    for one in bins[step::step]:
-        place = across(one.low) / 100
+    for span in bins[step::step]:
+        place = across(span.low) / 100
         if place < 0.97:
-            label = _name(place, number(one.low, digits))
+            label = _name(place, number(span.low, digits))
             marks.append(element("g", label, transform=f"translate(0 {base})"))
     return element(
         "svg",
@@ -297,30 +297,30 @@ def intervals(values: Sequence[tuple[float, float | None]]) -> list[Interval | N
         None if spread is None else (mid - half_width(spread), mid + half_width(spread))
         for mid, spread in values
     ]
-    known = [one for one in ends if one is not None]
+    known = [ends_of for ends_of in ends if ends_of is not None]
     if not known:
         return [None for _ in values]
-    low, high = min(one[0] for one in known), max(one[1] for one in known)
+    low, high = min(ends_of[0] for ends_of in known), max(ends_of[1] for ends_of in known)
     wide = (high - low) or 1.0
     return [
         None
-        if one is None
+        if ends_of is None
         else Interval(
             interval(
-                (one[0] - low) / wide,
+                (ends_of[0] - low) / wide,
                 (mid - low) / wide,
-                (one[1] - low) / wide,
+                (ends_of[1] - low) / wide,
             ),
-            *one,
+            *ends_of,
         )
-        for one, (mid, _) in zip(ends, values, strict=True)
+        for ends_of, (mid, _) in zip(ends, values, strict=True)
     ]
 
 
 def interval(low: float, middle: float, high: float) -> Markup:
     """Return a dot on a bar; all from 0 to 1."""
     # The margins leave room for the dot.
-    low, middle, high = (4 + 92 * one for one in (low, middle, high))
+    low, middle, high = (4 + 92 * end for end in (low, middle, high))
     marks = bar(low, max(high, low + 0.1), _HEIGHT), dot(middle, _HEIGHT)
     return picture("interval", _HEIGHT, marks)
 
@@ -380,16 +380,16 @@ class Comparison(NamedTuple):
 def comparison(first: RatingTimeline, second: RatingTimeline, name: str) -> Comparison | None:
     """Return the curves of two players on one scale; None if there is no time between matches."""
     both = first, second
-    across = [one.times or [at + 1.0 for at in range(len(one.ratings))] for one in both]
+    across = [line.times or [at + 1.0 for at in range(len(line.ratings))] for line in both]
     low = min((times[0] for times in across if times), default=0.0)
     high = max((times[-1] for times in across if times), default=0.0)
     if high <= low:
         return None
-    kept = [thinned(one.ratings, _POINTS // 2) for one in both]
-    middles = [[one.ratings[at] for at in some] for one, some in zip(both, kept, strict=True)]
+    kept = [thinned(line.ratings, _POINTS // 2) for line in both]
+    middles = [[line.ratings[at] for at in some] for line, some in zip(both, kept, strict=True)]
     halves = [
-        [half_width(one.deviations[at] or 0.0) for at in some]
-        for one, some in zip(both, kept, strict=True)
+        [half_width(line.deviations[at] or 0.0) for at in some]
+        for line, some in zip(both, kept, strict=True)
     ]
     lows, highs = (
         [
@@ -451,19 +451,19 @@ def thinned(values: list[float], most: int) -> list[int]:
 def drift_chart(name: str, points: Sequence[MeanPoint]) -> Markup:
     """Return the chart of the mean rating with its band; points : at least two."""
     up = around(
-        [value for one in points for value in (one.lower, one.upper, one.mean)],
+        [value for point in points for value in (point.lower, point.upper, point.mean)],
         DRIFT_HEIGHT - 6.0,
         6.0,
         [],
     )
-    at = [float(one.match if one.start is None else one.start) for one in points]
+    at = [float(point.match if point.start is None else point.start) for point in points]
     across, below = _across(at, points[0].start is not None, 5)
     frame = Frame(DRIFT_HEIGHT, up)
     curve = frame.curve(
         across,
-        [one.mean for one in points],
-        [one.lower for one in points],
-        [one.upper for one in points],
+        [point.mean for point in points],
+        [point.lower for point in points],
+        [point.upper for point in points],
     )
     return frame.svg(name, [], below, curve)
 
@@ -519,25 +519,27 @@ class Why:
     @property
     def opponent_names(self) -> list[str]:
         """Ids of the listed opponents; a team has one text."""
-        return [str(one.player) for one in self.opponents]
+        return [str(opponent.player) for opponent in self.opponents]
 
 
-def why_of(found: ExplainMessage, digits: int = 1) -> Why:
+def why_of(message: ExplainMessage, digits: int = 1) -> Why:
     """Return an explanation for the page."""
-    change = round(found.change, digits)
-    listed = found.opponents[:OPPONENTS]
+    change = round(message.change, digits)
+    listed = message.opponents[:OPPONENTS]
     return Why(
-        message=found,
+        message=message,
         change=change,
         verb="gained" if change > 0 else "lost" if change < 0 else "neither gained nor lost",
         amount=abs(change),
-        result=_result(found),
-        against=found.opponents[0] if found.teams == 2 and len(found.opponents) == 1 else None,
-        parts=_parts(found, change, digits),
+        result=_result(message),
+        against=message.opponents[0]
+        if message.teams == 2 and len(message.opponents) == 1
+        else None,
+        parts=_parts(message, change, digits),
         opponents=listed,
-        more_opponents=max(found.teams - 1, len(found.opponents)) - len(listed),
-        memories=_memories(found, change, digits),
-        extent=_extent(found),
+        more_opponents=max(message.teams - 1, len(message.opponents)) - len(listed),
+        memories=_memories(message, change, digits),
+        extent=_extent(message),
     )
 
 
@@ -556,33 +558,33 @@ def rounded_parts(parts: Sequence[float], total: float, digits: int) -> list[flo
     return [round(count * unit, digits) for count in units]
 
 
-def _result(found: ExplainMessage) -> str:
-    if found.teams == 2:
-        return {1.0: "won", 0.5: "drew", 0.0: "lost"}.get(found.score, "played")
-    others = f", tied with {found.tied} other{'s' * (found.tied > 1)}" if found.tied else ""
+def _result(message: ExplainMessage) -> str:
+    if message.teams == 2:
+        return {1.0: "won", 0.5: "drew", 0.0: "lost"}.get(message.score, "played")
+    others = f", tied with {message.tied} other{'s' * (message.tied > 1)}" if message.tied else ""
     # A place could contradict the share: ahead of 99.4 % of 200 others is 2nd.
-    expected = percent(found.expected)
+    expected = percent(message.expected)
     return (
-        f"came {ordinal(found.rank)} of {found.teams:,}{others} "
+        f"came {ordinal(message.rank)} of {message.teams:,}{others} "
         f"(expected to be ahead of {expected} of the others)"
     )
 
 
-def _parts(found: ExplainMessage, change: float, digits: int) -> list[Part]:
+def _parts(message: ExplainMessage, change: float, digits: int) -> list[Part]:
     """Return the parts with their bars."""
-    given = [one.change for one in found.contributions]
-    ends = [0.0, *(math.fsum(given[: at + 1]) for at in range(len(given)))]
+    changes = [contribution.change for contribution in message.contributions]
+    ends = [0.0, *(math.fsum(changes[: at + 1]) for at in range(len(changes)))]
     low, high = min(0.0, *ends), max(0.0, *ends)
     wide = (high - low) or 1.0
-    places = [(one - low) / wide for one in ends]
+    places = [(end - low) / wide for end in ends]
     bars = [
-        _bar(places[at], places[at + 1], (0.0 - low) / wide, given[at] >= 0)
-        for at in range(len(given))
+        _bar(places[at], places[at + 1], (0.0 - low) / wide, changes[at] >= 0)
+        for at in range(len(changes))
     ]
-    parts = rounded_parts(given, change, digits)
+    parts = rounded_parts(changes, change, digits)
     return [
-        Part(one.name, part, one.reason, bar)
-        for one, part, bar in zip(found.contributions, parts, bars, strict=True)
+        Part(contribution.name, part, contribution.reason, bar)
+        for contribution, part, bar in zip(message.contributions, parts, bars, strict=True)
     ]
 
 
@@ -605,12 +607,14 @@ def _bar(start: float, stop: float, origin: float, gains: bool) -> Markup:
     )
 
 
-def _extent(found: ExplainMessage) -> Markup | None:
+def _extent(message: ExplainMessage) -> Markup | None:
     """Return a picture of the change between the smallest and the largest possible one."""
-    low, high = found.least_change, found.largest_change
+    low, high = message.least_change, message.largest_change
     if low is None or high is None or not high > low:
         return None
-    at, origin = (min(max((value - low) / (high - low), 0.0), 1.0) for value in (found.change, 0.0))
+    at, origin = (
+        min(max((value - low) / (high - low), 0.0), 1.0) for value in (message.change, 0.0)
+    )
     zero = f"{2 + 96 * origin:.2f}%"
     return picture(
         "extent",
@@ -621,18 +625,20 @@ def _extent(found: ExplainMessage) -> Markup | None:
     )
 
 
-def _memories(found: ExplainMessage, change: float, digits: int) -> list[Memory]:
+def _memories(message: ExplainMessage, change: float, digits: int) -> list[Memory]:
     """Return remembered performances, older ones as a group, with weights that add up."""
-    known = [one for one in found.remembered if one.match is not None]
+    known = [memory for memory in message.remembered if memory.match is not None]
     older = known[REMEMBERED:]
     groups: list[tuple[str | None, str, list[RememberedMessage]]] = [
-        (str(one.match), "", [one]) for one in known[:REMEMBERED]
+        (str(memory.match), "", [memory]) for memory in known[:REMEMBERED]
     ]
     groups.append((None, f"{len(older)} older", older))
-    groups.append((None, "before them", [one for one in found.remembered if one.match is None]))
+    groups.append(
+        (None, "before them", [memory for memory in message.remembered if memory.match is None])
+    )
     groups = [group for group in groups if group[2]]
-    weights = [math.fsum(one.weight for one in some) for _, _, some in groups]
-    parts = [math.fsum(one.change for one in some) for _, _, some in groups]
+    weights = [math.fsum(memory.weight for memory in some) for _, _, some in groups]
+    parts = [math.fsum(memory.change for memory in some) for _, _, some in groups]
     return [
         Memory(match, label, _mean(some, weight), share / 100, part)
         for (match, label, some), weight, share, part in zip(
@@ -648,4 +654,4 @@ def _memories(found: ExplainMessage, change: float, digits: int) -> list[Memory]
 def _mean(some: list[RememberedMessage], weight: float) -> float:
     if len(some) == 1 or not weight:
         return some[0].performance
-    return math.fsum(one.weight * one.performance for one in some) / weight
+    return math.fsum(memory.weight * memory.performance for memory in some) / weight

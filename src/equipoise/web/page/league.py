@@ -79,7 +79,7 @@ _FORMATS = {"xlsx": "excel", "xlsm": "excel", "xls": "excel", "ods": "excel"}
 
 async def new_pool_page(context: PageContext) -> Response:
     """Return the form that creates a pool."""
-    return _pool_form(context, Form({name: [one] for name, one in _POOL_FIELDS.items()}))
+    return _pool_form(context, Form({name: [text] for name, text in _POOL_FIELDS.items()}))
 
 
 async def new_pool(context: PageContext) -> Response:
@@ -162,7 +162,7 @@ async def upload(context: PageContext) -> Response:
         content, name = _content(form, context.service.settings.body_bytes // _PARTS)
         dates = form.choice("dates", tuple(DATES)) if form.text("dates") else ""
         await context.service.check_kernels(pool.pool)
-        found = await context.calculate(
+        uploaded = await context.calculate(
             read_upload,
             content,
             _format_of(name, content),
@@ -171,17 +171,17 @@ async def upload(context: PageContext) -> Response:
             skip_bad=form.flag("skip_bad"),
             future_seconds=context.service.settings.future_seconds,
         )
-        seen = digest("upload", pool.pool, found.matches)
-        if found.matches and form.text("do") == seen:
-            post = Post(found.matches, context.key_number, detailed=False)
+        seen = digest("upload", pool.pool, uploaded.matches)
+        if uploaded.matches and form.text("do") == seen:
+            post = Post(uploaded.matches, context.key_number, detailed=False)
             await context.service.writer.enqueue(pool.pool, post)
-            done = len(found.matches)
+            done = len(uploaded.matches)
             return context.redirect(path("pools", pool.pool, "matches", posted=done))
     except EquipoiseError as error:
         return _upload_form(context, form, error)
     pasted = form.text("matches")
     held = "" if pasted and len(pasted) <= _SHOWN else packed(content)
-    return _upload_form(context, form, found=found, name=name, seen=seen, held=held)
+    return _upload_form(context, form, uploaded=uploaded, name=name, seen=seen, held=held)
 
 
 def _content(form: Form, most: int) -> tuple[bytes, str]:
@@ -212,7 +212,7 @@ def _upload_form(
     form: Form,
     error: EquipoiseError | None = None,
     *,
-    found: Uploaded | None = None,
+    uploaded: Uploaded | None = None,
     name: str = "",
     seen: str = "",
     held: str = "",
@@ -225,8 +225,12 @@ def _upload_form(
         choices=DATES,
         meanings=MEANINGS,
         skip_bad=form.flag("skip_bad"),
-        found=found,
-        faults_in_file=[] if found is None else problems_of(found.fault) if found.fault else [],
+        found=uploaded,
+        faults_in_file=[]
+        if uploaded is None
+        else problems_of(uploaded.fault)
+        if uploaded.fault
+        else [],
         name=name,
         seen=seen,
         held=held,

@@ -89,7 +89,7 @@ async def matches_page(context: PageContext) -> Response:
         pool = await context.pool()
         return context.redirect(path("pools", pool.pool, "matches", wanted))
     cursor, around = context.query("cursor") or None, context.query("around")[:200] or None
-    found = await context.snapshot(
+    listed = await context.snapshot(
         lambda store, pool: matches.matches(
             store, pool.pool, cursor=cursor, limit=PAGE_SIZE, around=around
         )
@@ -98,10 +98,10 @@ async def matches_page(context: PageContext) -> Response:
     here = ("pools", pool.pool, "matches")
     return context.render(
         "matches.html",
-        matches=found.matches,
+        matches=listed.matches,
         around=around,
-        previous=page_at(found.previous, *here),
-        next=page_at(found.next, *here),
+        previous=page_at(listed.previous, *here),
+        next=page_at(listed.next, *here),
         first=path(*here),
         posted=whole_number(context.query("posted"), 9),
     )
@@ -112,32 +112,35 @@ async def match_page(context: PageContext) -> Response:
     await context.pool()
     wanted = context.id_of("match")
     cursor, around = context.query("cursor") or None, context.query("around")[:200] or None
-    found = await context.snapshot(
+    details = await context.snapshot(
         lambda store, pool: matches.match(
             store, pool.pool, wanted, cursor=cursor, limit=MOST_PLAYERS, around=around
         )
     )
     pool = await context.pool()
-    here = ("pools", pool.pool, "matches", found.match)
-    players = [one for team in found.teams for one in team.players]
-    people, teams = found.players_in_match or len(players), found.teams_in_match or len(found.teams)
-    with_chances = all(team.chance is not None for team in found.teams)
+    here = ("pools", pool.pool, "matches", details.match)
+    players = [member for team in details.teams for member in team.players]
+    people, teams = (
+        details.players_in_match or len(players),
+        details.teams_in_match or len(details.teams),
+    )
+    with_chances = all(team.chance is not None for team in details.teams)
     return context.render(
         "match.html",
-        match=found,
+        match=details,
         alone=people == teams,
-        statistics=list(dict.fromkeys(name for one in players for name in one.statistics)),
+        statistics=list(dict.fromkeys(name for member in players for name in member.statistics)),
         with_chances=with_chances,
-        with_scores=all(team.score is not None for team in found.teams),
+        with_scores=all(team.score is not None for team in details.teams),
         # Beside the one chance of a team, what some systems expect of each player only confuses.
-        with_expected=any(one.expected is not None for one in players)
+        with_expected=any(member.expected is not None for member in players)
         and not (with_chances and teams == 2),
-        with_performance=any(one.performance is not None for one in players),
+        with_performance=any(member.performance is not None for member in players),
         people=people,
         teams=teams,
         around=around,
-        previous=page_at(found.previous, *here),
-        next=page_at(found.next, *here),
+        previous=page_at(details.previous, *here),
+        next=page_at(details.next, *here),
         first=path(*here),
     )
 
@@ -187,7 +190,11 @@ async def _post_form(
     entries = entries_of(form)
     wanted = max(_TEAMS, len(entries) + (more == "team"))
     entries += [TeamEntry() for _ in range(wanted - len(entries))]
-    listed = [(team.rank, one) for team in preview.teams for one in team.players] if preview else []
+    listed = (
+        [(team.rank, member) for team in preview.teams for member in team.players]
+        if preview
+        else []
+    )
     people = len(listed) if preview is None else preview.players_in_match or len(listed)
     return await context.render_large(
         "post.html",
@@ -208,8 +215,8 @@ async def _post_form(
         preview=preview,
         previewed=listed[:MOST_PLAYERS],
         unlisted=people - len(listed[:MOST_PLAYERS]),
-        unknown={one.player: one.like for one in unknown},
-        alike=[one for one in unknown if one.like is not None],
+        unknown={name.player: name.like for name in unknown},
+        alike=[name for name in unknown if name.like is not None],
         seen=seen,
         timed=pool.times != "none",
     )
@@ -226,13 +233,13 @@ def entries_of(form: Form) -> list[TeamEntry]:
     # A name that was like that of a player may be replaced by it.
     old, _, new = form.text("rename").partition("\t")
     last = max((at for at in range(_MOST_TEAMS + 1) if f"players-{at}" in form.fields), default=0)
-    found = []
+    entries = []
     for at in range(min(max(len(numbers), len(texts), last), _MOST_TEAMS)):
         lines = [*texts[at : at + 1], *form.texts(f"players-{at + 1}")]
-        names = [one.strip() for text in lines for one in text.splitlines() if one.strip()]
-        players = [new if one == old else one for one in names]
-        found.append(TeamEntry(numbers[at] if at < len(numbers) else "", players))
-    return found
+        names = [name.strip() for text in lines for name in text.splitlines() if name.strip()]
+        players = [new if name == old else name for name in names]
+        entries.append(TeamEntry(numbers[at] if at < len(numbers) else "", players))
+    return entries
 
 
 def teams_in_query(context: PageContext) -> Form:
@@ -244,9 +251,9 @@ def teams_in_query(context: PageContext) -> Form:
 
 def teams_path(*segments: str, teams: Sequence[Sequence[str]]) -> str | None:
     """Return a path with teams in its query, None if it would be too long for a link."""
-    pairs = [(f"players-{at}", one) for at, team in enumerate(teams, 1) for one in team]
-    found = f"{path(*segments)}?{urlencode(pairs)}"
-    return found if len(found) <= _LONGEST_LINK and len(teams) <= _MOST_TEAMS else None
+    pairs = [(f"players-{at}", player) for at, team in enumerate(teams, 1) for player in team]
+    address = f"{path(*segments)}?{urlencode(pairs)}"
+    return address if len(address) <= _LONGEST_LINK and len(teams) <= _MOST_TEAMS else None
 
 
 def match_of_form(form: Form) -> MatchRequest:
@@ -426,15 +433,15 @@ ACTIONS = {
 async def amendments_page(context: PageContext) -> Response:
     """Return the list of amendments, newest first."""
     pool = await context.pool()
-    found = await context.read(
+    listed = await context.read(
         amending.amendments, cursor=context.query("cursor") or None, limit=_PAGE_SIZE
     )
     here = ("pools", pool.pool, "amendments")
     return context.render(
         "amendments.html",
-        amendments=found.amendments,
+        amendments=listed.amendments,
         kinds=KINDS,
-        next=page_at(found.next, *here),
+        next=page_at(listed.next, *here),
         first=path(*here) if context.query("cursor") else None,
     )
 
@@ -446,16 +453,16 @@ async def amendment_page(context: PageContext) -> Response:
     seq = whole_number(text, 18)
     if seq is None:
         raise NotFoundError(f"no amendment {text[:50]}")
-    found = await context.read(amending.amendment, seq)
+    details = await context.read(amending.amendment, seq)
     answer = context.render(
         "amendment.html",
-        amendment=found,
+        amendment=details,
         kinds=KINDS,
         effects=EFFECTS,
-        difference=found.difference,
-        pending=found.status == "pending",
+        difference=details.difference,
+        pending=details.status == "pending",
     )
-    if found.status == "pending":
+    if details.status == "pending":
         answer.headers["Refresh"] = str(_REFRESH)
     return answer
 
@@ -494,10 +501,10 @@ async def perform(context: PageContext) -> Response:
 
 
 def _action(context: PageContext) -> Action:
-    found = ACTIONS.get(context.request.url.path.split("/")[3])
-    if found is None:
+    action = ACTIONS.get(context.request.url.path.split("/")[3])
+    if action is None:
         raise NotFoundError("no such page")
-    return found
+    return action
 
 
 def _after(context: PageContext, action: Action, wanted: str, done: AmendmentMessage) -> Response:
@@ -535,12 +542,16 @@ async def _corrected(context: PageContext, form: Form, wanted: str) -> MatchRequ
         posted = await context.read(posted_match, wanted)
         ranks = form.texts("rank")
         scored = form.text("result") == "score"
-        found = with_scores(posted, ranks) if scored else with_places(posted, ranks)
+        corrected = with_scores(posted, ranks) if scored else with_places(posted, ranks)
         if "players-1" in form.fields:
-            found = with_players(found, entries_of(form))
+            corrected = with_players(corrected, entries_of(form))
         time, was = _time_of(form), form.text("was")
         # The form shows minutes. Without a time, the correction keeps that to the microsecond.
-        return found if str(time or "")[:16] == was else msgspec.structs.replace(found, time=time)
+        return (
+            corrected
+            if str(time or "")[:16] == was
+            else msgspec.structs.replace(corrected, time=time)
+        )
     match = match_of_json(form.text("json"))
     if str(match.match) != wanted:
         raise wrong("match", "must be the id of the match", str(match.match)[:200])
@@ -561,8 +572,8 @@ async def _amendment_form(
     if action.name == "correct":
 
         def read(store: Store, pool: PoolMessage) -> tuple[MatchRequest, str]:
-            found = posted_match(store, pool.pool, wanted)
-            return found, json_of(found)
+            posted = posted_match(store, pool.pool, wanted)
+            return posted, json_of(posted)
 
         posted, content = await context.snapshot(read)
     elif action.of == "match":
@@ -613,10 +624,10 @@ def _fields_of(posted: MatchRequest, form: Form) -> dict[str, Any]:
 
 def team_lines(match: MatchRequest, ranks: Sequence[str]) -> list[TeamEntry]:
     """Return the teams with the places that were typed, or else with those that were posted."""
-    given = ranks if len(ranks) == len(match.teams) else _posted_places(match)
+    places = ranks if len(ranks) == len(match.teams) else _posted_places(match)
     return [
         TeamEntry(rank, player_ids(team.players))
-        for rank, team in zip(given, match.teams, strict=True)
+        for rank, team in zip(places, match.teams, strict=True)
     ]
 
 
@@ -632,10 +643,10 @@ def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
     if len(ranks) != len(match.teams):
         rule = f"must be {len(match.teams)}"
         raise InvalidDataError([Problem("", None, "places", rule, str(len(ranks)))])
-    places = [whole_number(one, RANK_DIGITS) for one in ranks]
+    places = [whole_number(text, RANK_DIGITS) for text in ranks]
     unreadable = [text for text, place in zip(ranks, places, strict=True) if place is None]
     if unreadable:
-        raise InvalidDataError([Problem("", None, "place", RANK_RULE, one) for one in unreadable])
+        raise InvalidDataError([Problem("", None, "place", RANK_RULE, text) for text in unreadable])
     teams = [
         msgspec.structs.replace(team, rank=place, score=None)
         for team, place in zip(match.teams, places, strict=True)
@@ -647,13 +658,13 @@ def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
 def with_scores(match: MatchRequest, scores: Sequence[str]) -> MatchRequest:
     """Return a match with these scores of its teams. Raises : InvalidDataError."""
     problems: list[Problem] = []
-    found = [_score_of(text, number, problems) for number, text in enumerate(scores, start=1)]
-    if problems or len(found) != len(match.teams):
+    parsed = [_score_of(text, number, problems) for number, text in enumerate(scores, start=1)]
+    if problems or len(parsed) != len(match.teams):
         rule = f"must be {len(match.teams)}"
-        raise InvalidDataError(problems or [Problem("", None, "scores", rule, str(len(found)))])
+        raise InvalidDataError(problems or [Problem("", None, "scores", rule, str(len(parsed)))])
     teams = [
         msgspec.structs.replace(team, rank=None, score=score)
-        for team, score in zip(match.teams, found, strict=True)
+        for team, score in zip(match.teams, parsed, strict=True)
     ]
     return msgspec.structs.replace(match, teams=teams, time=None)
 
@@ -668,9 +679,9 @@ def with_players(match: MatchRequest, entries: Sequence[TeamEntry]) -> MatchRequ
     teams = []
     for team, entry in zip(match.teams, entries, strict=True):
         players: list[ParticipationRequest | str | int] = [*entry.players]
-        for at, there in enumerate(team.players[: len(players)]):
-            if isinstance(there, ParticipationRequest):
-                players[at] = msgspec.structs.replace(there, player=entry.players[at])
+        for at, member in enumerate(team.players[: len(players)]):
+            if isinstance(member, ParticipationRequest):
+                players[at] = msgspec.structs.replace(member, player=entry.players[at])
         teams.append(msgspec.structs.replace(team, players=players))
     return msgspec.structs.replace(match, teams=teams)
 

@@ -73,11 +73,11 @@ async def pools_page(context: PageContext) -> Response:
     """Return the pools that the sender may read."""
     every = await context.service.read(pool_messages)
     known_of = context.service.kernels.known_of
-    readable = [known_of(one) for one in every if context.may_read(one)]
-    ended = [one for one in readable if one.closed is not None]
-    ended.sort(key=lambda one: one.closed or "", reverse=True)
+    readable = [known_of(pool) for pool in every if context.may_read(pool)]
+    ended = [pool for pool in readable if pool.closed is not None]
+    ended.sort(key=lambda pool: pool.closed or "", reverse=True)
     return context.render(
-        "pools.html", pools=[one for one in readable if one.closed is None], archives=ended
+        "pools.html", pools=[pool for pool in readable if pool.closed is None], archives=ended
     )
 
 
@@ -153,34 +153,36 @@ def _activity(found: OverviewMessage, pool: PoolMessage) -> Markup | None:
     length = bins[1].start - bins[0].start if len(bins) > 1 else 86_400
     columns = [
         Column(
-            one.matches,
-            f"{utc(one.start):%Y-%m-%d}: {in_units(one.matches, pool)}",
+            span.matches,
+            f"{utc(span.start):%Y-%m-%d}: {in_units(span.matches, pool)}",
         )
-        for one in bins
+        for span in bins
     ]
     below = time_labels(bins[0].start, bins[-1].start + length)
     return columns_chart(f"{headline(units(pool))} per {found.unit}", columns, below)
 
 
-def _ratings(found: OverviewMessage) -> Markup | None:
-    bins = found.ratings
+def _ratings(overview: OverviewMessage) -> Markup | None:
+    bins = overview.ratings
     if not bins:
         return None
     digits = 0 if bins[0].high - bins[0].low >= 1 else 2
     columns = [
         Column(
-            one.players,
-            f"{number(one.low, digits)} to {number(one.high, digits)}: "
-            f"{plural(one.players, 'player')}",
+            span.players,
+            f"{number(span.low, digits)} to {number(span.high, digits)}: "
+            f"{plural(span.players, 'player')}",
         )
-        for one in bins
+        for span in bins
     ]
     low, high = bins[0].low, bins[-1].high
     step = max(1, len(bins) // 5)
-    below = [((one.low - low) / (high - low), number(one.low, digits)) for one in bins[::step]]
+    below = [((span.low - low) / (high - low), number(span.low, digits)) for span in bins[::step]]
     mark = None
-    if found.median is not None:
-        mark = Mark((found.median - low) / (high - low), f"median {number(found.median, digits)}")
+    if overview.median is not None:
+        mark = Mark(
+            (overview.median - low) / (high - low), f"median {number(overview.median, digits)}"
+        )
     return columns_chart("Players by rating", columns, below, mark)
 
 
@@ -194,7 +196,7 @@ async def seasons_page(context: PageContext) -> Response:
     return context.render(
         "seasons.html",
         seasons=ended,
-        readable={one.pool for one in archives if context.may_read(one)},
+        readable={pool.pool for pool in archives if context.may_read(pool)},
         just=context.query("ended"),
     )
 
@@ -241,7 +243,7 @@ async def leaderboard_page(context: PageContext) -> Response:
         if search:
             rows = search_players(store, pool.pool, search, limit=MOST_FOUND)
             return rows, None, lately(store, pool.pool, rows)
-        found = players.leaderboard(
+        board = players.leaderboard(
             store,
             pool.pool,
             cursor=cursor,
@@ -253,8 +255,8 @@ async def leaderboard_page(context: PageContext) -> Response:
         )
         if circumstance is not None:
             # Past ratings are those of the general part.
-            return found.players, found, {}
-        return found.players, found, lately(store, pool.pool, found.players)
+            return board.players, board, {}
+        return board.players, board, lately(store, pool.pool, board.players)
 
     def lately(store: Store, pool: str, rows: Sequence[LeaderboardRow]) -> dict[str, list[float]]:
         return players.recent_ratings(store, pool, [row.player for row in rows], CHANGE_DAYS)
@@ -296,10 +298,10 @@ def with_pictures(
 ) -> list[PictureRow]:
     """Return the rows with pictures on one scale; year, years : ratings in this time by player."""
     pictures = intervals([(row.rating, row.deviation) for row in rows])
-    found = []
+    pictured = []
     for row, picture in zip(rows, pictures, strict=True):
         lately, curve = year.get(row.player), (years or {}).get(row.player)
-        found.append(
+        pictured.append(
             PictureRow(
                 row,
                 picture,
@@ -307,19 +309,19 @@ def with_pictures(
                 None if curve is None else sparkline(curve),
             )
         )
-    return found
+    return pictured
 
 
 async def names(context: PageContext) -> Response:
     """Return players whose id or name contains a text, as JSON, for suggestions in input fields."""
     text = context.query("text")[:200]
-    found = await context.snapshot(
+    rows = await context.snapshot(
         lambda store, pool: search_players(store, pool.pool, text, limit=MOST_NAMES) if text else []
     )
     return context.data(
         {
             "players": [
-                {"player": row.player, "rating": row.rating, "name": row.name} for row in found
+                {"player": row.player, "rating": row.rating, "name": row.name} for row in rows
             ]
         }
     )
@@ -409,9 +411,9 @@ async def player_page(context: PageContext) -> Response:
         standing=_standing(view),
         with_home=bool(pool.parameters.get("home_advantage"))
         or bool(pool.parameters.get("learn_home_advantage")),
-        with_duels=any(one.result for one in history.matches),
-        with_fields=any(one.teams > 2 for one in history.matches),
-        with_scores=any(one.score is not None for one in history.matches if one.result),
+        with_duels=any(line.result for line in history.matches),
+        with_fields=any(line.teams > 2 for line in history.matches),
+        with_scores=any(line.score is not None for line in history.matches if line.result),
         next=older and older + "#matches",
         timeline=timeline,
         with_band=any(timeline.deviations),
@@ -419,8 +421,8 @@ async def player_page(context: PageContext) -> Response:
         tiers=[(one.lower, one.short, one.level) for one in tiers],
         data=path("pools", pool.pool, "course", name),
         on_scale=pool.system in _ON_SCALE,
-        with_expected=any(one.expected is not None for one in history.matches),
-        with_performance=any(one.performance is not None for one in history.matches),
+        with_expected=any(line.expected is not None for line in history.matches),
+        with_performance=any(line.performance is not None for line in history.matches),
         why=view.why,
         known=view.known,
         unexplained=list(view.problems or problems),
@@ -556,4 +558,4 @@ async def player_timeline(context: PageContext) -> Response:
 
 
 def _rounded(values: list[float] | list[float | None]) -> list[float | None]:
-    return [None if one is None else round(one, 3) for one in values]
+    return [None if value is None else round(value, 3) for value in values]

@@ -78,9 +78,9 @@ def halves(value: float) -> str:
     return f"{whole:.0f}\N{VULGAR FRACTION ONE HALF}" if whole else "\N{VULGAR FRACTION ONE HALF}"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, singular: str, many: str = "") -> str:
     """Return a count with its noun."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {singular if count == 1 else many or singular + 's'}"
 
 
 def units(pool: PoolMessage) -> str:
@@ -142,11 +142,11 @@ def minute(time: int | str | None) -> Markup | str:
     if seconds is None:
         return _NONE
     try:
-        found = datetime.fromtimestamp(seconds, UTC)
+        moment = datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return str(time)
-    text = f"{found:%Y-%m-%d}" if seconds % 86_400 == 0 else f"{found:%Y-%m-%d %H:%M}"
-    return Markup('<time datetime="{}">{}</time>').format(found.isoformat(), text)
+    text = f"{moment:%Y-%m-%d}" if seconds % 86_400 == 0 else f"{moment:%Y-%m-%d %H:%M}"
+    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), text)
 
 
 def day(time: int | str | None) -> Markup | str:
@@ -154,8 +154,8 @@ def day(time: int | str | None) -> Markup | str:
     seconds = seconds_of(time)
     if seconds is None:
         return _NONE
-    found = minute(int(seconds // 86_400 * 86_400))
-    return found if isinstance(found, Markup) else str(time)
+    shown = minute(int(seconds // 86_400 * 86_400))
+    return shown if isinstance(shown, Markup) else str(time)
 
 
 def date(seconds: int) -> str:
@@ -204,14 +204,14 @@ def face_letters(player: object) -> Markup:
 def with_names(text: str, names: Names) -> str:
     """Return a page in which the marks of `named` and `face_letters` are written out."""
     ids: dict[str, set[str]] = {}
-    for found in _WRITTEN.finditer(text):
-        ids.setdefault(found[2], set()).add(html.unescape(found[3]))
+    for match in _WRITTEN.finditer(text):
+        ids.setdefault(match[2], set()).add(html.unescape(match[3]))
     known = {pool: names(pool, sorted(players)) for pool, players in ids.items()}
 
-    def write(found: re.Match[str]) -> str:
-        player = html.unescape(found[3])
-        name = known[found[2]].get(player, player)
-        return str(escape(initials(name) if found[1] == _LETTERS else name))
+    def write(match: re.Match[str]) -> str:
+        player = html.unescape(match[3])
+        name = known[match[2]].get(player, player)
+        return str(escape(initials(name) if match[1] == _LETTERS else name))
 
     return _WRITTEN.sub(write, text)
 
@@ -221,8 +221,8 @@ def initials(name: str) -> str:
     words = [word for word in re.split(r"[\W_]+", name) if word]
     if not words:
         return "?"
-    found = words[0][0] + words[1][0] if len(words) > 1 else words[0][:2]
-    return found.upper()[:2]
+    letters = words[0][0] + words[1][0] if len(words) > 1 else words[0][:2]
+    return letters.upper()[:2]
 
 
 def path(*segments: object, **query: object) -> str:
@@ -235,9 +235,11 @@ def path(*segments: object, **query: object) -> str:
     if len(segments) > 1 and any(part in ("", ".", "..") for part in last.split("/")):
         segments = (*segments[:-1], "")
         query = {"id": last, **query}
-    given = {name: value for name, value in query.items() if value is not None}
-    text = "/" + "/".join(quote(str(one), safe="/" if one is last else "") for one in segments)
-    return f"{text}?{urlencode(given)}" if given else text
+    parameters = {name: value for name, value in query.items() if value is not None}
+    text = "/" + "/".join(
+        quote(str(segment), safe="/" if segment is last else "") for segment in segments
+    )
+    return f"{text}?{urlencode(parameters)}" if parameters else text
 
 
 def page_at(cursor: str | None, *segments: object, **query: object) -> str | None:
@@ -261,9 +263,9 @@ _KINDS = {
 def _files() -> dict[str, bytes]:
     folder = files("equipoise.web.page").joinpath("static")
     return {
-        one.name: one.read_bytes()
-        for one in sorted(folder.iterdir(), key=lambda one: one.name)
-        if one.name.rpartition(".")[2] in _KINDS
+        file.name: file.read_bytes()
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.rpartition(".")[2] in _KINDS
     }
 
 
@@ -273,14 +275,14 @@ def static_version() -> str:
 
     It covers the templates too, so that it is the version of whole pages.
     """
-    found = hashlib.sha256(version("equipoise").encode())
+    digest = hashlib.sha256(version("equipoise").encode())
     folder = files("equipoise.web.page").joinpath("templates")
-    for template in sorted(folder.iterdir(), key=lambda one: one.name):
-        found.update(template.read_bytes())
+    for template in sorted(folder.iterdir(), key=lambda file: file.name):
+        digest.update(template.read_bytes())
     for name, content in _files().items():
-        found.update(f"{name}\0{len(content)}\0".encode())
-        found.update(content)
-    return found.hexdigest()[:12]
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:12]
 
 
 def static_path(name: str) -> str:
@@ -331,7 +333,7 @@ REVALIDATED = {"Cache-Control": "no-cache", "Vary": "Cookie"}
 @functools.cache
 def environment() -> Environment:
     """Return the templates with their filters."""
-    found = Environment(
+    templates = Environment(
         loader=PackageLoader("equipoise.web.page"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -340,9 +342,9 @@ def environment() -> Environment:
     filters += [minute, day, date, year, points, hue, initials, headline, digits_of]
     functions: tuple[Callable[..., Any], ...] = (path, plural, units, in_units, an, said_in)
     functions += (named, face_letters)
-    found.filters |= {one.__name__: one for one in filters}
-    found.globals |= {one.__name__: one for one in functions} | {"static": static_path}
-    return found
+    templates.filters |= {one.__name__: one for one in filters}
+    templates.globals |= {one.__name__: one for one in functions} | {"static": static_path}
+    return templates
 
 
 def rendered(

@@ -19,10 +19,10 @@ async def search_page(context: PageContext) -> Response:
 
     def read(store: Store) -> SearchResult:
         with store.moment() as moment:
-            readable = [one for one in pool_messages(moment) if context.may_read(one)]
-            readable.sort(key=lambda one: str(one.last_time or ""), reverse=True)
-            readable.sort(key=lambda one: (one.pool != near, one.closed is not None))
+            readable = [pool for pool in pool_messages(moment) if context.may_read(pool)]
+            readable.sort(key=lambda pool: str(pool.last_time or ""), reverse=True)
+            readable.sort(key=lambda pool: (pool.pool != near, pool.closed is not None))
             return search(moment, readable, text)
 
-    found = await context.service.read_for(context.key, read)
-    return context.render("search.html", text=text, near=near, result=found)
+    result = await context.service.read_for(context.key, read)
+    return context.render("search.html", text=text, near=near, result=result)

@@ -29,13 +29,14 @@ async def badge(context: PageContext) -> Response:
     """Return a picture with the rating of a player, for other sites."""
     await context.pool()
     wanted = context.query("player")
-    found = await context.snapshot(lambda store, pool: players.player(store, pool.pool, wanted))
+    standing = await context.snapshot(lambda store, pool: players.player(store, pool.pool, wanted))
     pool = await context.pool()
     title = (pool.title or pool.pool)[:40]
-    rating = number(found.display, digits_of(pool))
-    text = f"{rating} (provisional)" if found.provisional else rating
+    rating = number(standing.display, digits_of(pool))
+    text = f"{rating} (provisional)" if standing.provisional else rating
     return context.file(
-        str(badge_svg((found.name or found.player)[:40], text, title)).encode(), "image/svg+xml"
+        str(badge_svg((standing.name or standing.player)[:40], text, title)).encode(),
+        "image/svg+xml",
     )
 
 
@@ -80,7 +81,7 @@ async def leaderboard_csv(context: PageContext) -> Response:
     """Return the best players as CSV, with the filters of the page of the leaderboard."""
 
     def read(store: Store, pool: PoolMessage) -> list[dict[str, Any]]:
-        found = players.leaderboard(
+        board = players.leaderboard(
             store,
             pool.pool,
             limit=MOST_ROWS,
@@ -97,7 +98,7 @@ async def leaderboard_csv(context: PageContext) -> Response:
             "matches",
             "last_time",
         )
-        return [{name: getattr(row, name) for name in columns} for row in found.players]
+        return [{name: getattr(row, name) for name in columns} for row in board.players]
 
     rows = await context.snapshot(read)
     return csv_file(context, (await context.pool()).pool, "leaderboard", rows)
@@ -108,18 +109,18 @@ async def history_csv(context: PageContext) -> Response:
     wanted = context.query("player")
 
     def read(store: Store, pool: PoolMessage) -> list[dict[str, Any]]:
-        found = players.player_history(store, pool.pool, wanted, limit=MOST_ROWS)
+        history = players.player_history(store, pool.pool, wanted, limit=MOST_ROWS)
         columns = ["rank", "teams", "result", "score", "opponent_score", "chance", "expected"]
         columns += ["rating_before", "rating", "deviation", "change", "performance"]
         return [
             {
-                "match": one.match,
-                "title": one.title,
-                "time": one.played if one.played is not None else one.time,
-                "opponents": ", ".join(other.player for other in one.opponents),
-                **{name: getattr(one, name) for name in columns},
+                "match": line.match,
+                "title": line.title,
+                "time": line.played if line.played is not None else line.time,
+                "opponents": ", ".join(other.player for other in line.opponents),
+                **{name: getattr(line, name) for name in columns},
             }
-            for one in found.matches
+            for line in history.matches
         ]
 
     rows = await context.snapshot(read)
@@ -134,21 +135,21 @@ async def match_csv(context: PageContext) -> Response:
         rows: list[dict[str, Any]] = []
         cursor = None
         while True:
-            found = matches.match(store, pool.pool, wanted, cursor=cursor, limit=MOST_ROWS)
+            details = matches.match(store, pool.pool, wanted, cursor=cursor, limit=MOST_ROWS)
             columns = ("rating_before", "rating", "deviation", "change", "expected", "performance")
             rows += [
                 {
                     "place": team.rank,
                     "team": team.team,
                     "score": team.score,
-                    "player": one.player,
-                    **{name: getattr(one, name) for name in columns},
-                    **{f"statistics.{name}": one.statistics[name] for name in one.statistics},
+                    "player": member.player,
+                    **{name: getattr(member, name) for name in columns},
+                    **{f"statistics.{name}": member.statistics[name] for name in member.statistics},
                 }
-                for team in found.teams
-                for one in team.players
+                for team in details.teams
+                for member in team.players
             ]
-            cursor = found.next
+            cursor = details.next
             if cursor is None:
                 return rows
 
@@ -163,7 +164,9 @@ def csv_file(
     frame = escaped(pl.DataFrame(rows, infer_schema_length=None))
     content = io.BytesIO()
     frame.write_csv(content)
-    plain = "".join(one if one.isascii() and one.isalnum() else "-" for one in name)[:60]
+    plain = "".join(
+        character if character.isascii() and character.isalnum() else "-" for character in name
+    )[:60]
     answer = context.file(content.getvalue(), "text/csv; charset=utf-8")
     answer.headers["Content-Disposition"] = f'attachment; filename="{pool}-{plain}.csv"'
     return answer

@@ -182,15 +182,15 @@ async def tournament(context: PageContext) -> Response:
         work = context.service.calculate(
             performance_of, content, kind, confidence, average, chosen, factor
         )
-        found = await while_connected(context.request.receive, work)
+        rated = await while_connected(context.request.receive, work)
     except EquipoiseError as error:
         return _tournament_form(context, form, error)
     if form.text("do") == "csv":
-        return csv_file(context, "tournament", name.partition(".")[0], _rows_of(found))
+        return csv_file(context, "tournament", name.partition(".")[0], _rows_of(rated))
     # A form with scripts sends the file again beside it, so a large one is not kept.
     small = len(content) <= context.service.settings.body_bytes // 4
     held = packed(content) if small and not form.text("games") else ""
-    return _tournament_form(context, form, table=table_of(found), name=name, held=held)
+    return _tournament_form(context, form, table=table_of(rated), name=name, held=held)
 
 
 async def pool_tournament(context: PageContext) -> Response:
@@ -203,15 +203,15 @@ async def pool_tournament(context: PageContext) -> Response:
     if not since and not until:
         return context.render("pool_tournament.html", **shown)
     try:
-        first, last = (_day(one, name) for one, name in ((since, "from"), (until, "until")))
-        found = await context.calculate(tournament_in_pool, first, last, chosen)
+        first, last = (_day(text, name) for text, name in ((since, "from"), (until, "until")))
+        rated = await context.calculate(tournament_in_pool, first, last, chosen)
     except EquipoiseError as error:
         return context.render("pool_tournament.html", error, **shown)
     if context.query("format") == "csv":
-        return csv_file(context, pool.pool, f"{first} {last}", _rows_of(found))
+        return csv_file(context, pool.pool, f"{first} {last}", _rows_of(rated))
     here = {"from": since, "until": until, "tie_breaks": chosen, "format": "csv"}
     shown["download"] = path("pools", pool.pool, "tournament", **here)
-    return context.render("pool_tournament.html", **(shown | {"table": table_of(found)}))
+    return context.render("pool_tournament.html", **(shown | {"table": table_of(rated)}))
 
 
 def _days(context: PageContext, pool: PoolMessage) -> tuple[str, str]:
@@ -236,22 +236,22 @@ def tournament_in_pool(store: Store, pool: str, first: date, last: date, tie_bre
 
     Raises : as `games_between`; InvalidParameterError for unknown tie-breaks
     """
-    found = games_between(store, pool, first, last)
+    games = games_between(store, pool, first, last)
     results = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
     lines = [
         {
-            "white": one.first,
-            "black": one.second,
-            "result": results[one.points],
-            "white_elo": round(one.first_rating, 3),
-            "black_elo": round(one.second_rating, 3),
+            "white": game.first,
+            "black": game.second,
+            "result": results[game.points],
+            "white_elo": round(game.first_rating, 3),
+            "black_elo": round(game.second_rating, 3),
         }
-        for one in found.games
+        for game in games.games
     ]
     rated = performance_of(
         msgspec.json.Encoder().encode_lines(lines), "jsonl", 0.95, None, tie_breaks
     )
-    return replace(rated, before=found.before, after=found.after)
+    return replace(rated, before=games.before, after=games.after)
 
 
 def performance_of(
@@ -270,7 +270,7 @@ def performance_of(
     from equipoise.analysis.performance import Anchors, PerformanceRequest, tie_breaks_of
     from equipoise.analysis.performance.computation import message_of, rate_performance
 
-    names = tuple(one for one in re.split(r"[,;\s]+", tie_breaks) if one)
+    names = tuple(name for name in re.split(r"[,;\s]+", tie_breaks) if name)
     request = PerformanceRequest(
         games=io.BytesIO(content),
         format=kind,
@@ -294,7 +294,7 @@ def performance_of(
 def standings_of(rated: Rated) -> list[Standing]:
     """Return all players in the order of their places."""
     columns = [name.replace("-", "_") for name in rated.tie_breaks]
-    found = []
+    shown = []
     for row in rated.message.players:
         place, player = row.extra.get("place"), str(row.player)
         before, change = row.rating, row.extra.get("fide_change")
@@ -302,29 +302,29 @@ def standings_of(rated: Rated) -> list[Standing]:
             before = rated.before[player]
             change = rated.after[player] - before
         place = None if place is None else int(place)
-        found.append(
+        shown.append(
             Standing(place, row, [row.extra.get(name) for name in columns], before, change)
         )
-    return found
+    return shown
 
 
 def _rows_of(rated: Rated) -> list[dict[str, Any]]:
     """Return the standings as rows of a file."""
     return [
         {
-            "place": one.place,
-            "player": str(one.row.player),
-            "points": one.row.points,
-            "games": one.row.games,
-            **dict(zip(rated.tie_breaks, one.tie_breaks, strict=True)),
-            "performance": one.row.ppr,
-            "error": one.row.error,
-            "tpr": one.row.tpr,
-            "rating_before": one.before,
-            "rating_after": rated.after.get(str(one.row.player), one.after),
-            "change": one.change,
+            "place": line.place,
+            "player": str(line.row.player),
+            "points": line.row.points,
+            "games": line.row.games,
+            **dict(zip(rated.tie_breaks, line.tie_breaks, strict=True)),
+            "performance": line.row.ppr,
+            "error": line.row.error,
+            "tpr": line.row.tpr,
+            "rating_before": line.before,
+            "rating_after": rated.after.get(str(line.row.player), line.after),
+            "change": line.change,
         }
-        for one in standings_of(rated)
+        for line in standings_of(rated)
     ]
 
 
@@ -368,10 +368,10 @@ def _confidence(form: Form) -> float:
 
 def table_of(rated: Rated) -> Table:
     """Return the performance table with its pictures, all on one scale."""
-    found = rated.message
-    solved = found.exists or found.regularised
+    message = rated.message
+    solved = message.exists or message.regularised
     # Performances come in their own order, so that pictures fall from the right to the left.
-    best = sorted(found.players, key=lambda row: _order(row, solved))
+    best = sorted(message.players, key=lambda row: _order(row, solved))
     rows = best[:MOST_PLAYERS]
     values = [row.ppr if solved else row.class_ppr for row in rows]
     ends = [
@@ -382,7 +382,7 @@ def table_of(rated: Rated) -> Table:
     ]
     scale = around(ends, 2.0, 98.0, []) if ends else None
     return Table(
-        message=found,
+        message=message,
         cross=rated.cross,
         codes=[(CODES[name], name) for name in rated.tie_breaks],
         standings=standings_of(rated)[:MOST_PLAYERS],
@@ -390,19 +390,19 @@ def table_of(rated: Rated) -> Table:
             Line(row, value, None if scale is None else _picture(row, value, scale))
             for row, value in zip(rows, values, strict=True)
         ],
-        more=len(found.players) - len(rows),
+        more=len(message.players) - len(rows),
         axis=None if scale is None else _axis(scale),
         sweeps=[
             SweepLine(
-                [str(one) for one in sweep.winners[:MOST_IDS]],
+                [str(player) for player in sweep.winners[:MOST_IDS]],
                 max(len(sweep.winners) - MOST_IDS, 0),
-                [str(one) for one in sweep.losers[:MOST_IDS]],
+                [str(player) for player in sweep.losers[:MOST_IDS]],
                 max(len(sweep.losers) - MOST_IDS, 0),
                 sweep.games,
             )
-            for sweep in found.sweeps[:MOST_SWEEPS]
+            for sweep in message.sweeps[:MOST_SWEEPS]
         ],
-        more_sweeps=max(len(found.sweeps) - MOST_SWEEPS, 0),
+        more_sweeps=max(len(message.sweeps) - MOST_SWEEPS, 0),
         with_given=any(row.rating is not None for row in rows),
         with_rated=any(row.tpr is not None for row in rows),
     )
@@ -498,9 +498,9 @@ def head_to_head(games: Games, players: Sequence[Any]) -> HeadToHead:
     return HeadToHead(points, played)
 
 
-def cross_lines(players: list[str], found: HeadToHead) -> list[CrossLine]:
+def cross_lines(players: list[str], meetings: HeadToHead) -> list[CrossLine]:
     """Return the rows of the cross table."""
-    rows = zip(players, found.points.tolist(), found.games.tolist(), strict=True)
+    rows = zip(players, meetings.points.tolist(), meetings.games.tolist(), strict=True)
     return [
         CrossLine(player, [_cell(*pair) for pair in zip(points, games, strict=True)])
         for player, points, games in rows
