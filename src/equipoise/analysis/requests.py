@@ -206,10 +206,10 @@ def _skip_bad(text: str, option: str) -> str | None:
 def _one_of(*choices: str) -> Callable[[str, str], str]:
     """Return what reads one of these words."""
 
-    def read(given: str, option: str) -> str:
-        if given not in choices:
-            raise InvalidParameterError(f"{option} must be {' or '.join(choices)}; got {given!r}")
-        return given
+    def read(text: str, option: str) -> str:
+        if text not in choices:
+            raise InvalidParameterError(f"{option} must be {' or '.join(choices)}; got {text!r}")
+        return text
 
     return read
 
@@ -495,8 +495,8 @@ def reading_words(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
         if how.argument or not value or value == declared.default:
             continue
         if how.many:
-            for name, one in value.items():
-                text = f"{one:g}" if isinstance(one, float) else one
+            for name, setting in value.items():
+                text = f"{setting:g}" if isinstance(setting, float) else setting
                 yield option, [option, f"{name}={text}"]
         elif kind is bool or (option == "--skip-bad" and value == "matches"):
             yield option, [option]

@@ -178,18 +178,18 @@ def without_runaways(
 
 def labelled(named: Sequence[str]) -> dict[str, str]:
     """Return {label: name}."""
-    found: dict[str, str] = {}
+    by_label: dict[str, str] = {}
     for text in named:
         label, equals, name = (part.strip() for part in text.partition("="))
         if not label or (equals and not name):
             raise InvalidParameterError(f"--system takes [LABEL=]NAME; got {text!r}")
         name = name or label
-        if label in found:
+        if label in by_label:
             raise InvalidParameterError(
                 f"two systems have the label {label!r}: use --system LABEL={name} for one of them"
             )
-        found[label] = name
-    return found
+        by_label[label] = name
+    return by_label
 
 
 def _by_label(assigned: Mapping[str, str], labels: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -124,10 +124,10 @@ def _plain(function: Callable[..., int | None], command: str) -> Callable[..., i
     parameters[last[0] : last[0]] = reading
 
     @functools.wraps(function)
-    def called(short_help: bool, **given: Any) -> int | None:
-        quiet = bool(given.get("as_json"))
-        requests = {name: group.made(given, quiet) for name, group in groups.items()}
-        return function(**requests, **{name: given[name] for name in own})
+    def called(short_help: bool, **typed: Any) -> int | None:
+        quiet = bool(typed.get("as_json"))
+        requests = {name: group.made(typed, quiet) for name, group in groups.items()}
+        return function(**requests, **{name: typed[name] for name in own})
 
     # Typer's own -h would be the same as --help.
     short_help = typer.Option(False, "-h", hidden=True, is_eager=True, callback=print_short_help)
@@ -178,24 +178,24 @@ class _Group:
             if parameter and reading == (field.name in self._set and not how.argument):
                 yield parameter
 
-    def made(self, given: Mapping[str, Any], quiet: bool) -> Any:
+    def made(self, typed: Mapping[str, Any], quiet: bool) -> Any:
         """Return the request of what was typed, and of what the file of the project sets.
 
         quiet : whether the file is named in the notes of the answer alone
         Raises : InvalidParameterError, InvalidDataError
         """
-        values = {name: group.made(given, quiet) for name, group in self._groups.items()}
+        values = {name: group.made(typed, quiet) for name, group in self._groups.items()}
         settings = reading_settings() if self._set else {}
         used: dict[str, str] = {}
         for name, (how, option, parameter) in self._fields.items():
-            value, called = None if parameter is None else given[parameter.name], option
+            value, called = None if parameter is None else typed[parameter.name], option
             if name in self._set and option in settings and (value is None or value == []):
                 value, called = settings[option]
                 used[option] = called
             if value is None or value == []:
                 if how.otherwise is not None:
                     values[name] = how.otherwise()
-            elif how.needs and value and not given[how.needs]:
+            elif how.needs and value and not typed[how.needs]:
                 other = self._fields[how.needs][1]
                 raise InvalidParameterError(f"{option} is about the chart, and needs {other}")
             elif how.read is not None:
@@ -547,7 +547,7 @@ def _file() -> Path | None:
         return None
     # A folder that may not be looked at has no file for us; os.path says so without an error.
     folder = Path.cwd()
-    places = (one / PROJECT_FILE for one in (folder, *folder.parents))
+    places = (parent / PROJECT_FILE for parent in (folder, *folder.parents))
     return next((place for place in places if os.path.isfile(place)), None)
 
 

@@ -245,13 +245,13 @@ def replay_honestly(
     system: RatingSystem, history: History, matches: set[int], workers: Workers
 ) -> dict[int, MatchSnapshot]:
     """Rate the honest history as far as needed, and return matches with their players' states."""
-    found, state, done = dict[int, MatchSnapshot](), system.initial(history.players), 0
+    snapshots, state, done = dict[int, MatchSnapshot](), system.initial(history.players), 0
     for match in sorted(matches):
         for low, high in pieces(history, done, match):
             system.run(state, history, low, high, None, workers)
         done = match
-        found[match] = MatchSnapshot.of(history, match, state)
-    return found
+        snapshots[match] = MatchSnapshot.of(history, match, state)
+    return snapshots
 
 
 def _without_rest(ratings: Floats, plan: Plan) -> Floats:
@@ -428,11 +428,11 @@ def search(
     return result
 
 
-def _try_last(found: Search, rater: FrozenRater, budget: int) -> None:
+def _try_last(result: Search, rater: FrozenRater, budget: int) -> None:
     """Try all ways to throw some of the last matches, as many matches as the budget allows."""
     matches = min(_MOST_LAST, len(rater.options), max(budget, 1).bit_length() - 1)
     for plan in toggles_at_the_end(rater, matches):
-        found.final(plan)
+        result.final(plan)
 
 
 def _random_plans(rater: FrozenRater, count: int, rng: np.random.Generator) -> Iterator[Plan]:

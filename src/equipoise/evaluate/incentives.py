@@ -214,7 +214,7 @@ class _Audit:
 
         with Workers(threads) as workers:
             for batch in _batches(self.history, considered):
-                matches = {int(match) for one in batch for match in one.match}
+                matches = {int(match) for incentive in batch for match in incentive.match}
                 snapshots = replay_honestly(self.system, self.history, matches, workers)
                 for place in batch:
                     rater = self.rater(place, snapshots, workers)
@@ -236,11 +236,11 @@ class _Audit:
     ) -> Incentive:
         """Return the best plan found for a player."""
         rng = np.random.default_rng([self.seed, considered.player])
-        found = search(rater, self.effort.budget, rng=rng, note=note)
-        return self.incentive(considered, rater, found, found.gaining())
+        result = search(rater, self.effort.budget, rng=rng, note=note)
+        return self.incentive(considered, rater, result, result.gaining())
 
     def incentive(
-        self, considered: PlayerMatches, rater: FrozenRater, found: Search, plan: Plan
+        self, considered: PlayerMatches, rater: FrozenRater, result: Search, plan: Plan
     ) -> Incentive:
         """Return the result of a plan."""
         history, places = self.history, rater.placements
@@ -252,16 +252,16 @@ class _Audit:
             match_ids=history.match_ids[considered.match],
             times=None if times is None else times[considered.match],
             teams=history.teams()[considered.match],
-            place=np.array([one.place[0] for one in places]),
-            tied=np.array([one.tied[0] for one in places]),
-            planned_place=_taken([one.place for one in places], plan),
-            planned_tied=_taken([one.tied for one in places], plan),
+            place=np.array([place.place[0] for place in places]),
+            tied=np.array([place.tied[0] for place in places]),
+            planned_place=_taken([place.place for place in places], plan),
+            planned_tied=_taken([place.tied for place in places], plan),
             before=rater.before,
             honest=rater.ratings(honest(rater)),
             planned=rater.ratings(plan),
-            plans=len(found.finals),
-            failed=found.failed,
-            complete=found.complete,
+            plans=len(result.finals),
+            failed=result.failed,
+            complete=result.complete,
         )
 
 
@@ -306,7 +306,9 @@ def throwing(
     with Workers(threads) as workers:
         snapshots = replay_honestly(system, history, set(later.match.tolist()), workers)
         rater = audit.rater(later, snapshots, workers)
-        plan = tuple(last if one else 0 for last, one in zip(last_places(rater), bad, strict=True))
+        plan = tuple(
+            last if is_bad else 0 for last, is_bad in zip(last_places(rater), bad, strict=True)
+        )
         result = Search(rater, budget=2)
         result.final(plan)
         return audit.incentive(later, rater, result, plan)

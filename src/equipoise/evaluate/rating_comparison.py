@@ -98,7 +98,7 @@ def inversions(ranks: Ints) -> int:
     """
     rows = np.asarray(ranks, dtype=np.int64)
     count = len(rows)
-    found = 0
+    total = 0
     for bit in range(int(rows.max(initial=0)).bit_length() - 1, -1, -1):
         bits = (rows >> bit) & 1
         group = rows >> (bit + 1)
@@ -106,7 +106,7 @@ def inversions(ranks: Ints) -> int:
         sizes = np.diff(starts, append=count)
         before = np.cumsum(bits) - bits
         before -= np.repeat(before[starts], sizes)
-        found += int(before[bits == 0].sum())
+        total += int(before[bits == 0].sum())
         # Within each group, rows without this bit come first; the order stays the same otherwise.
         first = np.repeat(starts, sizes)
         zeros = np.repeat(sizes - np.add.reduceat(bits, starts), sizes)
@@ -114,7 +114,7 @@ def inversions(ranks: Ints) -> int:
         sorted_rows = np.empty_like(rows)
         sorted_rows[place] = rows
         rows = sorted_rows
-    return found
+    return total
 
 
 def mean_ranks(values: Floats) -> Floats:

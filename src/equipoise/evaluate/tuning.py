@@ -475,17 +475,17 @@ def tune(
         # The parameters given compiled the kernels of this machine already; others have none.
         prepare=_compile if hasattr(executor, "prepare") else None,
     )
-    found = _carry_out(proposals, carry_out, record, progress)
-    if not any(trial.status == "done" for trial in found):
+    results = _carry_out(proposals, carry_out, record, progress)
+    if not any(trial.status == "done" for trial in results):
         raise EquipoiseError(
-            f"none of {counted(len(found), 'trial')} succeeded; the first: {found[0].reason}"
+            f"none of {counted(len(results), 'trial')} succeeded; the first: {results[0].reason}"
         )
     return Tuning(
         system=system.name,
         metric=metric,
         choices=chosen,
         given=settings,
-        trials=tuple(found),
+        trials=tuple(results),
         matches=int(scored.scored.sum()),
         participations=scored.participations(),
     )

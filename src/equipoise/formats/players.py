@@ -93,14 +93,14 @@ def rename_player_columns(
     for name, spellings in OF_PLAYERS.items():
         if name in taken or name in frame.columns:
             continue
-        free = [one for one in frame.columns if one not in (*taken.values(), *(own or ()))]
+        free = [column for column in frame.columns if column not in (*taken.values(), *(own or ()))]
         meant = [column for column in free if spelling(column) in spellings]
         if len(meant) == 1:
             taken[name] = meant[0]
             notes.append(f"{table.name or what}: {meant[0]} was read as {name}")
         elif meant and own is None:
-            options = (shlex.quote(f"{name}={one}") for one in meant)
-            choice = " or ".join(addressed(f"--column {one}") for one in options)
+            options = (shlex.quote(f"{name}={column}") for column in meant)
+            choice = " or ".join(addressed(f"--column {choice_text}") for choice_text in options)
             way = f"call it {name} in the table" if columns is None else f"choose it with {choice}"
             rule = f"must be one column; {way}"
             problems.append(Problem(table.name, None, name, rule, "columns " + ", ".join(meant)))
@@ -108,7 +108,9 @@ def rename_player_columns(
             rule = _lacking(name, free, is_named=columns is not None)
             problems.append(Problem(table.name, None, name, rule, got))
     refuse_problems(problems, table, what)
-    hidden = [one for one in frame.columns if one in taken and one not in taken.values()]
+    hidden = [
+        column for column in frame.columns if column in taken and column not in taken.values()
+    ]
     frame = frame.drop(hidden).rename({old: new for new, old in taken.items()})
     if not len(frame) and own is None:
         rows = Problem(table.name, None, "", "must have at least one row", "none")

@@ -177,11 +177,11 @@ class _Pairs(dict[str, Any]):
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
-    found = _Pairs(pairs)
-    if len(found) < len(pairs):
+    avoided = _Pairs(pairs)
+    if len(avoided) < len(pairs):
         times = Counter(key for key, _ in pairs)
-        found.twice = tuple(key for key, number in times.items() if number > 1)
-    return found
+        avoided.twice = tuple(key for key, number in times.items() if number > 1)
+    return avoided
 
 
 def _document(data: bytes, name: str) -> Any:
@@ -361,8 +361,8 @@ class RequestReader:
         self._without_effect.pop("ruleset.matching_rule.weight", None)
         listed = self._listed
         alliances = [
-            AllianceFlexing(one["duration"], Alliance(*(one[key] for key in _ALLIANCE)))
-            for _, one in listed(fields, "alliance_flexing_rule", ("duration", *_ALLIANCE))
+            AllianceFlexing(step["duration"], Alliance(*(step[key] for key in _ALLIANCE)))
+            for _, step in listed(fields, "alliance_flexing_rule", ("duration", *_ALLIANCE))
         ]
         names = ("attribute", "criteria", "duration", "reference")
         flexing = []
@@ -374,8 +374,8 @@ class RequestReader:
             fields.get("match_options") or {}, "ruleset.match_options", ("options",)
         )
         options = [
-            MatchOption(one["name"], one["type"])
-            for _, one in listed(match_options, "match_options.options", ("name", "type"))
+            MatchOption(option["name"], option["type"])
+            for _, option in listed(match_options, "match_options.options", ("name", "type"))
         ]
         flags = self._flags(fields, _QUEUE_FLAGS)
         numbers_of = self._alliance(fields, before, queue=True)
@@ -414,9 +414,9 @@ class RequestReader:
         """Yield the objects of a list that have all of these fields, with their paths."""
         key = path.rpartition(".")[2]
         for where, value in self.items(fields.get(key, []), f"ruleset.{path}"):
-            one = self.fields(value, where, names)
-            if self.has(one, where, names):
-                yield where, one
+            item = self.fields(value, where, names)
+            if self.has(item, where, names):
+                yield where, item
 
     def has(self, fields: Mapping[str, Any], path: str, names: tuple[str, ...]) -> bool:
         """Return whether all fields are given; record those that are not."""

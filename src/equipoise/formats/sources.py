@@ -384,15 +384,15 @@ def _of_archive(
         if any(member.lower().endswith((".zip", ".7z", ".rar")) for member in members):
             refuse(name, NESTED, listed(sorted(members)))
         refuse(name, NO_TABLES, listed(sorted(members)) or "none")
-    found, budget = [], Budget(name, size)
+    contents, budget = [], Budget(name, size)
     for member in chosen:
         content = read_member(archive, member, name, budget)
         place = f"{name}/{member}" if name else member
         if not _is_workbook(content):
             refuse_packed(content, place)
         kind, notes = _decide(place, format, content[:PEEKED])
-        found.append(Content(place, kind, content, notes))
-    return _noted(found, _left_out(name, others))
+        contents.append(Content(place, kind, content, notes))
+    return _noted(contents, _left_out(name, others))
 
 
 def _is_workbook(data: bytes) -> bool:

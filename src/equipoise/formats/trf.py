@@ -515,43 +515,43 @@ class _Pairings:
         self.left_out: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.skipped: set[tuple[int, int]] = set()
-        self._row_of = {one.number: row for row, one in enumerate(self.order)}
-        for one in self.order:
-            for at, entry in enumerate(one.entries):
+        self._row_of = {player.number: row for row, player in enumerate(self.order)}
+        for player in self.order:
+            for at, entry in enumerate(player.entries):
                 if entry.opponent:
-                    self._add(one, at, entry.opponent)
+                    self._add(player, at, entry.opponent)
                 elif entry is BROKEN:
-                    self.skipped.add((at, one.number))
+                    self.skipped.add((at, player.number))
                 elif entry.result in _NO_GAME:
                     self.left_out["bye"] += 1
 
-    def refuse(self, one: Player, at: int, rule: str, got: str) -> None:
+    def refuse(self, player: Player, at: int, rule: str, got: str) -> None:
         """Record an entry that breaks a rule."""
-        self.skipped.add((at, one.number))
-        self.problems.append(Problem(self.name, one.line, f"round {at + 1}", rule, got))
+        self.skipped.add((at, player.number))
+        self.problems.append(Problem(self.name, player.line, f"round {at + 1}", rule, got))
 
-    def _add(self, one: Player, at: int, opponent: int) -> None:
+    def _add(self, player: Player, at: int, opponent: int) -> None:
         """Record a round with an opponent."""
         other = self.players.by_number.get(opponent)
         if other is None:
-            self.skipped.add((at, one.number))
+            self.skipped.add((at, player.number))
             if self.players.complete:
-                self.refuse(one, at, KNOWN, one.block(at))
-        elif other.entry(at).opponent != one.number:
-            self._add_one_sided(one, other, at)
-        elif self._row_of[one.number] < self._row_of[opponent]:
-            self._add_pair(one, other, at)
+                self.refuse(player, at, KNOWN, player.block(at))
+        elif other.entry(at).opponent != player.number:
+            self._add_one_sided(player, other, at)
+        elif self._row_of[player.number] < self._row_of[opponent]:
+            self._add_pair(player, other, at)
 
-    def _add_one_sided(self, one: Player, other: Player, at: int) -> None:
+    def _add_one_sided(self, player: Player, other: Player, at: int) -> None:
         """Record an opponent whose entry does not name this player."""
-        mine, theirs = one.entry(at), other.entry(at)
-        if theirs is BROKEN or {one.number, other.number} & self.players.doubtful:
-            self.skipped.add((at, other.number if theirs is BROKEN else one.number))
+        mine, theirs = player.entry(at), other.entry(at)
+        if theirs is BROKEN or {player.number, other.number} & self.players.doubtful:
+            self.skipped.add((at, other.number if theirs is BROKEN else player.number))
         elif mine.result in FORFEITS and not theirs.opponent and theirs.result not in GAMES:
             # Players of a team that did not come may have no entry.
             self.left_out["forfeit"] += 1
         else:
-            self.refuse(one, at, BACK, _against(one, other, at))
+            self.refuse(player, at, BACK, _against(player, other, at))
 
     def _add_pair(self, one: Player, other: Player, at: int) -> None:
         """Record a pairing whose players name each other."""
@@ -584,9 +584,9 @@ class _Pairings:
         if both:
             yield f"{counted(both, 'game')} lost by both left out"
         differing = [
-            one
-            for one in self.order
-            if not math.isnan(one.points) and abs(one.points - one.scored) > _SAME_POINTS
+            player
+            for player in self.order
+            if not math.isnan(player.points) and abs(player.points - player.scored) > _SAME_POINTS
         ]
         if differing and report.standard and not self.problems and not self.players.problems:
             first = differing[0]
@@ -609,21 +609,23 @@ def read_trf(data: bytes, name: str) -> GameColumns:
     """
     report = read_report(data, name)
     players = read_players(report.lines, name)
-    found = _Pairings(players, name)
-    order, games = found.order, sorted(found.games)
+    pairings = _Pairings(players, name)
+    order, games = pairings.order, sorted(pairings.games)
     coloured = not games or any(game.coloured for game in games)
     if coloured:
-        for one in games:
-            if not one.coloured:
-                player = order[one.white]
-                found.refuse(player, one.round, COLOURED, player.block(one.round))
+        for game in games:
+            if not game.coloured:
+                player = order[game.white]
+                pairings.refuse(player, game.round, COLOURED, player.block(game.round))
         games = [game for game in games if game.coloured]
     ids, twice = ids_of(order)
     rating = np.array([player.rating for player in order], dtype=np.float64)
     white = np.array([game.white for game in games], dtype=np.int64)
     black = np.array([game.black for game in games], dtype=np.int64)
     points = np.array([game.points for game in games], dtype=np.float64)
-    problems = sorted([*players.problems, *found.problems], key=lambda problem: problem.line or 0)
+    problems = sorted(
+        [*players.problems, *pairings.problems], key=lambda problem: problem.line or 0
+    )
     dates, source = report.dates.of([game.round for game in games])
     events: Ids | None = None
     if report.tournament:
@@ -640,13 +642,13 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         round=np.array([game.round + 1 for game in games], dtype=object),
         others=np.arange(len(order)),
         other_rating=rating,
-        rounds=None if found.skipped or players.doubtful else _rounds(order, coloured),
-        left_out=found.left_out,
+        rounds=None if pairings.skipped or players.doubtful else _rounds(order, coloured),
+        left_out=pairings.left_out,
         problems=tuple(problems),
-        notes=(*report.notes, *twice, *found.notes(report, coloured=coloured)),
+        notes=(*report.notes, *twice, *pairings.notes(report, coloured=coloured)),
         locate=lambda row: (name, order[games[row].white].line),
-        skipped=len(found.skipped),
-        dropped=tuple(f"round {at + 1} of no. {number}" for at, number in sorted(found.skipped)),
+        skipped=len(pairings.skipped),
+        dropped=tuple(f"round {at + 1} of no. {number}" for at, number in sorted(pairings.skipped)),
         times=None if dates is None else pl.Series(dates, dtype=pl.Date),
         time_source=source,
         events=events,
@@ -697,6 +699,6 @@ def _rounds(order: list[Player], coloured: bool) -> Rounds | None:
     return Rounds(opponent=opponent, points=points, kind=kind, colour=colour)
 
 
-def _against(one: Player, other: Player, at: int) -> str:
+def _against(player: Player, other: Player, at: int) -> str:
     """Return the entries of both players for a round, with the line of the opponent."""
-    return f"{one.block(at)}, while line {other.line} has {other.block(at)}"
+    return f"{player.block(at)}, while line {other.line} has {other.block(at)}"

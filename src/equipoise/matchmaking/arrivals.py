@@ -119,15 +119,15 @@ def _draw(seed: int, kind: int, tickets: Ints, numbers: Ints, normal: bool) -> F
 def uniforms(seed: int, kind: Draw, tickets: Ints, number: int | Ints = 0) -> Floats:
     """Return a number in (0, 1) for each ticket, shape (n,); `number` counts draws of a kind."""
     numbers = np.broadcast_to(np.asarray(number, np.int64), tickets.shape)
-    found: Floats = _draw(seed, int(kind), tickets, np.ascontiguousarray(numbers), False)
-    return found
+    values: Floats = _draw(seed, int(kind), tickets, np.ascontiguousarray(numbers), False)
+    return values
 
 
 def normals(seed: int, kind: Draw, tickets: Ints, number: int | Ints = 0) -> Floats:
     """Return a standard normal number for each ticket, shape (n,)."""
     numbers = np.broadcast_to(np.asarray(number, np.int64), tickets.shape)
-    found: Floats = _draw(seed, int(kind), tickets, np.ascontiguousarray(numbers), True)
-    return found
+    values: Floats = _draw(seed, int(kind), tickets, np.ascontiguousarray(numbers), True)
+    return values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

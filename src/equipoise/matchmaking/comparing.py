@@ -145,8 +145,8 @@ def compare(
         if progress is not None:
             progress(len(done), count)
         if precision is not None and FEWEST_DAYS <= len(done) < count:
-            found = _comparison(labels, done, *by_blocks)
-            if all(_is_precise(found, label, precision) for label in labels[1:] or labels):
+            comparison = _comparison(labels, done, *by_blocks)
+            if all(_is_precise(comparison, label, precision) for label in labels[1:] or labels):
                 break
     return _comparison(labels, done, *by_blocks)
 
@@ -176,18 +176,18 @@ def _comparison(
             | of_blocks.get(label, {})
             for label in labels[1:]
         },
-        groups={label: one.groups for label, one in one_day.items()},
-        games={label: one.games for label, one in one_day.items()},
-        chances={label: one.chances for label, one in one_day.items()},
-        reasons={label: one.reasons for label, one in one_day.items()},
+        groups={label: groups.groups for label, groups in one_day.items()},
+        games={label: groups.games for label, groups in one_day.items()},
+        chances={label: groups.chances for label, groups in one_day.items()},
+        reasons={label: groups.reasons for label, groups in one_day.items()},
         blocks=blocks,
     )
 
 
-def _is_precise(found: Comparison, label: str, precision: float) -> bool:
+def _is_precise(comparison: Comparison, label: str, precision: float) -> bool:
     """Return whether half of the intervals of a ruleset is at most a share of the first mean."""
-    first = found.estimates[found.labels[0]]
-    of = found.differences.get(label, first)
+    first = comparison.estimates[comparison.labels[0]]
+    of = comparison.differences.get(label, first)
     known = _in_verdict(of)
     return bool(known) and all(
         of[name].upper - of[name].mean <= precision * abs(first[name].mean) for name in known
@@ -204,13 +204,13 @@ def _simulate(study: Study, day: int) -> tuple[list[_Found], tuple[int, dict[str
     days = [simulate_day(plan, model, seed, people=people, fast=study.fast) for plan in study.plans]
     found = [
         _Found(
-            measures(plan, model, one),
-            list(groups(plan, model, one)) if day == 0 else [],
-            by_games(one) if day == 0 else [],
-            chances(plan, model, one) if day == 0 else [],
-            one.reasons if day == 0 else {},
+            measures(plan, model, results),
+            list(groups(plan, model, results)) if day == 0 else [],
+            by_games(results) if day == 0 else [],
+            chances(plan, model, results) if day == 0 else [],
+            results.reasons if day == 0 else {},
         )
-        for plan, one in zip(study.plans, days, strict=True)
+        for plan, results in zip(study.plans, days, strict=True)
     ]
     return found, (0, {}) if study.people is None else _by_blocks(study, days)
 

@@ -134,8 +134,8 @@ def packings(least: int, most: int) -> Ints:
 
     teams = [team for total in range(max(least, 1), most + 1) for team in parts(total, total)]
     packings = {
-        (sum(one) + sum(other), *((one + other).count(size) for size in range(1, most + 1)))
-        for one in teams
+        (sum(team) + sum(other), *((team + other).count(size) for size in range(1, most + 1)))
+        for team in teams
         for other in teams
     }
     return np.array(sorted(packings, key=lambda row: (-row[0], row[:0:-1])), np.int64)

@@ -70,7 +70,9 @@ class Fairness:
         self.model = TEAM_MEAN if system is None else system_model(system)
         self.teams, self.pool, self.curve = teams, pool, curve
         known = None if ratings is None else {str(name): rating for name, rating in ratings.items()}
-        missing = [] if known is None else [one for one in pool.rows_of if one not in known]
+        missing = (
+            [] if known is None else [player for player in pool.rows_of if player not in known]
+        )
         if missing:
             rule = "must have a rating for each player"
             what = f"{len(missing)} players have no rating"
@@ -79,7 +81,7 @@ class Fairness:
         self.players: list[Floats] = []
         for row, ticket in enumerate(pool.tickets):
             numbers = []
-            for name in (str(one.player) for one in ticket.players):
+            for name in (str(player.player) for player in ticket.players):
                 own = (float(pool.value[row, 0]), 0.0) if known is None else known[name]
                 numbers.append((*own, 0.0 if curve is None else curve.earlier.get(name, 0.0)))
             self.players.append(np.array(numbers, dtype=np.float64).reshape(-1, 3).T)

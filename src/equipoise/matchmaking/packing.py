@@ -162,10 +162,10 @@ def some_divisions(
     most: int,
 ) -> list[tuple[int, ...]]:
     """Return the first divisions that keep parties apart."""
-    found: list[tuple[int, ...]] = []
+    listed: list[tuple[int, ...]] = []
     with suppress(TooManyStepsError):
         for division in divisions(sizes, alliance, loads, apart, closed):
-            found.append(division)
-            if len(found) == most:
+            listed.append(division)
+            if len(listed) == most:
                 break
-    return found
+    return listed

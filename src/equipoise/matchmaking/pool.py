@@ -98,20 +98,22 @@ def values_of(attributes: Mapping[str, Any], name: str) -> dict[Any, Any]:
 
 def shared_values(values: Sequence[Mapping[Any, Any]]) -> list[Any]:
     """Return the values that all tickets have, each with values as `values_of` returns them."""
-    return [value for key, value in values[0].items() if all(key in one for one in values[1:])]
+    return [
+        value for key, value in values[0].items() if all(key in choices for choices in values[1:])
+    ]
 
 
 def all_values(values: Sequence[Mapping[Any, Any]]) -> list[Any]:
     """Return the values of all tickets."""
-    return list({key: value for one in values for key, value in one.items()}.values())
+    return list({key: value for choices in values for key, value in choices.items()}.values())
 
 
 def _tolerance(ruleset: MatchRuleset, attribute: str, reference: float, waited: float) -> float:
     """Return the tolerance in an attribute after a wait in seconds."""
     best = -1.0
-    for one in ruleset.flexing_rule:
-        if one.attribute == attribute and waited > one.duration >= best:
-            best, reference = one.duration, one.reference
+    for step in ruleset.flexing_rule:
+        if step.attribute == attribute and waited > step.duration >= best:
+            best, reference = step.duration, step.reference
     return float(reference)
 
 
@@ -147,29 +149,35 @@ class Pool:
         defaults: Mapping[str, float],
     ) -> None:
         """Sort tickets by priority, age and id, and sessions by age."""
-        queue = sorted(tickets, key=lambda one: (-one.priority, one.created_at, str(one.ticket)))
+        queue = sorted(
+            tickets, key=lambda ticket: (-ticket.priority, ticket.created_at, str(ticket.ticket))
+        )
         self.waiting, self.now, self.ruleset = len(queue), now, ruleset
-        self.sessions = sorted(sessions, key=lambda one: (one.created_at, str(one.session)))
-        members = [one for session in self.sessions for team in session.teams for one in team]
-        self.kinds = {one.name: one.type for one in ruleset.match_options}
-        owned = any(OWN in one.attributes for one in (*queue, *members))
+        self.sessions = sorted(
+            sessions, key=lambda session: (session.created_at, str(session.session))
+        )
+        members = [member for session in self.sessions for team in session.teams for member in team]
+        self.kinds = {option.name: option.type for option in ruleset.match_options}
+        owned = any(OWN in ticket.attributes for ticket in (*queue, *members))
         self.has_platforms = owned and self.kinds.get(CROSS) == "any"
         self._numbers: dict[Any, int] = {}
         rows = self.tickets = [*queue, *map(self._as_ticket, self.sessions)]
-        self.size = np.array([len(one.players) for one in rows], dtype=np.int64)
-        self.wait = np.array([max(now - one.created_at, 0.0) for one in rows])
+        self.size = np.array([len(ticket.players) for ticket in rows], dtype=np.int64)
+        self.wait = np.array([max(now - ticket.created_at, 0.0) for ticket in rows])
         rules = ruleset.rules
-        value = [_means(one.players, ruleset, defaults) for one in rows]
+        value = [_means(ticket.players, ruleset, defaults) for ticket in rows]
         limit = [
-            [_tolerance(ruleset, rule.attribute, rule.reference or 0.0, one) for rule in rules]
-            for one in self.wait.tolist()
+            [_tolerance(ruleset, rule.attribute, rule.reference or 0.0, waited) for rule in rules]
+            for waited in self.wait.tolist()
         ]
         self.value = np.array(value).reshape(len(rows), len(rules))
         self.limit = np.array(limit).reshape(len(rows), len(rules))
         self.options = np.array(
-            [self._option_class(one.attributes) for one in rows], dtype=np.int64
+            [self._option_class(ticket.attributes) for ticket in rows], dtype=np.int64
         )
-        self.others = np.array([self._other_class(one.attributes) for one in rows], dtype=np.int64)
+        self.others = np.array(
+            [self._other_class(ticket.attributes) for ticket in rows], dtype=np.int64
+        )
         left_out = CROSS if self.has_platforms else None
         self.any_bits = {
             name: _bits(rows, name)
@@ -187,35 +195,37 @@ class Pool:
             own, wish = both[: len(rows)], both[len(rows) :]
             # Who names no platforms accepts all.
             self.platforms = own, np.where(wish == 0, -1, wish)
-            self.own, self.wish = (one.tolist() for one in self.platforms)
+            self.own, self.wish = (bits.tolist() for bits in self.platforms)
         self._add_regions()
-        new_only = [str(one.attributes.get("new_session_only")).lower() == "true" for one in rows]
+        new_only = [
+            str(ticket.attributes.get("new_session_only")).lower() == "true" for ticket in rows
+        ]
         self.new_only = np.array(new_only, dtype=bool)
         #: Rows by player, by player whom they block, and by session that they exclude.
         self.rows_of: dict[str, list[int]] = {}
         self.blockers_of: dict[str, list[int]] = {}
         self.excluders_of: dict[str, list[int]] = {}
         listens = ruleset.blocked_player_option != "blockedPlayerCanMatch"
-        for row, one in enumerate(rows):
-            for player in one.players:
+        for row, ticket in enumerate(rows):
+            for player in ticket.players:
                 self.rows_of.setdefault(str(player.player), []).append(row)
-            for name in blocked_by(one) if listens else ():
+            for name in blocked_by(ticket) if listens else ():
                 self.blockers_of.setdefault(str(name), []).append(row)
-            for session in one.excluded_sessions:
+            for session in ticket.excluded_sessions:
                 self.excluders_of.setdefault(str(session), []).append(row)
         self.has_blocks = bool(self.blockers_of)
-        self.has_twice = any(len(one) > 1 for one in self.rows_of.values())
+        self.has_twice = any(len(holders) > 1 for holders in self.rows_of.values())
         self._conflicts: dict[int, frozenset[int]] = {}
         self._blocks: dict[int, frozenset[int]] = {}
 
     def _add_regions(self) -> None:
         """Set the columns of regions."""
         rows, ruleset = self.tickets, self.ruleset
-        self.regions = sorted({str(region) for one in rows for region in one.latencies})
+        self.regions = sorted({str(region) for ticket in rows for region in ticket.latencies})
         column = {region: at for at, region in enumerate(self.regions)}
         self.latency = np.full((len(rows), len(self.regions)), np.inf)
-        for row, one in enumerate(rows):
-            for region, milliseconds in one.latencies.items():
+        for row, ticket in enumerate(rows):
+            for region, milliseconds in ticket.latencies.items():
                 self.latency[row, column[str(region)]] = milliseconds
         self.best = self.latency.min(axis=1, initial=np.inf)
         wishes = np.isfinite(self.best)
@@ -231,7 +241,9 @@ class Pool:
         members = [ticket for team in session.teams for ticket in team]
         attributes = session.attributes
         agreed: dict[str, Any] = {}
-        for name in {name: None for one in members for name in one.attributes} | dict(attributes):
+        for name in {name: None for ticket in members for name in ticket.attributes} | dict(
+            attributes
+        ):
             kind = self.kinds.get(name)
             own = [values_of(ticket.attributes, name) for ticket in members]
             shared = kind == "any" or (name == CROSS and self.has_platforms)
@@ -247,7 +259,7 @@ class Pool:
                 agreed[name] = value[0] if alone else value
             else:
                 agreed[name] = next(
-                    one.attributes[name] for one in members if name in one.attributes
+                    ticket.attributes[name] for ticket in members if name in ticket.attributes
                 )
         return Ticket(
             ticket=session.session,
@@ -289,12 +301,14 @@ class Pool:
 
     def conflicts_of(self, row: int) -> frozenset[int]:
         """Return the rows that share a player with a row, or block one, in either direction."""
-        found = self._conflicts.get(row)
-        if found is None:
+        conflicts = self._conflicts.get(row)
+        if conflicts is None:
             twice, blocked = self.sharing(row), self.blocking(row)
             ignored = self.ruleset.blocked_player_option != "blockedPlayerCannotMatch"
-            found = self._conflicts[row] = frozenset(twice if ignored else twice | blocked) - {row}
-        return found
+            conflicts = self._conflicts[row] = frozenset(twice if ignored else twice | blocked) - {
+                row
+            }
+        return conflicts
 
     def sharing(self, row: int) -> set[int]:
         """Return the rows that have a player of a row."""
@@ -341,21 +355,21 @@ def _id_faults(path: str, name: object, seen: set[str]) -> Iterator[Fault]:
     seen.add(str(name))
 
 
-def _faults_of(path: str, one: Ticket | Session) -> Iterator[Fault]:
+def _faults_of(path: str, item: Ticket | Session) -> Iterator[Fault]:
     """Yield what is wrong with the time of a ticket or session, and what with its attributes."""
-    if not is_time(one.created_at):
-        yield Fault(f"{path}.created_at", TIME, shown(one.created_at))
-    if isinstance(one, Ticket):
-        if not is_whole(one.priority) or abs(one.priority) > 10**9:
-            yield Fault(f"{path}.priority", PRIORITY, shown(one.priority))
-        if not one.players:
+    if not is_time(item.created_at):
+        yield Fault(f"{path}.created_at", TIME, shown(item.created_at))
+    if isinstance(item, Ticket):
+        if not is_whole(item.priority) or abs(item.priority) > 10**9:
+            yield Fault(f"{path}.priority", PRIORITY, shown(item.priority))
+        if not item.players:
             yield Fault(f"{path}.players", SOME_PLAYERS, "none")
-        if len({str(player.player) for player in one.players}) < len(one.players):
+        if len({str(player.player) for player in item.players}) < len(item.players):
             yield Fault(f"{path}.players", "must name each player once", "one twice")
-        for region, latency in one.latencies.items():
+        for region, latency in item.latencies.items():
             if not is_number(latency, lambda x: 0 <= x <= _LONGEST):
                 yield Fault(f"{path}.latencies.{str(region)[:60]}", LATENCY, shown(latency))
-    for name, value in one.attributes.items():
+    for name, value in item.attributes.items():
         if not _is_plain(value):
             yield Fault(f"{path}.attributes.{str(name)[:60]}", PLAIN, shown(value))
 
@@ -404,13 +418,13 @@ def _means(
     """Return the mean of each attribute of the rules over players."""
     if not players:
         return [math.nan] * len(ruleset.rules)
-    found = []
+    means = []
     for rule in ruleset.rules:
         name = rule.attribute
-        values = [one.attributes.get(name) for one in players]
-        numbers = [float(defaults[name] if one is None else one) for one in values]
-        found.append(math.fsum(numbers) / len(numbers))
-    return found
+        values = [player.attributes.get(name) for player in players]
+        numbers = [float(defaults[name] if number is None else number) for number in values]
+        means.append(math.fsum(numbers) / len(numbers))
+    return means
 
 
 def _as_wish(ticket: Ticket) -> Ticket:
@@ -424,11 +438,11 @@ def _as_wish(ticket: Ticket) -> Ticket:
 
 def _bits(rows: Sequence[Ticket], name: str) -> Any:
     """Return the values of an option as bits."""
-    values = [list(values_of(one.attributes, name)) for one in rows]
+    values = [list(values_of(ticket.attributes, name)) for ticket in rows]
     number = {key: at for at, key in enumerate(dict.fromkeys(itertools.chain(*values)))}
     if len(number) * len(rows) > MOST_VALUES:
         rule = f"must have at most {MOST_VALUES} pairs of a ticket and one of all values"
         got = f"{len(rows)} tickets and {len(number)} values"
         refuse([Fault(f"attributes.{name}", rule, got)], "the tickets")
-    column = [sum(1 << number[key] for key in one) for one in values]
+    column = [sum(1 << number[key] for key in keys) for keys in values]
     return np.array(column, dtype=np.int64 if len(number) < 63 else object)

@@ -122,7 +122,7 @@ def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[s
         ("blocked_players", pool.blocking(row) if blocks else ()),
     ):
         if rows:
-            excluded = _flags(one in rows for one in left.tolist())
+            excluded = _flags(row in rows for row in left.tolist())
             if excluded.any():
                 yield {"reason": name, "count": int(excluded.sum())}
                 left = left[~excluded]
@@ -157,7 +157,9 @@ def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags
             mask = np.asarray(~meets | (column == 0) if value else column != 0, dtype=bool)
         else:
             values = set(values_of(own, name))
-            theirs = [set(values_of(pool.tickets[one].attributes, name)) for one in left.tolist()]
+            theirs = [
+                set(values_of(pool.tickets[other].attributes, name)) for other in left.tolist()
+            ]
             if name == CROSS and pool.has_platforms:
                 mask = _flags(
                     bool(values) != bool(other) or not platforms_agree(pool, row, one)
@@ -169,9 +171,11 @@ def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags
             yield name, mask
             left, same = left[~mask], same[~mask]
     if not same.all():
-        everyone = [own, *(pool.tickets[one].attributes for one in left.tolist())]
-        for name in sorted({name for one in everyone for name in pool.compared(one)}):
-            mask = _flags(differ(own, pool.tickets[one].attributes, name) for one in left.tolist())
+        everyone = [own, *(pool.tickets[other].attributes for other in left.tolist())]
+        for name in sorted({name for attributes in everyone for name in pool.compared(attributes)}):
+            mask = _flags(
+                differ(own, pool.tickets[other].attributes, name) for other in left.tolist()
+            )
             if mask.any():
                 yield name, mask
                 left = left[~mask]

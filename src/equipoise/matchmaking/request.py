@@ -78,7 +78,7 @@ class TickRequest:
 
 #: The fields of a request and of its parts.
 _FIELDS, _TICKET, _SESSION = (
-    tuple(one.name for one in fields(kind) if one.name not in ("curve", "notes", "name"))
+    tuple(field.name for field in fields(kind) if field.name not in ("curve", "notes", "name"))
     for kind in (TickRequest, Ticket, Session)
 )
 

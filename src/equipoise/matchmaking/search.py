@@ -407,8 +407,8 @@ class Search:
                     places.append(place)
                     weights.append(weight + group.weights[place])
                     yield
-                    for one in (chosen, places, weights):
-                        one.pop()
+                    for stack in (chosen, places, weights):
+                        stack.pop()
                 place += 1
 
         try:

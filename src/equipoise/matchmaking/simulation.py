@@ -354,7 +354,9 @@ class _LiveDay:
             wait = float(patience(self._model, self._round(Draw.PATIENCE, number)[[party]])[0])
         known = {player: self._rating(player, math.nan) for player in self._players(party)}
         if self._plan.system is not None:
-            self._before += [(one, *numbers, self._games[one]) for one, numbers in known.items()]
+            self._before += [
+                (player, *numbers, self._games[player]) for player, numbers in known.items()
+            ]
         visit = _Visit(
             party=party,
             number=number,
@@ -396,7 +398,7 @@ class _LiveDay:
 
     def _same_until(self, queue: list[int], now: float, rules: Rules) -> float:
         """Return until when no rule of those who wait is flexed, so that no tick makes a match."""
-        found = math.inf
+        soonest = math.inf
         durations = [*rules.durations[1:].tolist(), rules.one_sided_after]
         for visit in queue:
             created = self._visits[visit].created
@@ -404,8 +406,8 @@ class _LiveDay:
             steps = [duration for duration in durations if duration >= wait]
             if self._model.region_names:
                 steps.append((math.floor(wait / rules.region_step) + 1) * rules.region_step)
-            found = min(found, created + min(steps, default=math.inf))
-        return found
+            soonest = min(soonest, created + min(steps, default=math.inf))
+        return soonest
 
     def _tick(self, queue: list[int], now: float) -> float:
         """Match those who wait, and start their matches; return when the next rule changes."""
@@ -432,7 +434,9 @@ class _LiveDay:
             ratings=ratings,
             waiting_price=plan.waiting_price,
         )
-        reasons = {str(one["reason"]) for waiting in answer.waiting for one in waiting.reasons}
+        reasons = {
+            str(reason["reason"]) for waiting in answer.waiting for reason in waiting.reasons
+        }
         ended = "node_limit" in reasons or any("node limit" in note for note in answer.notes)
         self._limited += ended
         for joined in answer.backfills:
@@ -476,7 +480,7 @@ class _LiveDay:
         outcome = self._run_tick(*job)[0]
         for match, pivot in enumerate(outcome.pivot.tolist()):
             within = outcome.match == match
-            first = [one for one in np.flatnonzero(within & (outcome.team == 0)) if one != pivot]
+            first = [row for row in np.flatnonzero(within & (outcome.team == 0)) if row != pivot]
             second = np.flatnonzero(within & (outcome.team == 1))
             teams = [rows[[pivot, *first]].tolist(), rows[second].tolist()]
             yield teams, int(outcome.region[match])
@@ -512,14 +516,20 @@ class _LiveDay:
                 region=None if region < 0 else self._model.region_names[region],
             )
             self._go_on(
-                match, session, [[self._visits[one].ticket for one in team] for team in teams]
+                match, session, [[self._visits[visit].ticket for visit in team] for team in teams]
             )
             for visit in (visit for team in teams for visit in team):
                 self._draw_leaving(match, visit, now)
 
     def _enter(self, visit: int, match: int, team: int, now: float) -> None:
-        one = self._visits[visit]
-        one.status, one.left, one.match, one.team, one.why = MATCHED, now, match, team, ""
+        ticket = self._visits[visit]
+        ticket.status, ticket.left, ticket.match, ticket.team, ticket.why = (
+            MATCHED,
+            now,
+            match,
+            team,
+            "",
+        )
 
     def _go_on(self, match: int, session: Session, teams: Sequence[Sequence[Any]]) -> None:
         """Let a match go on with these tickets, and offer it to the tick if it has free places."""
@@ -533,9 +543,9 @@ class _LiveDay:
     def _draw_leaving(self, match: int, visit: int, now: float) -> None:
         if self._model.leavers <= 0:
             return
-        one = self._visits[visit]
-        players = np.array(self._players(one.party), np.int64)
-        drawn = uniforms(self._seed, Draw.LEAVING, players, one.number)
+        ticket = self._visits[visit]
+        players = np.array(self._players(ticket.party), np.int64)
+        drawn = uniforms(self._seed, Draw.LEAVING, players, ticket.number)
         stay = -np.log(drawn) * 60.0 / self._model.leavers
         for player, seconds in zip(players.tolist(), stay.tolist(), strict=True):
             if now + seconds < self._matches[match].end:
@@ -551,7 +561,7 @@ class _LiveDay:
                 replace(part, players=tuple(p for p in part.players if p.player != player))
                 for part in team
             ]
-            teams.append([one for one in parts if one.players])
+            teams.append([part for part in parts if part.players])
         self._go_on(match, session, teams)
 
     def _join(self, backfill: Backfill, now: float) -> None:
@@ -637,7 +647,9 @@ class _LiveDay:
         for round_number in np.unique(number).tolist():
             of_round = number[owner] == round_number
             luck[of_round] = self._round(Draw.PERFORMANCE, round_number)[player[of_round]]
-        starts = np.array([(one.time, one.region, one.pivot) for one in self._matches], np.float64)
+        starts = np.array(
+            [(match.time, match.region, match.pivot) for match in self._matches], np.float64
+        )
         starts = starts.reshape(-1, 3)
         return SimulatedDay(
             people=People(
@@ -668,6 +680,6 @@ class _LiveDay:
             seconds=seconds if self._rules is None else np.zeros(0),
             limited=self._limited,
             backfilled=column("joined", np.bool_),
-            reasons=dict(sorted(Counter(one.why for one in self._visits if one.why).items())),
+            reasons=dict(sorted(Counter(visit.why for visit in self._visits if visit.why).items())),
             rated=rated,
         )

@@ -205,8 +205,8 @@ class _Evaluation:
         starts = np.flatnonzero(np.diff(classes, axis=0, prepend=-1).any(axis=1))
         #: Class -> rows and their values of the first attribute.
         self.groups = {
-            (int(pool.options[one[0]]), int(pool.others[one[0]])): (one, first[one])
-            for one in np.split(rows, starts)[1:]
+            (int(pool.options[group[0]]), int(pool.others[group[0]])): (group, first[group])
+            for group in np.split(rows, starts)[1:]
         }
         self.grouped, self.gone = len(rows), 0
 
@@ -378,7 +378,7 @@ class _Evaluation:
             groups = [group for (options, _), group in self.groups.items() if options == key[0]]
         value, limit = pool.value[row], pool.limit[row]
         distant = len(value) > 0 and not np.isnan(value).any()
-        parts = [_within(*one, value[0], limit[0]) if distant else one[0] for one in groups]
+        parts = [_within(*group, value[0], limit[0]) if distant else group[0] for group in groups]
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
         columns = (*pool.any_bits.values(), *pool.unique_bits.values())
         wide = sum(column.dtype == object for column in columns)

@@ -378,7 +378,7 @@ def _check_rename(
         ratings.get_rating(connection, pool, old)
     for name in ids_of(before.renames, old):
         for piece in records_with(connection, pool.id, name):
-            ids = {str(one.record.match) for one in piece if one.record.kind in _PLAYED}
+            ids = {str(counted.record.match) for counted in piece if counted.record.kind in _PLAYED}
             for match, logged in log.matches_by_id(connection, pool.id, ids).items():
                 if {old, new} <= {*players_of(before.request(logged))}:
                     raise ConflictError(
@@ -515,10 +515,10 @@ def amendment(store: Store, pool: str, seq: int) -> AmendmentMessage:
     """Return an amendment and what it changed. Raises : NotFoundError."""
     with store.read() as connection:
         record = get_pool(connection, pool)
-        found = log.record_at(connection, record.id, seq) if 0 < seq < 2**62 else None
-        if found is None or found.kind == "match":
+        row = log.record_at(connection, record.id, seq) if 0 < seq < 2**62 else None
+        if row is None or row.kind == "match":
             raise NotFoundError(f"no amendment {seq} in pool {pool!r}")
-        return message_of(connection, record, found)
+        return message_of(connection, record, row)
 
 
 def amendments(
@@ -534,7 +534,7 @@ def amendments(
     with store.read() as connection:
         record = get_pool(connection, pool)
         records = log.amendments_before(connection, record.id, before, limit + 1)
-        shown = [message_of(connection, record, one) for one in records[:limit]]
+        shown = [message_of(connection, record, row) for row in records[:limit]]
     more = len(records) > limit
     return AmendmentPage(shown, encode_cursor(records[limit - 1].seq) if more else None)
 

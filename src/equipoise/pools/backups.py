@@ -190,8 +190,8 @@ def _restore_dump(url: str, backup: Path, *, overwrite: bool) -> None:
     Raises : InvalidDataError, InvalidParameterError
     """
     more = ["--clean", "--if-exists"] if overwrite else []
-    given = ["--no-owner", "--single-transaction", *more, "--dbname"]
-    _run("pg_restore", checked_url(url), *given, last=str(backup))
+    options = ["--no-owner", "--single-transaction", *more, "--dbname"]
+    _run("pg_restore", checked_url(url), *options, last=str(backup))
 
 
 def _run(program: str, url: URL, *arguments: str, last: str | None = None) -> None:

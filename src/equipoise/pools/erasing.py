@@ -165,24 +165,24 @@ def erase_player(
     rule = id_fault(player)
     if rule is not None:
         raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
-    found: list[ErasureMessage] = []
+    messages: list[ErasureMessage] = []
     with store.read() if preview else store.write() as connection:
         if not preview:
             log.overwrite_deleted(connection)
         records = _seasons(connection, pool, lock=not preview)
         renames = [amendments_of(connection, record).renames for record in records]
-        for name in dict.fromkeys(name for one in renames for name in ids_of(one, player)):
+        for name in dict.fromkeys(name for rename in renames for name in ids_of(rename, player)):
             rewriter = _rewriter(connection, records, name)
-            found.append(_erased(connection, pool, records, rewriter, write=not preview))
+            messages.append(_erased(connection, pool, records, rewriter, write=not preview))
             if preview:
                 continue
             reason = rewriter.text(request.reason)
-            for at, one in enumerate(found[-1].pools):
+            for at, one in enumerate(messages[-1].pools):
                 record = get_pool(connection, one.pool)
                 content = {"reason": reason, "rewritten": rewriter.records.get(record.id, {})}
                 draft = _draft(record, rewriter.pseudonym, content, now)
                 _, new = append(connection, record, draft, key=key, now=now)
-                found[-1].pools[at] = msgspec.structs.replace(one, seq=new.seq)
+                messages[-1].pools[at] = msgspec.structs.replace(one, seq=new.seq)
             audit.note(
                 connection,
                 "player.erased",
@@ -191,17 +191,17 @@ def erase_player(
                 pool=pool,
                 subject=rewriter.pseudonym,
                 reason=reason,
-                pools=[one.pool for one in found[-1].pools],
+                pools=[pool.pool for pool in messages[-1].pools],
                 rewritten=rewriter.audit_rows,
             )
             records = _seasons(connection, pool, lock=True)
     if not preview:
         log.empty_write_ahead_log(store)
     return ErasureMessage(
-        player=None if preview else found[0].player,
-        pools=[one for each in found for one in each.pools],
-        audit=sum(each.audit for each in found),
-        remaining=sum(each.remaining for each in found),
+        player=None if preview else messages[0].player,
+        pools=[pool for each in messages for pool in each.pools],
+        audit=sum(each.audit for each in messages),
+        remaining=sum(each.remaining for each in messages),
     )
 
 

@@ -152,8 +152,8 @@ def _copied(
     if record.dirty is not None:
         raise ConflictError(f"pool {source!r} waits for a replay; copy its ratings after that")
     rules = rules_of(record.settings)
-    there, line = rules.system, scale_mapping(request.mapping)
-    differs = scale_difference(there, rules_of(pool.settings).system)
+    theirs, line = rules.system, scale_mapping(request.mapping)
+    differs = scale_difference(theirs, rules_of(pool.settings).system)
     if line is None and differs is not None:
         raise InvalidParameterError(
             f"pool {source!r} has {differs}. Convert them with `mapping`: two "
@@ -161,7 +161,7 @@ def _copied(
         )
     check_number(record.players)
     stored = stored_pool(connection, record, rules)
-    last = there.at(stored.state, np.arange(len(stored.players)), None)
+    last = theirs.at(stored.state, np.arange(len(stored.players)), None)
     known = InitialRatings(
         player_ids=object_array(stored.players),
         rating=last["rating"],

@@ -301,14 +301,14 @@ def renames_of(records: Iterable[LogRecord], through: int) -> dict[str, str]:
 
     through : the last record that is taken into account; those that need no replay always are
     """
-    found: dict[str, str] = {}
+    renames: dict[str, str] = {}
     for record in records:
         if record.kind == "rename" and (record.seq <= through or not record.needs_replay):
             new = rename_content(record.content).to
-            found = {old: new if to == record.player else to for old, to in found.items()}
-            found[str(record.player)] = new
-            found.pop(new, None)  # who gets an earlier id back
-    return found
+            renames = {old: new if to == record.player else to for old, to in renames.items()}
+            renames[str(record.player)] = new
+            renames.pop(new, None)  # who gets an earlier id back
+    return renames
 
 
 def renames_rated(connection: Connection, pool: PoolRecord) -> dict[str, str]:
@@ -400,8 +400,8 @@ class Eligibility:
             renames = renames_rated(connection, pool)
         names = set(players)
         names |= {old for old, new in renames.items() if new in names}
-        found = log.amendments_about(connection, pool.id, "player", names)
-        return cls.of(found, pool.last_seq, renames)
+        records = log.amendments_about(connection, pool.id, "player", names)
+        return cls.of(records, pool.last_seq, renames)
 
     def __bool__(self) -> bool:
         """Return whether there is any record about a player."""
@@ -506,11 +506,13 @@ class Amendments:
         """
         every = list(records)
         renames = renames_of(every, through) if renames is None else renames
-        found = cls(through, eligibility=Eligibility.of(every, through, renames), renames=renames)
+        amendments = cls(
+            through, eligibility=Eligibility.of(every, through, renames), renames=renames
+        )
         for record in every:
             if record.seq <= through:
-                found.add(record)
-        return found
+                amendments.add(record)
+        return amendments
 
     def add(self, record: LogRecord) -> None:
         """Take another amendment of a match into account; one of a player changes nothing here."""

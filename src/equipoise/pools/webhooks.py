@@ -225,8 +225,8 @@ def _changing(store: Store, pool: str, number: int, key: int | None, now: int) -
 def disable_far_behind(store: Store, most: int, now: int) -> None:
     """Disable the webhooks that more than `most` events wait for, so that the outbox is bounded."""
     with store.read() as connection:
-        found = _with_pools(connection, webhooks.far_behind(connection, most))
-    for hook, pool in found:
+        behind = _with_pools(connection, webhooks.far_behind(connection, most))
+    for hook, pool in behind:
         reason = f"more than {most} events waited"
         if hook.failure is not None:
             reason = f"{reason}; the last failure: {hook.failure}"
@@ -492,8 +492,8 @@ def clear_webhooks(store: Store, days: float, now: int) -> None:
     """Delete webhooks that were disabled more than some days ago."""
     with store.read() as connection:
         old = webhooks.disabled_before(connection, now - int(days * _DAY))
-        found = _with_pools(connection, old)
-    for hook, pool in found:
+        old_hooks = _with_pools(connection, old)
+    for hook, pool in old_hooks:
         reason = f"disabled more than {days:g} days ago"
         with suppress(NotFoundError):  # It was deleted meanwhile, or the season of its pool ended.
             delete_webhook(store, pool.name, hook.id, key=None, now=now, reason=reason)

@@ -374,24 +374,24 @@ def explain_in_general(
     single = single_match(system, before, history, match)
     i = row - int(history.offsets[match])
     change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
-    found = explanation(
+    explained = explanation(
         system, single, i, contributions=(), quantities=(), opponents=_opponents(system, single, i)
     )
-    if np.isnan(found.expected):
+    if np.isnan(explained.expected):
         expected = float(_beats(system, single, i).mean())
-        found = replace(found, expected=expected)
-    reason = f"scored {found.score:.2f} where {found.expected:.2f} was expected"
+        explained = replace(explained, expected=expected)
+    reason = f"scored {explained.score:.2f} where {explained.expected:.2f} was expected"
     return replace(
-        found,
+        explained,
         contributions=(Contribution(name="this match", change=change, reason=reason),),
         quantities=(
             Quantity(
                 name="expected score",
-                value=found.expected,
+                value=explained.expected,
                 unit="",
                 meaning="the mean probability of doing better than an opposing team",
             ),
-            Quantity(name="score", value=found.score, unit="", meaning="a win 1, a tie 1/2"),
+            Quantity(name="score", value=explained.score, unit="", meaning="a win 1, a tie 1/2"),
         ),
     )
 

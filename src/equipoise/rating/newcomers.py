@@ -253,10 +253,10 @@ def _learn_entry(
         if not _has_entered(entry, job.table[job.matches.player[i]]):
             continue
         t = job.matches.team[i]
-        found = evidence(job, m, i)
-        share = min(max(found.share, LEAST_SHARE), LARGEST_SHARE)
-        most = entry.clip * found.deviation * math.sqrt(share)
-        change = min(max(found.change, -most), most)
+        learned = evidence(job, m, i)
+        share = min(max(learned.share, LEAST_SHARE), LARGEST_SHARE)
+        most = entry.clip * learned.deviation * math.sqrt(share)
+        change = min(max(learned.change, -most), most)
         information[at] = levers[t] * levers[t] * share / new[t]
         pull[at] = levers[t] * change / new[t]
         at += 1

@@ -620,8 +620,8 @@ def players_with(
     standing = standing_of(connection, pool)
     if standing is not None:
         names = standing.containing(text, limit)
-        found = ratings_of(connection, pool.id, pool.generation, names)
-        return [found[name] for name in names]
+        rows = ratings_of(connection, pool.id, pool.generation, names)
+        return [rows[name] for name in names]
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     query = (
         select(*(ratings.c[name] for name in RatingRow._fields))

@@ -37,8 +37,8 @@ def _remove_opponents(connection: Connection) -> None:
     be stopped before, because they may replay it with its first settings.
     """
     columns = (pools.c.id, pools.c.name, pools.c.settings)
-    there = select(*columns).where(pools.c.deleted.is_(None)).with_for_update()
-    for number, name, content in connection.execute(there).all():
+    query = select(*columns).where(pools.c.deleted.is_(None)).with_for_update()
+    for number, name, content in connection.execute(query).all():
         settings = json.loads(content)
         opponents = settings["parameters"].pop("opponents", None)
         if opponents is None or settings["system"] not in ("elo-mmr", "elo-mmx"):

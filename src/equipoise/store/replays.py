@@ -170,10 +170,10 @@ def positions(connection: Connection, pool: int) -> list[Position]:
 
 def thin(connection: Connection, pool: int) -> bool:
     """Delete every second checkpoint, except the last, if there are too many; return whether."""
-    found = positions(connection, pool)
-    if len(found) <= sizes_of(connection).checkpoints:
+    places = positions(connection, pool)
+    if len(places) <= sizes_of(connection).checkpoints:
         return False
     c = checkpoints.c
-    for time, seq in found[-2::-2]:
+    for time, seq in places[-2::-2]:
         connection.execute(delete(checkpoints).where(c.pool == pool, c.time == time, c.seq == seq))
     return True

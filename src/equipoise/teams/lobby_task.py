@@ -126,8 +126,8 @@ class Chances:
         far = np.abs(difference)
         wins = chance((far - self.margin) / scale, self.outlook.curve)
         losses = chance((-far - self.margin) / scale, self.outlook.curve)
-        found: Floats = wins - losses
-        return found
+        gaps: Floats = wins - losses
+        return gaps
 
     def pair_square(self, size: int, own: Floats, rest: Floats) -> Floats:
         """Return the sum of the squared scales of two teams.

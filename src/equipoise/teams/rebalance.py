@@ -381,17 +381,17 @@ def listing(placing: Placing, method: str, most: int, outcome: Outcome) -> Listi
         return Listing([Placed(outcome.order, outcome.team_of, evenness)], 0, True)
     placed: list[Placed] = []
     without_place = 0
-    for one in itertools.chain(orders, [None]):
-        if one is None:
+    for order in itertools.chain(orders, [None]):
+        if order is None:
             return Listing(placed, without_place, True)
         if len(placed) + without_place >= most:
             break
-        if isinstance(one, Placed):
-            placed.append(one)
-        elif one.sequences == 0:
+        if isinstance(order, Placed):
+            placed.append(order)
+        elif order.sequences == 0:
             break
         else:
-            without_place += one.sequences
+            without_place += order.sequences
     return Listing(placed, min(without_place, most - len(placed)), False)
 
 

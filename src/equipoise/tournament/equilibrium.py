@@ -197,11 +197,11 @@ def performance_equilibrium(
         real=tournament.real,
         threads=threads,
     )
-    found = fit(question, advantage=colour_advantage, draws=draws)
+    solved = fit(question, advantage=colour_advantage, draws=draws)
     # Without any rating the mean is 0, exactly (READINGS C2).
-    ratings = _placed(question, found, "mean" if relative else select, average, initial)
+    ratings = _placed(question, solved, "mean" if relative else select, average, initial)
     free = not np.isnan(fixed[-1]) if tournament.virtual else bool(np.any(_loose(question)))
-    return _result(games, question, found, ratings, relative and free)
+    return _result(games, question, solved, ratings, relative and free)
 
 
 @dataclass(frozen=True, slots=True)

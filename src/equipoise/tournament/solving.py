@@ -125,14 +125,14 @@ def solve(
     begin = start
     if begin is None:
         begin = scale * against_equals(played, pairs.scored(players), _SLACK)
-    given = np.full(players, np.nan) if fixed is None else fixed
+    known = np.full(players, np.nan) if fixed is None else fixed
     rows = np.flatnonzero(played > 0)
     if len(rows) < players:
         pairs = renumbered(pairs, rows, players)
-        given, begin, played, component = given[rows], begin[rows], played[rows], component[rows]
-    held = ~np.isnan(given)
-    origin = _origin(given, held, component)
-    place = np.where(held, given - origin, begin if start is None else begin - origin) / scale
+        known, begin, played, component = known[rows], begin[rows], played[rows], component[rows]
+    held = ~np.isnan(known)
+    origin = _origin(known, held, component)
+    place = np.where(held, known - origin, begin if start is None else begin - origin) / scale
     task = Task(component, held.astype(np.float64), played, tolerance)
     with engine_for(pairs, curve, advantage / scale, held, component, threads, limits) as engine:
         solved, steps = maximise(engine, task, _usable(place, held, component), limits.steps)
@@ -140,7 +140,7 @@ def solve(
     free = np.bincount(component, held)[component] == 0
     _check_gaps(pairs, curve, advantage / scale, np.where(free, solved.x, 0.0), component, steps)
     ratings = np.full(players, np.nan)
-    ratings[rows] = np.where(held, given, scale * solved.x + origin)
+    ratings[rows] = np.where(held, known, scale * solved.x + origin)
     left = float(np.max(np.abs(solved.residual), initial=0.0))
     return Solution(ratings, steps, inner, left)
 

@@ -354,8 +354,8 @@ def _koya(field: _Field) -> Parts:
     else:
         most = float(record.rounds)
     of_opponent = np.where(parts.opponent >= 0, score[parts.opponent], np.nan)
-    found = parts.with_values(parts.points / parts.games, of_opponent)
-    return found.only((parts.opponent >= 0) & (of_opponent >= most / 2))
+    beaten = parts.with_values(parts.points / parts.games, of_opponent)
+    return beaten.only((parts.opponent >= 0) & (of_opponent >= most / 2))
 
 
 def _won(field: _Field) -> Floats:

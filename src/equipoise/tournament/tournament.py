@@ -164,12 +164,12 @@ def performance(
     chosen = rows_of(games, players)
     held = rows_of(games, list(anchors))
     pairs = gather_pairs(games)
-    found = existence(pairs, games.players, contracted=held if len(held) else None)
-    solvable = found.exists or prior > 0
+    structure = existence(pairs, games.players, contracted=held if len(held) else None)
+    solvable = structure.exists or prior > 0
     if strict and not solvable:
-        raise NoEquilibriumError(found.sweeps_of(games.player_ids))
+        raise NoEquilibriumError(structure.sweeps_of(games.player_ids))
     solved = performance_equilibrium(
-        games if solvable else _within_classes(games, found),
+        games if solvable else _within_classes(games, structure),
         curve=curve,
         scale=scale,
         select=select,
@@ -183,8 +183,8 @@ def performance(
     curve_used = curve_of(curve) if math.isnan(solved.draw_parameter) else solved.curve
     rating, unplaced = solved.rating, np.zeros(games.players, np.bool_)
     if not solvable:
-        rating, unplaced = _beside_held(found, held, list(anchors.values()), solved)
-    context = _Context(games, pairs, found, solved, curve_used, scale, confidence, rating)
+        rating, unplaced = _beside_held(structure, held, list(anchors.values()), solved)
+    context = _Context(games, pairs, structure, solved, curve_used, scale, confidence, rating)
     results = results_of(games)
     # TPR compares with ratings before the tournament, so its curve does not model draws.
     tpr = tournament_performance(results, curve=curve, scale=scale)
@@ -195,18 +195,18 @@ def performance(
     if "recursive" in also:
         column = recursive_performance(games, anchor=anchor, scale=scale)
         if anchor is None and len(held):
-            given = np.full(games.players, np.nan)
-            given[held] = list(anchors.values())
-            column = column + _lift(games, given - column)
+            anchored = np.full(games.players, np.nan)
+            anchored[held] = list(anchors.values())
+            column = column + _lift(games, anchored - column)
         extra["recursive"] = column
     table = TournamentPerformance(
         player_ids=games.player_ids,
         standing=standing,
-        exists=found.exists,
-        components=found.components,
+        exists=structure.exists,
+        components=structure.components,
         sweeps=_sweeps(context),
-        reasons=_reasons(found, games, held, unplaced),
-        relative=solved.relative and not _is_placed(found, standing, held),
+        reasons=_reasons(structure, games, held, unplaced),
+        relative=solved.relative and not _is_placed(structure, standing, held),
         confidence=confidence,
         colour_advantage=solved.colour_advantage,
         draw_parameter=solved.draw_parameter,

@@ -430,8 +430,8 @@ def _query_parameters(endpoint: Endpoint) -> list[Json]:
     schema = components[endpoint.query.__name__]
     required = schema.get("required", ())
     parameters = []
-    for name, one in schema["properties"].items():
-        shown = _without_null(one)
+    for name, shown_schema in schema["properties"].items():
+        shown = _without_null(shown_schema)
         parameter: Json = {"name": name, "in": "query", "required": name in required}
         description = shown.pop("description", None)
         if description:
@@ -478,8 +478,8 @@ def _responses(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
         media: {} if media == JSON else {"schema": {"type": "string"}} for media in endpoint.media
     }
     if endpoint.shape is not None:
-        found = [schemas[id(shape)] for shape in _alternatives(endpoint.shape)]
-        content[JSON] = {"schema": found[0] if len(found) == 1 else {"anyOf": found}}
+        listed = [schemas[id(shape)] for shape in _alternatives(endpoint.shape)]
+        content[JSON] = {"schema": listed[0] if len(listed) == 1 else {"anyOf": listed}}
         if endpoint.example is not None:
             content[JSON]["example"] = endpoint.example
     if endpoint.body is not None and endpoint.body.lines:

@@ -275,8 +275,8 @@ def _acknowledge_at_once(stream: httpcore.AsyncNetworkStream) -> None:
 
 def _seconds_until_next(response: httpcore.Response) -> float | None:
     """Return the seconds in Retry-After, None without it and for a date."""
-    found = (value for name, value in response.headers if name.lower() == b"retry-after")
-    text = next(found, b"").decode("latin-1")
+    values = (value for name, value in response.headers if name.lower() == b"retry-after")
+    text = next(values, b"").decode("latin-1")
     return float(text) if text.isascii() and text.isdecimal() and len(text) < 8 else None
 
 

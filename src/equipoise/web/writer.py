@@ -227,7 +227,7 @@ class Writer:
             return [item.post for item in more], now()
 
         try:
-            with span(self._tracing, "commit", [one.cause for one in waiting], pool=pool):
+            with span(self._tracing, "commit", [item.cause for item in waiting], pool=pool):
                 answers = posting.post_matches(
                     self._store,
                     pool,

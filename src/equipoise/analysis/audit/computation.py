@@ -64,8 +64,8 @@ def audit_drift(
     )
     if request.output is not None:
         tables = (
-            one.file_table().select(pl.lit(label).alias("system"), pl.all())
-            for label, one in drifts.items()
+            drift.file_table().select(pl.lit(label).alias("system"), pl.all())
+            for label, drift in drifts.items()
         )
         write_table(pl.concat(tables), request.output)
     return answer
@@ -152,13 +152,13 @@ def audit_incentives(
         players=players,
         **{**shared(request, incentives), "effort": effort, "workers": request.workers or 1},
     )
-    found, seconds = audit_each(systems, audit, progress)
+    results, seconds = audit_each(systems, audit, progress)
     answer = IncentivesAnswer(
         history=history,
         reading=reading,
         systems=systems,
         request=request,
-        found=found,
+        found=results,
         seconds=seconds,
     )
     _write(answer)

@@ -88,16 +88,18 @@ class SearchPart(NamedTuple):
     notes: tuple[str, ...]
 
 
-def fewest_earlier(history: History, first: int, given: int | None) -> tuple[int, tuple[str, ...]]:
+def fewest_earlier(
+    history: History, first: int, fewest_given: int | None
+) -> tuple[int, tuple[str, ...]]:
     """Return the fewest earlier matches of players that a backtest scores, and notes.
 
-    first : number of the first match to score; given : by the user
+    first : number of the first match to score; fewest_given : by the user
     Raises : InvalidDataError   nothing is left to score; the message says what to type
     """
-    choices = _choices(given)
+    choices = _choices(fewest_given)
     for fewest in choices:
-        if _can_score(history, fewest, first, least=_least(fewest, given)):
-            return fewest, _relaxed(fewest) if given is None else ()
+        if _can_score(history, fewest, first, least=_least(fewest, fewest_given)):
+            return fewest, _relaxed(fewest) if fewest_given is None else ()
     if not _can_score(history, 0, 0):
         raise InvalidDataError([], _UNDECIDED)
     fewest = choices[0]
@@ -165,10 +167,10 @@ def _least(fewest: int, fewest_given: int | None) -> float:
 def _can_score(history: History, fewest: int, first: int, *, least: float = 0.0) -> bool:
     """Return whether matches from `first` on can be scored: one, and this share of them."""
     try:
-        found = Scored.of(history, min_history=fewest, first=first)
+        rows = Scored.of(history, min_history=fewest, first=first)
     except InvalidDataError:
         return False
-    return int(found.scored.sum()) >= least * (history.matches - first)
+    return int(rows.scored.sum()) >= least * (history.matches - first)
 
 
 def _reason(
@@ -393,7 +395,7 @@ def scored(
         "workers": request.workers or 1,
         "calibrate": calibrate or getattr(request, "calibrate", False),
     }
-    found = backtest(
+    scores = backtest(
         systems,
         history,
         rng=np.random.default_rng(request.seed),
@@ -406,7 +408,7 @@ def scored(
         history=history,
         reading=reading,
         systems=systems,
-        found=found,
+        found=scores,
         seconds=seconds,
         seed=request.seed,
     )

@@ -182,11 +182,11 @@ class Table(NamedTuple):
         """
         rows: list[list[object]] = []
         for row in self.rows:
-            for (name, form), one in zip(self.columns.items(), row, strict=True):
-                if isinstance(one, Measure) and not math.isnan(one.value):
-                    bounds = (format(Measure(bound), form) for bound in (one.lower, one.upper))
-                    judged_as = [one.judged] if judged else []
-                    rows.append([*row[: self.keys], name, format(one, form), *bounds, *judged_as])
+            for (name, form), cell in zip(self.columns.items(), row, strict=True):
+                if isinstance(cell, Measure) and not math.isnan(cell.value):
+                    bounds = (format(Measure(bound), form) for bound in (cell.lower, cell.upper))
+                    judged_as = [cell.judged] if judged else []
+                    rows.append([*row[: self.keys], name, format(cell, form), *bounds, *judged_as])
         columns = dict(list(self.columns.items())[: self.keys])
         columns |= {"metric": "", value: ">", "lower": ">", "upper": ">"}
         return Table(title, {**columns, **({"that is": ""} if judged else {})}, rows, self.keys)

@@ -366,8 +366,14 @@ def with_constraints(lobby: Lobby, added: Additions) -> Lobby:
         option = AVOID if added.avoid else PARTY
         raise InvalidDataError(
             [
-                Problem(option, None, f"player {ids[(one.line or 1) - 1]}", one.rule, one.got)
-                for one in error.problems
+                Problem(
+                    option,
+                    None,
+                    f"player {ids[(problem.line or 1) - 1]}",
+                    problem.rule,
+                    problem.got,
+                )
+                for problem in error.problems
             ],
             error.summary,
         ) from None

@@ -280,7 +280,7 @@ def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
         raise InvalidParameterError("--compare cannot be combined with --method, --all or --output")
     request = read_matched(order.source, order.ratings)
     chosen, _ = chosen_method(request)
-    found: list[tuple[Rebalance | None, float, str]] = []
+    runs: list[tuple[Rebalance | None, float, str]] = []
     for method in COMPARED:
         result: Rebalance | None = None
         note = ""
@@ -292,10 +292,10 @@ def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
         seconds = time.perf_counter() - start
         if result is not None and result.method != method:
             note, result = result.reason.partition("; ")[2], None
-        found.append((result, seconds, note))
-    best = found[-1][0]
+        runs.append((result, seconds, note))
+    best = runs[-1][0]
     rows = []
-    for method, (result, seconds, note) in zip(COMPARED, found, strict=True):
+    for method, (result, seconds, note) in zip(COMPARED, runs, strict=True):
         unknown = dict.fromkeys(("teams", "member_count_difference", "distance"))
         gaps = (None, None) if result is None else _gaps(result.best, best)
         rows.append(

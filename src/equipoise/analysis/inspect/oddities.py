@@ -52,11 +52,11 @@ _VALUES, _NAMED = 3, 3
 def columns_of(reading: HistoryReading, history: History) -> list[ColumnMessage]:
     """Return the columns with a meaning, and then those that were kept without one."""
     columns = reading.columns
-    found = [
+    listed = [
         ColumnMessage(column, meaning, _ordered(meaning, history) or _use(meaning, columns))
         for meaning, column in sorted(columns.items(), key=lambda pair: _place(pair[0]))
     ]
-    found += [
+    listed += [
         ColumnMessage(name, "statistic", "adds to the performance, with the weight of --stat")
         for name in history.statistics
     ]
@@ -64,14 +64,14 @@ def columns_of(reading: HistoryReading, history: History) -> list[ColumnMessage]
     known |= {"side", "score"} if reading.kind == "games" else set()
     # The numbers of rounds in PGN and in reports are the order, if there are no dates.
     by_round = history.order is not None and not {"time", "round"} & {*columns}
-    found += [
+    listed += [
         ColumnMessage(
             name, "", _USES["round"] if name == "round" and by_round else _system_use(name)
         )
         for name in history.attributes
         if name not in known
     ]
-    return found
+    return listed
 
 
 def columns_of_games(columns: Mapping[str, str]) -> list[ColumnMessage]:
@@ -85,14 +85,14 @@ def columns_of_games(columns: Mapping[str, str]) -> list[ColumnMessage]:
 def columns_with_values(table: Table, columns: Mapping[str, str]) -> list[ColumnMessage]:
     """Return the columns of a table that cannot be read, with their first values."""
     meanings = {column: meaning for meaning, column in columns.items()}
-    found = []
+    listed = []
     for column in table.frame:
         values = ", ".join(shown(value) for value in column.head(_VALUES).to_list())
         nested = column.name in table.nested or column.dtype.is_nested()
         use = "is not read, because its values are nested: " if nested else "has "
         meaning = meanings.get(column.name, "")
-        found.append(ColumnMessage(column.name, meaning, use + (values or "no values")))
-    return found
+        listed.append(ColumnMessage(column.name, meaning, use + (values or "no values")))
+    return listed
 
 
 def _place(meaning: str) -> int:

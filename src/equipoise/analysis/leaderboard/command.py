@@ -67,8 +67,8 @@ def _gains(answer: LeaderboardAnswer) -> Iterator[str]:
 
     if answer.gains:
         yield "Chosen on the first half of the matches, and compared on the second:"
-    for label, found in answer.gains.items():
-        yield from gain_lines(found, LEAST_DIFFERENCE, answer.request.confidence, label=label)
+    for label, listed in answer.gains.items():
+        yield from gain_lines(listed, LEAST_DIFFERENCE, answer.request.confidence, label=label)
 
 
 def _print(answer: LeaderboardAnswer) -> None:

@@ -290,7 +290,7 @@ def _gains(
         "confidence": request.confidence,
         "threads": request.threads,
     }
-    return {label: gains(one, history, GAINED, options) for label, one in systems.items()}
+    return {label: gains(system, history, GAINED, options) for label, system in systems.items()}
 
 
 def _check(request: LeaderboardRequest) -> None:
@@ -643,9 +643,9 @@ def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
             for group, label, values in answer.scores
         ],
         "gains": [
-            {"system": label, **plain(one._asdict())}
-            for label, found in answer.gains.items()
-            for one in found
+            {"system": label, **plain(gain._asdict())}
+            for label, listed in answer.gains.items()
+            for gain in listed
         ],
         "notes": list(answer.notes),
         "history": history_message(answer.history, answer.reading),

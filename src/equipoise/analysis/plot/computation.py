@@ -95,14 +95,14 @@ def plot(
         threads=all_cores(),
         progress=progress,
     )
-    found: Distribution | None = None
+    bars: Distribution | None = None
     series: tuple[RatingSeries, ...] = ()
     if done.trace is None:
         ratings = done.ratings
         if request.conservative:
             ratings = dataclasses.replace(ratings, rating=ratings.conservative)
-        found = distribution(ratings, min_matches=request.min_matches or 1, rows=rows)
-        title = f"Ratings of {counted(found.players, 'player')}"
+        bars = distribution(ratings, min_matches=request.min_matches or 1, rows=rows)
+        title = f"Ratings of {counted(bars.players, 'player')}"
     else:
         series = tuple(rating_series(done.trace, row, along) for row in rows)
         for line in series:
@@ -117,7 +117,7 @@ def plot(
         band=request.band and any(line.has_band for line in series),
         performances=request.performances and any(line.has_performances for line in series),
         series=series,
-        spread=found,
+        spread=bars,
         min_matches=request.min_matches or 1,
         conservative=request.conservative,
     )

@@ -217,20 +217,25 @@ def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover]) -> None:
     ]
     widest = max(map(theme.text_width, texts), default=0.0)
     theme.fit_axes(figure, axes, right=(_LEAD + _GAP + widest) if texts else theme.MARGIN)
-    places = theme.place_labels(axes, texts, [one.new for one in movers], _LEAD + _GAP)
+    places = theme.place_labels(axes, texts, [mover.new for mover in movers], _LEAD + _GAP)
     start, stop = axes.get_xlim()
-    for one, (right, height) in zip(movers, places, strict=True):
-        across = (one.old - start) / (stop - start)
+    for mover, (right, height) in zip(movers, places, strict=True):
+        across = (mover.old - start) / (stop - start)
         beside = 1.0 + (right - 1.0) * _LEAD / (_LEAD + _GAP)
         shared: dict[str, Any] = {
             "transform": axes.get_yaxis_transform(),
-            "color": theme.PALETTE[_COLOURS[one.direction]],
+            "color": theme.PALETTE[_COLOURS[mover.direction]],
             "clip_on": False,
         }
         axes.plot(
-            [across, 1.0, beside], [one.new, height, height], lw=0.8, alpha=0.6, zorder=4, **shared
+            [across, 1.0, beside],
+            [mover.new, height, height],
+            lw=0.8,
+            alpha=0.6,
+            zorder=4,
+            **shared,
         )
-        axes.plot([across], [one.new], "o", ms=5.5, mec=theme.PAGE, mew=0.8, zorder=5, **shared)
+        axes.plot([across], [mover.new], "o", ms=5.5, mec=theme.PAGE, mew=0.8, zorder=5, **shared)
 
 
 def _digits(movers: Sequence[_Mover]) -> int:

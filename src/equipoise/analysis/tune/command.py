@@ -217,9 +217,9 @@ def _gains(answer: TuneAnswer) -> Iterator[str]:
     """Return what additions are worth on the held-out matches."""
     from equipoise.analysis.tune.gains import gain_lines
 
-    found = answer.held_out.found
+    backtest = answer.held_out.found
     return gain_lines(
-        answer.gains, found.least_differences, found.confidence, chances="the tuned chances"
+        answer.gains, backtest.least_differences, backtest.confidence, chances="the tuned chances"
     )
 
 

@@ -135,20 +135,20 @@ class Study:
                 "Use another --study-name"
             )
 
-    def settle_under_way(self, given: int | None, default: int) -> int:
+    def settle_under_way(self, number: int | None, default: int) -> int:
         """Return how many trials are under way, which is the same in every run of the study.
 
-        given : what this run asks for, if anything
+        number : what this run asks for, if anything
         Raises : ConflictError   the study has another number
         """
         kept: int | None = self._study.user_attrs.get(_UNDER_WAY)
         if kept is None:
-            kept = given or default
+            kept = number or default
             self._study.set_user_attr(_UNDER_WAY, kept)
-        elif given not in (None, kept):
+        elif number not in (None, kept):
             raise ConflictError(
                 f"this study has {kept} trials under way, which decides what is sampled; got "
-                f"--under-way {given}. Leave the option out, or use another --study-name"
+                f"--under-way {number}. Leave the option out, or use another --study-name"
             )
         return kept
 
@@ -496,7 +496,7 @@ def tune_json(answer: TuneAnswer) -> dict[str, Any]:
             **{name: held_out[name] for name in ("systems", "scoring", "groups")},
             "difference": held_out["differences"][0],
             "verdict": verdict(answer),
-            "gains": [plain(one._asdict()) for one in answer.gains],
+            "gains": [plain(gain._asdict()) for gain in answer.gains],
             "verdicts": [
                 verdict(answer, group) if tuning.metric in GROUP_METRICS else None
                 for group in answer.held_out.found.groups

@@ -66,11 +66,11 @@ def gains(
     Raises : InvalidDataError if there is nothing to score, ConvergenceError
     """
     scored = backtest({"without": system}, history, calibrate=True, **options)
-    found = [Gain("calibration", "", None, _of_chances(metric), _turned(scored.differences[0]))]
+    listed = [Gain("calibration", "", None, _of_chances(metric), _turned(scored.differences[0]))]
     parameters = parameters_of(system)
     more = {name: options[name] for name in signature(tune).parameters if name in options}
     for column, (kind, parameter, values) in _TRIED.items():
-        given, read = _with_column(history, column)
+        prepared, read = _with_column(history, column)
         if not read or system.capabilities.needed.get(column) != parameter:
             continue
         try:
@@ -78,18 +78,18 @@ def gains(
         except InvalidParameterError:
             continue  # A rating period adds up matches of several contexts.
         best = tune(
-            system, given.slice(0, options["first"]), {parameter: values}, metric=metric, **more
+            system, prepared.slice(0, options["first"]), {parameter: values}, metric=metric, **more
         ).chosen.parameters[parameter]
         if best == parameters[parameter]:
-            found.append(Gain(kind, read, None, metric, None))
+            listed.append(Gain(kind, read, None, metric, None))
             continue
         pair = {
             "with": make_system(system.name, {**parameters, parameter: best}),
             "without": system,
         }
-        difference = backtest(pair, given, **options).differences[0]
-        found.append(Gain(kind, read, float(str(best)), metric, difference))
-    return found
+        difference = backtest(pair, prepared, **options).differences[0]
+        listed.append(Gain(kind, read, float(str(best)), metric, difference))
+    return listed
 
 
 def _of_chances(metric: str) -> str:
@@ -97,13 +97,13 @@ def _of_chances(metric: str) -> str:
     return metric if metric in (*SCORE_METRICS, *OUTCOME_METRICS) else "log_loss"
 
 
-def _turned(one: Difference) -> Difference:
+def _turned(difference: Difference) -> Difference:
     """Return the second system less the first."""
     return Difference(
-        first=one.second,
-        second=one.first,
-        metrics={name: -value for name, value in one.metrics.items()},
-        intervals={name: (-upper, -lower) for name, (lower, upper) in one.intervals.items()},
+        first=difference.second,
+        second=difference.first,
+        metrics={name: -value for name, value in difference.metrics.items()},
+        intervals={name: (-upper, -lower) for name, (lower, upper) in difference.intervals.items()},
     )
 
 
@@ -126,7 +126,7 @@ def _with_column(history: History, column: str) -> tuple[History, str]:
 
 
 def gain_lines(
-    found: Sequence[Gain],
+    listed: Sequence[Gain],
     least: Mapping[str, float],
     confidence: float,
     *,
@@ -139,22 +139,25 @@ def gain_lines(
     chances : what is calibrated; label : of the system, if there are several
     """
     prefix, of = (f"{label}: ", f"{label}.") if label else ("", "")
-    for one in found:
-        name = "" if one.column == CONTEXT else f"--column {CONTEXT}={one.column} "
-        value = "..." if one.value is None else f"{one.value:g}"
+    for gain in listed:
+        name = "" if gain.column == CONTEXT else f"--column {CONTEXT}={gain.column} "
+        value = "..." if gain.value is None else f"{gain.value:g}"
         how = {
             "calibration": f"calibrating {chances} (backtest --calibrate)",
-            "context": f"{one.column} as a context ({name}--set {of}{CONTEXT_DEVIATION}={value})",
+            "context": f"{gain.column} as a context ({name}--set {of}{CONTEXT_DEVIATION}={value})",
             "periods": f"a rating period (--set {of}{_PERIOD_DAYS}={value})",
-        }[one.kind]
-        if one.difference is None:
+        }[gain.kind]
+        if gain.difference is None:
             yield f"{prefix}{how} is worth nothing"
             continue
-        change, bounds = one.difference.metrics[one.metric], one.difference.intervals[one.metric]
+        change, bounds = (
+            gain.difference.metrics[gain.metric],
+            gain.difference.intervals[gain.metric],
+        )
         if not math.isnan(change):
-            words = VERDICTS[judged(one.metric, change, bounds, least[one.metric])]
-            amount = change_in_words(one.metric, change, bounds, confidence)
-            yield f"{prefix}{how} changes {one.metric} by {amount}: {words}"
+            words = VERDICTS[judged(gain.metric, change, bounds, least[gain.metric])]
+            amount = change_in_words(gain.metric, change, bounds, confidence)
+            yield f"{prefix}{how} changes {gain.metric} by {amount}: {words}"
 
 
 #: Verdicts of the matches that were held out.

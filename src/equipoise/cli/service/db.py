@@ -264,16 +264,16 @@ def verify(
     ):
         names = pools or [pool.pool for pool in pool_messages(store)]
         if executor is not None or (workers or 1) > 1:
-            found = exchange.verify_pools(store, database, names, executor, workers or 1)
+            audits = exchange.verify_pools(store, database, names, executor, workers or 1)
         else:
-            found = []
+            audits = []
             for name in names:
                 with progress(f"verifying {name}") as show:
-                    found.append(verify_pool(store, name, show))
+                    audits.append(verify_pool(store, name, show))
         audit = verify_audit(store)
-    identical = audit.identical and all(pool.identical for pool in found)
+    identical = audit.identical and all(pool.identical for pool in audits)
     if as_json:
-        print_json({"identical": identical, "pools": found, "audit": audit})
+        print_json({"identical": identical, "pools": audits, "audit": audit})
         return 0 if identical else 1
     say_compiled(compilation)
     columns = {"pool": "", "matches": ",", "players": ",", "changes": ","}
@@ -283,18 +283,18 @@ def verify(
             "identical" if pool.identical else counted(pool.different, "difference"),
             pool.seconds,
         )
-        for pool in found
+        for pool in audits
     )
     print_table(table({**columns, "stored and replayed": "", "seconds": ".2f"}, rows))
     print_lines("", "Heads of the hash chains; keep them elsewhere:")
-    for pool in found:
+    for pool in audits:
         upgraded = pool.chained_from - 1
         since = f"; records up to {upgraded:,} were chained by an upgrade" if upgraded else ""
         print_lines(f"{pool.pool}: {pool.head}, local {pool.local_head}{since}")
     upgraded = audit.chained_from - 1
     since = f"; rows up to {upgraded:,} were chained by an upgrade" if upgraded else ""
     print_lines(f"audit log: {audit.head}{since}")
-    for pool in found:
+    for pool in audits:
         for sentence in pool.differences:
             print_lines(f"{pool.pool}: {sentence}")
         if pool.different > len(pool.differences):

@@ -86,7 +86,7 @@ def verify_pools(
                 executor=executor,
                 workers=workers,
                 names=lambda name: f"pool {name}",
-                prepare=partial(_compile, [(one.system, one.parameters) for one in rules]),
+                prepare=partial(_compile, [(rule.system, rule.parameters) for rule in rules]),
                 finished=None if show is None else lambda done: show(done, len(names)),
             )
         )
@@ -107,9 +107,11 @@ def _compile(kinds: Sequence[tuple[str, Mapping[str, object]]], _: Database) -> 
     from equipoise.messages.pools import PoolRequest
     from equipoise.pools.precompiling import precompile
 
-    requests = [PoolRequest(system=name, parameters=dict(given)) for name, given in kinds]
-    for one in {msgspec.json.encode(one, order="sorted"): one for one in requests}.values():
-        precompile(one)
+    requests = [PoolRequest(system=name, parameters=dict(parameters)) for name, parameters in kinds]
+    for request in {
+        msgspec.json.encode(request, order="sorted"): request for request in requests
+    }.values():
+        precompile(request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,7 @@ def _kinds_of(files: Sequence[FileImport]) -> list[tuple[str, dict[str, Any]]]:
     from equipoise.messages.pools import PoolRequest
     from equipoise.pools.exchange.log_lines import first_settings_of, is_log, read_head
 
-    found = []
+    kinds = []
     for file in files:
         with suppress(EquipoiseError, msgspec.MsgspecError, OSError):
             settings = dict(file.request.settings)
@@ -171,11 +173,11 @@ def _kinds_of(files: Sequence[FileImport]) -> list[tuple[str, dict[str, Any]]]:
                 settings = msgspec.to_builtins(first_settings_of(read_head(Path(file.file))))
             own = {name: settings[name] for name in ("system", "parameters") if name in settings}
             kind = msgspec.convert(own, PoolRequest)
-            found.append((kind.system, kind.parameters))
-    return found
+            kinds.append((kind.system, kind.parameters))
+    return kinds
 
 
-def _import(now: int, database: Database, one: FileImport) -> ImportMessage | FailedImport:
+def _import(now: int, database: Database, file: FileImport) -> ImportMessage | FailedImport:
     """Import a file in a worker process. What goes wrong with it does not stop the others.
 
     now : microseconds since 1970
@@ -186,9 +188,9 @@ def _import(now: int, database: Database, one: FileImport) -> ImportMessage | Fa
     try:
         # The caller has created the database.
         with opened(database.url) as store:
-            return import_pool(store, one.pool, one.request, now)
+            return import_pool(store, file.pool, file.request, now)
     except (EquipoiseError, OSError) as error:
-        return FailedImport(one.pool, one.file, str(error))
+        return FailedImport(file.pool, file.file, str(error))
 
 
 EXAMPLE = """\b
@@ -351,7 +353,7 @@ def _import_each(
                 files,
                 executor=executor,
                 workers=workers,
-                names=lambda one: f"the import of {one.file}",
+                names=lambda file: f"the import of {file.file}",
                 prepare=partial(_compile, _kinds_of(files)),
                 finished=None if show is None else lambda count: show(count, len(files)),
             )

@@ -205,7 +205,7 @@ class _Sides:
         self.neutral = read_neutral(rows)
         self.broken = findings.broken_rows()
         # A rule that every row breaks is listed once, so the other rows have nothing to add.
-        listed = np.isin(findings.rows, [one.row for one in self.broken])
+        listed = np.isin(findings.rows, [row.row for row in self.broken])
         self.kept = np.flatnonzero(np.where(findings.bad, listed, self.reason == 0))
         self.words, self.when = side_words(layout), _time_column(rows, options)
         self.named = {"player": rows.columns["black"]}
@@ -219,10 +219,10 @@ class _Sides:
             frame=self._frame(),
             name=table.name,
             untyped=table.untyped,
-            locate=lambda found: table.places(at[found // 2]),
+            locate=lambda rows: table.places(at[rows // 2]),
             broken_rows=tuple(
-                one._replace(row=int(2 * np.searchsorted(at, one.row) + second))
-                for one in self.broken
+                row._replace(row=int(2 * np.searchsorted(at, row.row) + second))
+                for row in self.broken
                 for second in (0, 1)
             ),
             files=table.files,
@@ -243,7 +243,7 @@ class _Sides:
             "player": players_at(
                 players.ids, both_sides(players.first[kept], players.second[kept])
             ),
-            self.decides: whole_if_all(both_sides(*(one[kept] for one in self.values))),
+            self.decides: whole_if_all(both_sides(*(column[kept] for column in self.values))),
         }
         if self.words is not None:
             sides = np.array([*self.words, "neutral"])
@@ -277,7 +277,9 @@ class _Sides:
         if "white_score" in columns and "result" in columns:
             scores = f"{columns['white_score']} and {columns['black_score']}"
             notes.append(f"{scores} decide the places, not {columns['result']}")
-        dropped = [one for one in frame.columns if one in _MADE and one not in columns.values()]
+        dropped = [
+            column for column in frame.columns if column in _MADE and column not in columns.values()
+        ]
         if dropped:
             notes.append(f"left out, because the two sides say it: {', '.join(dropped)}")
         later = () if self.when is not None else other_times(frame.columns)
@@ -495,20 +497,20 @@ def _order_of(
         bounded = options.since is not None or options.until is not None
         if options.skip_bad is None and not bounded and others.is_sorted():
             place = _where(*columns.place(int(rows[undated][0])))
-            said = (
+            note = (
                 f"{int(undated.sum()):,} of {counted(len(rows), 'game')} have no complete date "
                 f"(the first: {place}), so no dates are used and the order of the source "
                 "counts; --skip-bad keeps the dates and leaves these games out"
             )
-            return _When(rows, None, "", (said,))
+            return _When(rows, None, "", (note,))
         rule = DATED_BOUNDS if bounded and others.is_sorted() else DATED
         problems += undated_problems(columns, rows[undated], rule)
         rows, times = rows[~undated], others
     order, by_round = _within_days(times, columns.round, rows)
-    said = f"times come from {columns.time_source}"
+    note = f"times come from {columns.time_source}"
     if by_round:
-        said += f"; {kind.round} gives the order within a day"
-    return _When(rows[order], times.gather(order), columns.time_source, (said,))
+        note += f"; {kind.round} gives the order within a day"
+    return _When(rows[order], times.gather(order), columns.time_source, (note,))
 
 
 def _by_round(columns: GameColumns, kind: SourceKind, rows: Ints, options: Options) -> _When:

@@ -426,11 +426,11 @@ def scan_games(
     require(format is None or format in known, "format", f"one of {', '.join(known)}", format)
     try:
         names = None if synonyms is None else read_synonyms(synonyms)
-        found = read_columns(source, format, options, sheet)
+        columns_read = read_columns(source, format, options, sheet)
     except InvalidDataError as error:
         return GamesReading(games=None, problems=error.problems)
     is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
-    return assemble_games(found, str(source) if is_path else "", names, skip_bad=skip_bad)
+    return assemble_games(columns_read, str(source) if is_path else "", names, skip_bad=skip_bad)
 
 
 @checks_arguments()

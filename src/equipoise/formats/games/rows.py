@@ -545,10 +545,10 @@ def read_results(column: pl.Series, first: str, second: str, called: tuple[str, 
     if _squeezed(first).startswith("home"):
         sides |= {"h": 1.0, "d": 0.5, "a": 0.0}  # home, draw, away
     both_bad = 0
-    for number, one in zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True):
-        if one is not None:
-            table[number] = _parsed(one, sides)
-            if _squeezed(one) == BOTH_BAD:
+    for number, value in zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True):
+        if value is not None:
+            table[number] = _parsed(value, sides)
+            if _squeezed(value) == BOTH_BAD:
                 both_bad += int((numbers == number).sum())
     taken = table[numbers.fill_null(0).to_numpy()]
     taken[mask(text.is_null())] = np.nan, _FAULTY

@@ -205,8 +205,8 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
     file_of = np.repeat(np.arange(len(tables)), rows)
     nested, dates = (
         [
-            [new.get(name, name) for name in getattr(one, kind)]
-            for one, new in zip(tables, renamed, strict=True)
+            [new.get(name, name) for name in getattr(table, kind)]
+            for table, new in zip(tables, renamed, strict=True)
         ]
         for kind in ("nested", "dates")
     )
@@ -240,7 +240,7 @@ def _same_files(tables: Sequence[Table]) -> list[Problem]:
     for table in tables:
         alike = seen.setdefault((len(table.frame), *table.frame.columns), [])
         schema = table.frame.schema
-        same = (one for one in alike if one.frame.schema == schema)
+        same = (table for table in alike if table.frame.schema == schema)
         twin = next((one for one in same if one.frame.equals(table.frame)), None)
         if twin is not None and len(table.frame):
             got = f"the same {counted(len(table.frame), 'row')} as {twin.name}"
@@ -469,7 +469,7 @@ def _matches(
         if column.name != "match" and not column.dtype.is_nested()
     ]
     rows = pl.DataFrame(texts).select(pl.concat_str(pl.all(), separator=_MARK)).to_series()
-    one = pl.DataFrame(
+    twin = pl.DataFrame(
         {
             "id": ids,
             "file": files,
@@ -480,7 +480,7 @@ def _matches(
         }
     )
     return (
-        one.filter(pl.col("id").is_in(common.implode()))
+        twin.filter(pl.col("id").is_in(common.implode()))
         .group_by("id", "file", maintain_order=True)
         .agg(
             pl.col("row").first().alias("first"),

@@ -516,7 +516,9 @@ def _opened(path: Path) -> Iterator[Document]:
 def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
     """Yield the .pgn members of an archive in the order of their names."""
     with archive_of(file, name) as archive:
-        members = sorted(one for one in members_of(archive) if one.lower().endswith(".pgn"))
+        members = sorted(
+            member for member in members_of(archive) if member.lower().endswith(".pgn")
+        )
         if not members:
             refuse(name, "must be an archive with .pgn files", "none")
         for member_name in members:

@@ -270,9 +270,9 @@ class Moments:
         events = [name_of[value] for value in self._values[b"Event"]]
         if not any(events):
             return None
-        found: Ids = np.empty(len(events), dtype=object)
-        found[:] = events
-        return found[kept]
+        names: Ids = np.empty(len(events), dtype=object)
+        names[:] = events
+        return names[kept]
 
 
 def days_of(dates: pl.Series) -> pl.Series:

@@ -270,7 +270,7 @@ OF_CROSS_TABLES: dict[str, tuple[str, ...]] = {
 #: something there: no winner is a draw.
 OF_EVERY_FILE = frozenset(
     (
-        *(one for side in SIDES for one in side[:2]),
+        *(column for side in SIDES for column in side[:2]),
         *(name for names in (*OF_GAMES.values(), *OF_PAIRS.values()) for name in names),
         *(spelling(name) for names in SYNONYMS.values() for name in names),
         *(spelling(name) for name in KNOWN),

@@ -453,9 +453,11 @@ class _Checks:
         if not len(at):
             return bad
         field = self.deciding if in_team else name
-        here, there = rows["at"][at], rows["at"][lead[at]]
-        places = self.findings.table.places(self.findings.rows[there])
-        pairs = zip(self.frame[field].gather(here), self.frame[field].gather(there), strict=True)
+        here, first_row = rows["at"][at], rows["at"][lead[at]]
+        places = self.findings.table.places(self.findings.rows[first_row])
+        pairs = zip(
+            self.frame[field].gather(here), self.frame[field].gather(first_row), strict=True
+        )
         got = [
             f"{shown(one)}, while line {line} has {shown(other)}"
             for (one, other), (_, line) in zip(pairs, places, strict=True)

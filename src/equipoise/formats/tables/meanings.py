@@ -411,15 +411,15 @@ def recognise(frame: pl.DataFrame, options: Options) -> Recognition:
     opposed = "opponent" in {spelling(name) for name in names}
     taken: dict[str, str] = {}
     doubtful: dict[str, tuple[str, ...]] = {}
-    for new, found in candidates.items():
+    for new, columns_meant in candidates.items():
         if new in ("rank", "winner") and deciding:
             continue
         if new == "score" and opposed:
             continue  # a score against an opponent belongs to a table of pairs
-        if _equal(frame, found):
-            taken[new] = found[0]
+        if _equal(frame, columns_meant):
+            taken[new] = columns_meant[0]
         else:
-            doubtful[new] = tuple(found)
+            doubtful[new] = tuple(columns_meant)
     if {"rank", "winner"} <= {*taken, *doubtful}:
         both = [taken.pop(new, "") or doubtful[new][0] for new in ("rank", "winner")]
         doubtful.pop("winner", None)

@@ -428,7 +428,7 @@ def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
         for record in amended
     )
     descriptions = bool(record.profiled) or any(
-        one.kind in ("describe", "rename") for one in amended
+        record.kind in ("describe", "rename") for record in amended
     )
     yield head_line(record, seed, effects=effects, descriptions=descriptions)
     after, last = 0, False

@@ -172,15 +172,15 @@ def _without_score(member: ParticipationRequest | str | int) -> ParticipationReq
 def with_own_ids(matches: Sequence[MatchRequest]) -> list[MatchRequest]:
     """Return matches with ids from their days and players, the second of a day with a number."""
     seen: Counter[str] = Counter()
-    found = []
+    renamed = []
     for match in matches:
         name = own_id(match)
         seen[name] += 1
         again = seen[name]
-        found.append(
+        renamed.append(
             msgspec.structs.replace(match, match=name if again == 1 else f"{name} ({again})")
         )
-    return found
+    return renamed
 
 
 def own_id(match: MatchRequest) -> str:

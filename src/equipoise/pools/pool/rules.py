@@ -419,12 +419,12 @@ def is_fixed(name: str, values: tuple[Any, Any]) -> bool:
     )
 
 
-def changed_settings(found: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
+def changed_settings(differences: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
     """Return the new values of differing settings as the log has them."""
-    new = {name: value for name, (_, value) in found.items()}
+    new = {name: value for name, (_, value) in differences.items()}
     parameters = {
         name.removeprefix(_PARAMETER): new.pop(name)
-        for name in found
+        for name in differences
         if name.startswith(_PARAMETER)
     }
     return {**new, "parameters": parameters} if parameters else new

@@ -62,7 +62,7 @@ class LoggedMatch(NamedTuple):
 
 def players_of(request: MatchRequest) -> list[str]:
     """Return the ids of a match's players, team after team."""
-    return player_ids([one for team in request.teams for one in team.players])
+    return player_ids([member for team in request.teams for member in team.players])
 
 
 def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
@@ -115,9 +115,11 @@ def renamed(request: MatchRequest, renames: Mapping[str, str]) -> MatchRequest:
     if renames.keys().isdisjoint(players_of(request) if renames else ()):
         return request
 
-    def present(one: ParticipationRequest | str | int) -> ParticipationRequest | str:
-        player = renames.get(player_of(one), player_of(one))
-        return replace(one, player=player) if isinstance(one, ParticipationRequest) else player
+    def present(member: ParticipationRequest | str | int) -> ParticipationRequest | str:
+        player = renames.get(player_of(member), player_of(member))
+        return (
+            replace(member, player=player) if isinstance(member, ParticipationRequest) else player
+        )
 
     teams = [replace(team, players=[*map(present, team.players)]) for team in request.teams]
     return replace(request, teams=teams)
@@ -129,7 +131,7 @@ def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
         return request
     teams = [
         TeamRequest(
-            players=[one for one in team.players if player_of(one) not in players],
+            players=[member for member in team.players if player_of(member) not in players],
             rank=team.rank,
             team=team.team,
             score=team.score,
@@ -333,12 +335,19 @@ def _at_home(detail: ParticipationRequest | None) -> bool:
 
 def player_ids(participants: Sequence[ParticipationRequest | str | int]) -> list[str]:
     """Return the ids of players as text. Most are text already, for which no function is called."""
-    return [one if type(one) is str else player_of(one) for one in participants]
+    return [
+        participant if type(participant) is str else player_of(participant)
+        for participant in participants
+    ]
 
 
-def player_of(one: ParticipationRequest | str | int) -> str:
+def player_of(participant: ParticipationRequest | str | int) -> str:
     """Return the id of a player of a match as text."""
-    return str(one.player) if isinstance(one, ParticipationRequest) else str(one)
+    return (
+        str(participant.player)
+        if isinstance(participant, ParticipationRequest)
+        else str(participant)
+    )
 
 
 def _offsets(counts: Sequence[int] | Ints) -> Ints:

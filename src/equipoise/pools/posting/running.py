@@ -226,10 +226,10 @@ class RunningPool:
 def stored_pool(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
     """Return all players of a pool with their stored states; at no position."""
     pieces = ratings.all_states(connection, pool.id, pool.generation)
-    stored = [one for rows in pieces for one in rows]
-    state = unpack_players(rules.system, [one.state for one in stored])
+    stored = [row for rows in pieces for row in rows]
+    state = unpack_players(rules.system, [row.state for row in stored])
     state.shared = dict(pool.shared)
-    running = RunningPool.of(rules, [one.player for one in stored], state)
+    running = RunningPool.of(rules, [row.player for row in stored], state)
     running.last_changes = LastChanges.of(stored)
     return running
 
@@ -390,16 +390,16 @@ class StateCache:
             del self._pools[pool.id]
             known = None
         newcomers = rules.system.initial(len(players))
-        found = RunningPool.of(rules, players, newcomers)
+        running = RunningPool.of(rules, players, newcomers)
         rows = {} if known is None else known.running.row_of
         at = np.array([rows.get(player, -1) for player in players], np.int64)
         here, away = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
         if known is not None and len(here):
-            found.state.put(here, known.running.state.take(at[here]))
-            found.last_changes.put(here, known.running.last_changes.take(at[here]))
-        new = _read(connection, pool, found, away) if len(away) else 0
-        found.state.shared = {name: values.copy() for name, values in pool.shared.items()}
-        return found, new
+            running.state.put(here, known.running.state.take(at[here]))
+            running.last_changes.put(here, known.running.last_changes.take(at[here]))
+        new = _read(connection, pool, running, away) if len(away) else 0
+        running.state.shared = {name: values.copy() for name, values in pool.shared.items()}
+        return running, new
 
     def packed_since_partial(
         self, connection: Connection, pool: PoolRecord, batch: RatedBatch

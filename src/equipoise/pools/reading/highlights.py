@@ -138,7 +138,7 @@ def records(store: Store, pool: str) -> RecordsMessage:
                 meetings[match[0].player, match[1].player] += 1
             if duel and settled and any(row.rank for row in match):
                 upsets += [(row.expected, seq) for row in match if not row.rank and row.expected]
-        upsets.sort(key=lambda one: one[0])
+        upsets.sort(key=lambda upset: upset[0])
         least = list(dict.fromkeys(seq for _, seq in upsets))
         lines = lines_at(connection, record, rules, least[:_CANDIDATES])
         big = lines_at(connection, record, rules, [largest[1]] if largest[0] else [])

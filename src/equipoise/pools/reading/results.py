@@ -170,7 +170,7 @@ class MatchContents:
         listed = (
             [member for team in match.request.teams for member in team.players] if match else []
         )
-        me = next((one for one in listed if player_of(one) == player), None)
+        me = next((member for member in listed if player_of(member) == player), None)
         if match is None or me is None:
             return None
         return context_of(match.request, me if isinstance(me, ParticipationRequest) else None)
@@ -239,7 +239,7 @@ def _detailed(
     own, others = sides_for(match.request, player, rated)
     if own is None:
         return line
-    me = next(one for one in own.players if player_of(one) == player)
+    me = next(member for member in own.players if player_of(member) == player)
     chances = chances_of(rules, pool, match, rated)
     names = [name for team in others for name in player_ids(team.players)]
     alone = others[0] if len(others) == 1 else None

@@ -523,7 +523,7 @@ def _difference(connection: Connection, pool: PoolRecord, replay: _Replay) -> Di
     rows = np.unique(np.concatenate([none, *replay.late]))
     names = [running.players[row] for row in rows.tolist()]
     shown = ratings.ratings_of(connection, pool.id, pool.generation, names)
-    before = {name: Numbers(one.rating, one.deviation) for name, one in shown.items()}
+    before = {name: Numbers(rating.rating, rating.deviation) for name, rating in shown.items()}
     after = running_numbers(running, rows)
     return difference(before, after, running.matches, replay.listed)
 

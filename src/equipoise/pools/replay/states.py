@@ -421,9 +421,9 @@ def differences(
     return sorted(listed, key=_size)
 
 
-def _size(one: PlayerDifference) -> tuple[bool, float, str]:
+def _size(line: PlayerDifference) -> tuple[bool, float, str]:
     """Return the place of a difference in order: players who are new or gone come first."""
-    return one.change is not None, -abs(one.change or 0.0), one.player
+    return line.change is not None, -abs(line.change or 0.0), line.player
 
 
 def difference(
@@ -437,7 +437,10 @@ def difference(
     matches : number of replayed matches
     listed : the `differences` of others, and of these players a moment ago
     """
-    others, changed = [one for one in listed if one.player not in after], differences(before, after)
+    others, changed = (
+        [line for line in listed if line.player not in after],
+        differences(before, after),
+    )
     first = sorted([*others[:MOST_PLAYERS], *changed], key=_size)[:MOST_PLAYERS]
     return DifferenceMessage(matches, len(others) + len(changed), first)
 

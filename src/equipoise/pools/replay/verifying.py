@@ -59,7 +59,7 @@ from equipoise.store.ratings import RatingRow, StateRow
 from equipoise.wording import counted
 
 
-def compare_settings(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+def compare_settings(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
     """Compare the settings of a pool with its first ones and the changes in the log."""
     current, settings = rules_of(pool.settings).settings, first_settings(pool)
     through = replays.rated_through(connection, pool)
@@ -69,53 +69,57 @@ def compare_settings(connection: Connection, pool: PoolRecord, found: Findings) 
                 changed = content_of(record.content).settings
                 if through is not None and record.seq > through:
                     # These wait for a replay.
-                    changed = {name: one for name, one in changed.items() if name not in REPLAYED}
+                    changed = {
+                        name: value for name, value in changed.items() if name not in REPLAYED
+                    }
                 settings = with_settings(settings, changed)
     except (EquipoiseError, msgspec.MsgspecError) as error:
-        found.add(f"a change of settings in the log cannot be read: {error}")
+        findings.add(f"a change of settings in the log cannot be read: {error}")
     if settings != current:
         names = ", ".join(
             name
             for name in PoolRequest.__struct_fields__
             if getattr(settings, name) != getattr(current, name)
         )
-        found.add(f"the settings of the pool are not those of the log: {names}")
+        findings.add(f"the settings of the pool are not those of the log: {names}")
 
 
 def compare_pool(
-    connection: Connection, pool: PoolRecord, players: int, written: int, found: Findings
+    connection: Connection, pool: PoolRecord, players: int, written: int, findings: Findings
 ) -> None:
     """Compare the row of a pool with its log and with the end of a replay.
 
     players, written : how many players and changes the replay has
     """
-    found.check(
+    findings.check(
         pool.players == players,
         f"the pool counts {counted(pool.players, 'player')}, the log has {players:,}",
     )
     stored = changes.count_of(connection, pool)
-    found.check(
+    findings.check(
         stored == written,
         f"{counted(stored, 'change is', 'changes are')} stored, and the log gives {written:,}",
     )
     last = last_counting_time(connection, pool, amendments_of(connection, pool))
     waits = pool.dirty is not None and latest_of(last, pool.rated_to) == pool.rated_to
-    found.check(
+    findings.check(
         pool.last_time == last and (pool.rated_to == last or waits),
         "the time of the last match of the pool is not that of the log",
     )
     erasures = [0, *log.numbers_of_kind(connection, pool.id, "erase")]
-    found.check(pool.erased == erasures[-1], "the last erasure of a name is not the one in the log")
-    _compare_known_ratings(connection, pool, found)
-    compare_profiles(connection, pool, found)
+    findings.check(
+        pool.erased == erasures[-1], "the last erasure of a name is not the one in the log"
+    )
+    _compare_known_ratings(connection, pool, findings)
+    compare_profiles(connection, pool, findings)
     day = pool.board_day
-    found.check(
+    findings.check(
         decays(rules_of(pool.settings).settings) == (day is not None)
         and (day is None or day == START[0] or day == day_of(day)),
         "the day to which ratings shown have decayed disagrees with the settings",
     )
-    _compare_replays(connection, pool, found)
-    _compare_seasons(connection, pool, found)
+    _compare_replays(connection, pool, findings)
+    _compare_seasons(connection, pool, findings)
 
 
 def _compare_known_ratings(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
@@ -210,7 +214,7 @@ _POSITION_OF = attrgetter("position")
 
 
 def check_ratings(
-    connection: Connection, pool: PoolRecord, running: RunningPool, found: Findings
+    connection: Connection, pool: PoolRecord, running: RunningPool, findings: Findings
 ) -> None:
     """Compare everything that is stored of every player with the end of a replay."""
     running.board_day = pool.board_day
@@ -224,20 +228,20 @@ def check_ratings(
         kept, listed = packed, rows
         if None in at:
             for player in (row.player for row in packed if row.player not in running.row_of):
-                found.add(f"player {player}: a rating is stored that the log does not give")
+                findings.add(f"player {player}: a rating is stored that the log does not give")
             known = [place is not None for place in at]
             at = list(compress(at, known))
             kept, listed = list(compress(packed, known)), list(compress(rows, known))
         seen += len(listed)
         if not listed:
             continue
-        _compare_columns(running, np.array(at, np.int64), kept, listed, found)
-        _compare_places(pool, listed, found)
+        _compare_columns(running, np.array(at, np.int64), kept, listed, findings)
+        _compare_places(pool, listed, findings)
         players = [row.player for row in listed]
         marks = eligible.flags(players) if eligible else [False] * len(players)
         for row, mark in zip(listed, marks, strict=True):
             if row.disqualified != mark:
-                found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
+                findings.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
     if seen != len(running.players):
         stored = {
             row.player
@@ -245,9 +249,9 @@ def check_ratings(
             for row in rows
         }
         for player in sorted(set(running.players) - stored):
-            found.add(f"player {player}: no rating is stored")
+            findings.add(f"player {player}: no rating is stored")
     if not _same_shared(running.state, pool.shared):
-        found.add("the state that all players share differs")
+        findings.add("the state that all players share differs")
 
 
 def _compare_columns(
@@ -274,15 +278,15 @@ def _compare_columns(
             findings.add(f"player {rating.player}: the last change is not the one of the log")
 
 
-def _compare_places(pool: PoolRecord, rows: Sequence[RatingRow], found: Findings) -> None:
+def _compare_places(pool: PoolRecord, rows: Sequence[RatingRow], findings: Findings) -> None:
     """Compare the leaderboard with the ratings and the settings, as far as it is up to date."""
     for row, (ordering, provisional) in zip(rows, places_of(pool, rows), strict=True):
         if pool.board_from is not None and row.player > pool.board_from:
             continue  # It gets its place again.
         if row.ordering != ordering:
-            found.add(f"player {row.player}: the leaderboard shows a different rating")
+            findings.add(f"player {row.player}: the leaderboard shows a different rating")
         if row.provisional != provisional:
-            found.add(f"player {row.player}: the mark 'provisional' disagrees with the settings")
+            findings.add(f"player {row.player}: the mark 'provisional' disagrees with the settings")
 
 
 def _same_shared(state: State, shared: dict[str, Floats]) -> bool:
@@ -486,7 +490,7 @@ def verify_pool(
     Raises : NotFoundError
     """
     started, show = working_time(), progress or (lambda done, total: None)
-    chain, found = Findings(), Findings()
+    chain, findings = Findings(), Findings()
     replay: _Replay | None = None
     with store.read() as connection:
         record = get_pool(connection, pool)
@@ -497,19 +501,19 @@ def verify_pool(
             last = False
             while not last:
                 with without_collection():
-                    last = replay.advance(connection, record, found)
+                    last = replay.advance(connection, record, findings)
                 show(replay.running.matches, record.matches)
         except _UNREADABLE as error:
-            found.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
-    found = chain.and_then(found)
+            findings.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
+    findings = chain.and_then(findings)
     return VerifyMessage(
         pool=pool,
-        identical=found.count == 0,
+        identical=findings.count == 0,
         matches=0 if replay is None else replay.running.matches,
         players=0 if replay is None else len(replay.running.players),
         changes=0 if replay is None else replay.written,
-        different=found.count,
-        differences=found.listed,
+        different=findings.count,
+        differences=findings.listed,
         seconds=working_time() - started,
         head=record.head.hex(),
         local_head=record.heads.local.hex(),

@@ -356,15 +356,15 @@ class OneCall:
         <Prediction: expected 0.640, 0.360, win 0.502, 0.222, draw 0.276 (draw_rate), \
 quality 0.922 (estimate), by elo>
         """
-        system, given = cast("System", self), flat_teams(teams)
-        facts = facts_of_ratings(system, given.players)
-        numbers = [rating._numbers for rating in given.players]
+        system, lobby = cast("System", self), flat_teams(teams)
+        facts = facts_of_ratings(system, lobby.players)
+        numbers = [rating._numbers for rating in lobby.players]
         if draw_probability is not None:
-            system = _with_draws(system, draw_probability, given)
-        more: dict[str, Any] = {"share": () if share is None else _shares(system, share, given)}
+            system = _with_draws(system, draw_probability, lobby)
+        more: dict[str, Any] = {"share": () if share is None else _shares(system, share, lobby)}
         at = None if time is None else check_time(system, facts, numbers, time)
         more |= own_deviations(system.name, facts.able, beta, gamma)
-        match = coming_match(system, facts, given.sizes, at, home, context)._replace(**more)
+        match = coming_match(system, facts, lobby.sizes, at, home, context)._replace(**more)
         if facts.plain_rating and facts.plain_deviation and context is None:
             # Reading a state of these players would give the same two columns.
             rating, deviation = np.array([row[:2] for row, _ in numbers]).T

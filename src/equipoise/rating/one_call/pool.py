@@ -495,8 +495,8 @@ class Pool:
     def _players(self, names: Sequence[Any]) -> State:
         """Return a copy of the state of players, of whom some may be newcomers."""
         known = np.array([self._rows.get(name, -1) for name in names], np.int64)
-        part, there = self._system.initial(len(names)), np.flatnonzero(known >= 0)
-        part.put(there, self._state.take(known[there]))
+        part, known_rows = self._system.initial(len(names)), np.flatnonzero(known >= 0)
+        part.put(known_rows, self._state.take(known[known_rows]))
         return part
 
     def _enter(self, names: list[Any]) -> None:
@@ -525,10 +525,10 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
     _check_not_empty("initial", names)
     if len({isinstance(name, str) for name in names}) > 1:
         raise InvalidParameterError("the names in initial must be all text or all whole numbers")
-    pairs = [_pair(system, one) for one in initial.values()]
-    for (name, given), pair in zip(initial.items(), pairs, strict=True):
+    pairs = [_pair(system, rating) for rating in initial.values()]
+    for (name, rating), pair in zip(initial.items(), pairs, strict=True):
         numbers = len(pair) == 2 and all(map(is_number, pair))
-        known = numbers and (pair is not given or not math.isnan(pair[1]))
+        known = numbers and (pair is not rating or not math.isnan(pair[1]))
         require(known, "initial", "ratings, or pairs of rating and deviation", {name: pair})
     seeds = InitialRatings(
         player_ids=ids_of(names),

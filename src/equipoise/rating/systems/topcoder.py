@@ -184,20 +184,20 @@ def places_on_workers(
         lambda c, start, stop: add_waves(crowd, crowd.sharp + start, crowd.sharp + stop, parts[c]),
     )
     waves = waves_of(crowd, parts)
-    found = Places(np.empty(n), np.empty(n), np.empty(n))
+    result = Places(np.empty(n), np.empty(n), np.empty(n))
     workers.each_chunk(
         n,
         CHUNK,
-        lambda _, start, stop: count_members(crowd, waves, start, stop, found.above, found.below),
+        lambda _, start, stop: count_members(crowd, waves, start, stop, result.above, result.below),
     )
     workers.each_chunk(
         n,
         CHUNK,
         lambda _, start, stop: _fill_surprise(
-            found.above, found.below, places, start, stop, found.surprise
+            result.above, result.below, places, start, stop, result.surprise
         ),
     )
-    return found
+    return result
 
 
 @inner_kernel

@@ -231,18 +231,18 @@ async def _of_table(request: ApiRequest, what: str, calculation: Callable[[bytes
 
 
 def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
-    given = msgspec.structs.asdict(query)
+    parameters = msgspec.structs.asdict(query)
     order = PerformanceRequest(
         games=io.BytesIO(content),
-        columns=assignments(given.pop("column"), "column"),
-        where=assignments(given.pop("where"), "where"),
-        anchor=anchors_of(given.pop("anchor"), "anchor"),
-        colour_advantage=advantage_of(given.pop("colour_advantage"), "colour_advantage"),
-        players=given.pop("player"),
-        also=extra_columns(given.pop("also"), "also"),
-        tie_breaks=tie_breaks_of(given.pop("tie_breaks"), "tie_breaks"),
-        order="points" if given.pop("by_points") else "ppr",
-        **given,
+        columns=assignments(parameters.pop("column"), "column"),
+        where=assignments(parameters.pop("where"), "where"),
+        anchor=anchors_of(parameters.pop("anchor"), "anchor"),
+        colour_advantage=advantage_of(parameters.pop("colour_advantage"), "colour_advantage"),
+        players=parameters.pop("player"),
+        also=extra_columns(parameters.pop("also"), "also"),
+        tie_breaks=tie_breaks_of(parameters.pop("tie_breaks"), "tie_breaks"),
+        order="points" if parameters.pop("by_points") else "ppr",
+        **parameters,
     )
     return check_sweeps(message_of(rate_performance(order)))
 
@@ -253,15 +253,15 @@ async def strengths(request: ApiRequest) -> StrengthsMessage:
 
 
 def _estimated(content: bytes, query: StrengthsQuery) -> StrengthsMessage:
-    given = msgspec.structs.asdict(query)
+    parameters = msgspec.structs.asdict(query)
     order = StrengthsRequest(
         history=HistoryRequest(
             source=io.BytesIO(content),
-            format=given.pop("format"),
-            columns=assignments(given.pop("column"), "column"),
-            where=assignments(given.pop("where"), "where"),
+            format=parameters.pop("format"),
+            columns=assignments(parameters.pop("column"), "column"),
+            where=assignments(parameters.pop("where"), "where"),
         ),
-        **given,
+        **parameters,
     )
     return strengths_message_of(estimate_strengths(order), order)
 

@@ -191,10 +191,10 @@ async def _amend(
     if query.preview:
         more |= {"key": request.key_number, "now": now(), "preview": True}
         return await request.calculate(use_case, *subject, **more)
-    made = await request.change(use_case, *subject, **more)
+    amendment = await request.change(use_case, *subject, **more)
     settings = request.service.settings
     longest = min(settings.wait_seconds, 0.8 * settings.request_seconds)
-    return await _when_replayed(request, made, min(query.wait, longest))
+    return await _when_replayed(request, amendment, min(query.wait, longest))
 
 
 async def _when_replayed(

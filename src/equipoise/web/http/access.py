@@ -321,9 +321,9 @@ class Access:
         if token is None:
             return None
         if 0 < len(token) <= LONGEST_SECRET:
-            found = await self._used(find_session, token)
-            if found is not None:
-                return found
+            key = await self._used(find_session, token)
+            if key is not None:
+                return key
         self.rates.check_wrong(address_of(request.scope), self._clock())
         return None
 

@@ -263,11 +263,11 @@ def changes(use_case: Callable[..., Any], *parts: str) -> Handler:
     """
 
     async def answer(request: ApiRequest) -> Any:
-        subject, given = request.subject(parts), request.parameters()
-        if given.get("preview"):
-            given |= {"key": request.key_number, "now": now()}
-            return await request.calculate(use_case, *subject, **given)
-        return await request.change(use_case, *subject, **given)
+        subject, parameters = request.subject(parts), request.parameters()
+        if parameters.get("preview"):
+            parameters |= {"key": request.key_number, "now": now()}
+            return await request.calculate(use_case, *subject, **parameters)
+        return await request.change(use_case, *subject, **parameters)
 
     return answer
 
@@ -407,17 +407,17 @@ def read_query(shape: type[msgspec.Struct] | None, sent: bytes) -> Any:
 def converted(shape: type[S], values: dict[str, Any], what: str) -> S:
     """Return texts by name as a shape; what : where they come from. Raises : InvalidDataError."""
     try:
-        found = msgspec.convert(values, shape, strict=False)
+        struct = msgspec.convert(values, shape, strict=False)
     except msgspec.ValidationError as error:
         wrong = problem(error, shape)
         got = str(values.get(wrong.field, wrong.got))[:200] or "nothing"
         shown = Problem("", None, wrong.field, wrong.rule.removesuffix(" or null"), got)
         raise InvalidDataError([shown], f"the {what} breaks a rule") from None
-    for name, value in msgspec.structs.asdict(found).items():
+    for name, value in msgspec.structs.asdict(struct).items():
         if isinstance(value, float) and not math.isfinite(value):
             shown = Problem("", None, name, "must be a number", str(values[name])[:200])
             raise InvalidDataError([shown], f"the {what} breaks a rule")
-    return found
+    return struct
 
 
 @cache

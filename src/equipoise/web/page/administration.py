@@ -135,10 +135,10 @@ async def create_key(context: PageContext) -> Response:
     form = await context.form()
     try:
         request = form.body(KeyRequest, token=None)  # the field `token` is that of the session
-        made = await context.service.change(access.make_key, request, now(), by=context.key_number)
+        key = await context.service.change(access.make_key, request, now(), by=context.key_number)
     except EquipoiseError as error:
         return await _keys_form(context, error)
-    return await _keys_form(context, new_key=made)
+    return await _keys_form(context, new_key=key)
 
 
 async def rotate_key(context: PageContext) -> Response:
@@ -208,7 +208,7 @@ async def audit_page(context: PageContext) -> Response:
         kinds=KINDS,
         wanted=pool,
         days=context.service.settings.audit_days,
-        choices=[one.pool for one in pools if one.closed is None] if everywhere else [],
+        choices=[pool.pool for pool in pools if pool.closed is None] if everywhere else [],
         next=None if listed.next is None else path("audit", pool=shown, cursor=listed.next),
         first=path("audit", pool=shown) if cursor else None,
     )
@@ -434,7 +434,7 @@ def change_of(form: Form) -> PoolChange:
 
 def _tiers_in(text: str) -> list[dict[str, float | str]]:
     """Return the tiers in the lines of a text. Raises : InvalidDataError."""
-    found: list[dict[str, float | str]] = []
+    tiers: list[dict[str, float | str]] = []
     for line in filter(str.strip, text.splitlines()):
         try:
             lower, name, short, level = (part.strip() for part in line.split(","))
@@ -442,13 +442,13 @@ def _tiers_in(text: str) -> list[dict[str, float | str]]:
         except ValueError:
             rule = "must be a lower bound, a name, a short name and a level, with commas"
             raise wrong("tiers", rule, line[:100]) from None
-        found.append({**numbers, "name": name, "short": short})
-    return found
+        tiers.append({**numbers, "name": name, "short": short})
+    return tiers
 
 
 def _tier_lines(tiers: Sequence[Tier]) -> str:
     """Return tiers as lines of the form."""
-    return "\n".join(f"{one.lower:g}, {one.name}, {one.short}, {one.level}" for one in tiers)
+    return "\n".join(f"{tier.lower:g}, {tier.name}, {tier.short}, {tier.level}" for tier in tiers)
 
 
 def _chosen_tiers(pool: PoolMessage) -> str:

@@ -370,7 +370,10 @@ def answer_of(
         teams=teams,
         bar=probability_bar(message.expected) if len(teams) == 2 else None,
         kept=[_constraint_line(constraint, message) for constraint in message.constraints],
-        others=[(one, _moves(message.teams, one.teams)) for one in message.alternatives],
+        others=[
+            (alternative, _moves(message.teams, alternative.teams))
+            for alternative in message.alternatives
+        ],
     )
 
 
@@ -398,13 +401,15 @@ def probability_bar(expected: Sequence[float]) -> Markup:
     )
 
 
-def _constraint_line(one: ConstraintMessage, message: BalanceMessage) -> ConstraintLine:
+def _constraint_line(constraint: ConstraintMessage, message: BalanceMessage) -> ConstraintLine:
     cost = None
-    if one.objective_without is not None:
-        cost = max(message.objective - one.objective_without, 0.0)
+    if constraint.objective_without is not None:
+        cost = max(message.objective - constraint.objective_without, 0.0)
         cost = 0.0 if cost < NO_COST[cast(Objective, message.objective_kind)] else cost
-    words = constraint_in_words(one.kind, one.players, one.label, len(message.teams))
-    return ConstraintLine(words, one.status == "waived", cost)
+    words = constraint_in_words(
+        constraint.kind, constraint.players, constraint.label, len(message.teams)
+    )
+    return ConstraintLine(words, constraint.status == "waived", cost)
 
 
 def _moves(

@@ -141,25 +141,28 @@ class Form:
         """Return whether a checkbox is ticked."""
         return bool(self.text(name))
 
-    def body(self, shape: type[S], **given: Any) -> S:
+    def body(self, shape: type[S], **fixed: Any) -> S:
         """Return the form as the body of the same request to the API.
 
         A field that is left empty has its default, or is null where it may be. A checkbox that is
         not ticked is false.
 
-        given : values of fields that the form has otherwise; UNSET for the default
+        fixed : values of fields that the form has otherwise; UNSET for the default
         Raises : InvalidDataError
         """
         values: dict[str, Any] = {}
-        for one in msgspec.structs.fields(shape):
-            name, kinds = one.encode_name, get_args(one.type) or (one.type,)
+        for struct_field in msgspec.structs.fields(shape):
+            name, kinds = (
+                struct_field.encode_name,
+                get_args(struct_field.type) or (struct_field.type,),
+            )
             if bool in kinds:
                 values[name] = self.flag(name)
             elif name in self.fields:
                 text = self.text(name)
                 if text or type(None) in kinds or str in kinds:
                     values[name] = None if not text and type(None) in kinds else text
-        values |= given
+        values |= fixed
         sent = {name: value for name, value in values.items() if value is not msgspec.UNSET}
         return converted(shape, sent, "form")
 

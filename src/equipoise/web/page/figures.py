@@ -340,7 +340,7 @@ def timeline_chart(timeline: RatingTimeline, name: str, tiers: Sequence[Tier]) -
     at = [float(at + 1) if times is None else times[at] for at in kept]
     across, names = _across(at, times is not None)
     frame = Frame(RATING_HEIGHT, up)
-    marks = [mark for one in tiers if up.holds(one.lower) for mark in _tier(one, up)]
+    marks = [mark for tier in tiers if up.holds(tier.lower) for mark in _tier(tier, up)]
     return frame.svg(name, marks, names, frame.curve(across, values, lows, highs))
 
 
@@ -363,7 +363,7 @@ def _across(
     low, high = at[0], at[-1]
     scale = Scale(low, high if high > low else low + 1.0, 0.0, 1000.0)
     names = [(scale.at(value) / 1000, text) for value, text in scale.ticks(count) if value >= low]
-    return [scale.at(one) for one in at], time_labels(low, high) if timed else names
+    return [scale.at(mark) for mark in at], time_labels(low, high) if timed else names
 
 
 class Comparison(NamedTuple):

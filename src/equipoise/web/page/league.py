@@ -87,13 +87,13 @@ async def new_pool(context: PageContext) -> Response:
     form = await context.form()
     try:
         name, request = pool_of(form)
-        made = await context.service.change(
+        pool = await context.service.change(
             create_pool, name, request, now(), key=context.key_number
         )
     except EquipoiseError as error:
         return _pool_form(context, form, error)
     # The kernels are compiled while the form of the first match is filled.
-    context.service.kernels.known_of(made)
+    context.service.kernels.known_of(pool)
     return context.redirect(path("pools", name))
 
 

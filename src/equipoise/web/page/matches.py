@@ -487,14 +487,14 @@ async def perform(context: PageContext) -> Response:
     try:
         request = await _request_of(context, action, wanted, form)
         seen = digest(action.name, wanted, request)
-        given: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if action.name == "correct":
-            given["future_seconds"] = context.service.settings.future_seconds
+            options["future_seconds"] = context.service.settings.future_seconds
         if form.text("do") == seen:
-            done = await context.write(action.workflow, wanted, request, **given)
+            done = await context.write(action.workflow, wanted, request, **options)
             return _after(context, action, wanted, done)
-        given |= {"key": context.key_number, "now": now(), "preview": True}
-        preview = await context.calculate(action.workflow, wanted, request, **given)
+        options |= {"key": context.key_number, "now": now(), "preview": True}
+        preview = await context.calculate(action.workflow, wanted, request, **options)
     except EquipoiseError as error:
         return await _amendment_form(context, action, wanted, form, error=error)
     return await _amendment_form(context, action, wanted, form, preview=preview, seen=seen)

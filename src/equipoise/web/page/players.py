@@ -95,10 +95,10 @@ async def pool_page(context: PageContext) -> Response:
 
     rows, home, matches = await context.snapshot(read)
     pool, overview = await context.pool(), home.overview
-    found, waiting = await _records(context, pool)
+    records, waiting = await _records(context, pool)
     return context.render(
         "pool.html",
-        records=found,
+        records=records,
         most_results=MOST_RESULTS,
         later=path("pools", pool.pool, wait=1) if waiting else None,
         overview=overview,
@@ -146,10 +146,10 @@ async def _records(context: PageContext, pool: PoolMessage) -> tuple[RecordsMess
     return found, found is None and not context.query("wait")
 
 
-def _activity(found: OverviewMessage, pool: PoolMessage) -> Markup | None:
-    if not found.activity:
+def _activity(overview: OverviewMessage, pool: PoolMessage) -> Markup | None:
+    if not overview.activity:
         return None
-    bins = found.activity
+    bins = overview.activity
     length = bins[1].start - bins[0].start if len(bins) > 1 else 86_400
     columns = [
         Column(
@@ -159,7 +159,7 @@ def _activity(found: OverviewMessage, pool: PoolMessage) -> Markup | None:
         for span in bins
     ]
     below = time_labels(bins[0].start, bins[-1].start + length)
-    return columns_chart(f"{headline(units(pool))} per {found.unit}", columns, below)
+    return columns_chart(f"{headline(units(pool))} per {overview.unit}", columns, below)
 
 
 def _ratings(overview: OverviewMessage) -> Markup | None:
@@ -192,7 +192,7 @@ async def seasons_page(context: PageContext) -> Response:
         lambda store, pool: (seasons.seasons(store, pool.pool).seasons, pool_messages(store)),
     )
     pool = await context.pool()
-    archives = [one for one in every if one.archive_of == pool.pool]
+    archives = [archive for archive in every if archive.archive_of == pool.pool]
     return context.render(
         "seasons.html",
         seasons=ended,
@@ -418,7 +418,7 @@ async def player_page(context: PageContext) -> Response:
         timeline=timeline,
         with_band=any(timeline.deviations),
         chart=timeline_chart(timeline, label, tiers) if len(timeline.ratings) > 1 else None,
-        tiers=[(one.lower, one.short, one.level) for one in tiers],
+        tiers=[(tier.lower, tier.short, tier.level) for tier in tiers],
         data=path("pools", pool.pool, "course", name),
         on_scale=pool.system in _ON_SCALE,
         with_expected=any(line.expected is not None for line in history.matches),
@@ -447,10 +447,10 @@ async def _with_explanation(
 
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
     pages: TaskCache[tuple[PoolMessage, PlayerView]] = context.state.player_pages
-    found = await pages.get((pool, version, player, match, part), make, seconds)
-    if found is None:
+    explanation = await pages.get((pool, version, player, match, part), make, seconds)
+    if explanation is None:
         return None
-    shown, view = found
+    shown, view = explanation
     context.use_pool(shown)
     return view
 

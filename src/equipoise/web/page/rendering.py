@@ -342,8 +342,10 @@ def environment() -> Environment:
     filters += [minute, day, date, year, points, hue, initials, headline, digits_of]
     functions: tuple[Callable[..., Any], ...] = (path, plural, units, in_units, an, said_in)
     functions += (named, face_letters)
-    templates.filters |= {one.__name__: one for one in filters}
-    templates.globals |= {one.__name__: one for one in functions} | {"static": static_path}
+    templates.filters |= {function.__name__: function for function in filters}
+    templates.globals |= {function.__name__: function for function in functions} | {
+        "static": static_path
+    }
     return templates
 
 
