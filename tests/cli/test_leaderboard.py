@@ -246,7 +246,7 @@ def test_without_ties_strengths_are_performances(
         (["--by", "model_a"], "--by must name a column of the history (language, category)"),
         (["--rounds", "5"], "--rounds must be from 20 to 10,000; got 5"),
         (["--system", "performance", "--set", "k=4"], "--set needs a rating system"),
-        (["--every", "week", "--chart", "x.svg"], "--chart cannot be combined with --every"),
+        (["--every", "week", "--chart", "x.svg"], "--chart with --every draws one system"),
         (["--confidence", "1"], "confidence must be above 0"),
     ],
 )
@@ -255,6 +255,26 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     assert leaderboard(ARENA, *arguments) == 2
     assert said in capsys.readouterr().err
+
+
+def test_performances_of_successive_weeks_are_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line of a player passes through the PPRs of the table: six weeks, five players."""
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "weeks.svg"
+    weeks = ["--every", "week", "--system", "performance"]
+    assert leaderboard(ARENA, *weeks, "--chart", str(path), "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    last = max(row["period"] for row in rows)
+    best = max(
+        (row["ratings"]["performance"]["rating"], row["player"])
+        for row in rows
+        if row["period"] == last
+    )
+    drawn = path.read_text()
+    assert "performance of every week, 95 % range (band)" in drawn
+    assert f"{best[1]}  {best[0]:.0f}" in drawn
 
 
 def test_periods_need_dates_and_groups_one_value_a_match(

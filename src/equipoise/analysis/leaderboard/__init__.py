@@ -68,7 +68,8 @@ class LeaderboardRequest:
     output: Table = None
     chart: str | None = typed(
         None,
-        "Draw a chart (.svg, .png or .pdf): a panel for each system, dots with error bars.",
+        "Draw a chart (.svg, .png or .pdf): a panel for each system, dots with error bars. With "
+        "--every, one system over time: the first five players of the last period.",
         "FILE",
     )
     title: Title = None

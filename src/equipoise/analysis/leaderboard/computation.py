@@ -18,6 +18,7 @@ from equipoise.analysis.backtest.computation import first_scored, split_for_sear
 from equipoise.analysis.leaderboard import LeaderboardRequest
 from equipoise.analysis.leaderboard.chart import leaderboard_figure
 from equipoise.analysis.performance.computation import all_tied_notes
+from equipoise.analysis.plot.chart import RatingSeries, rating_figure
 from equipoise.analysis.reading import (
     check_outputs,
     history_message,
@@ -63,6 +64,8 @@ Errors: TypeAlias = Literal["auto", "deviation", "bootstrap", "none"]
 #: What is computed from the matches alone, without an order.
 PERFORMANCE, STRENGTHS = "performance", "strengths"
 _ALONE = (PERFORMANCE, STRENGTHS)
+#: Players of the last period who are drawn over time.
+_LINES = 5
 #: Largest number of groups, so that a column of ids is not taken for one of groups.
 MOST_GROUPS = 100
 #: Least and most resampled histories.
@@ -304,10 +307,11 @@ def _check(request: LeaderboardRequest) -> None:
         known = value in choices or (name == "every" and value is None)
         require(known, f"--{name}", f"one of {', '.join(choices)}", value)
     check_outputs(request.history, tables={"--output": request.output}, chart=request.chart)
-    if request.chart is not None and request.every is not None:
+    several = request.by is not None or len(request.systems) != 1
+    if request.chart is not None and request.every is not None and several:
         raise InvalidParameterError(
-            "--chart cannot be combined with --every: draw one period with --from and --until. "
-            "`equipoise plot` draws ratings over time"
+            "--chart with --every draws one system over time: name it with --system, without --by; "
+            "for several systems draw one period with --from and --until"
         )
 
 
@@ -576,6 +580,8 @@ _ESTIMATED = {PERFORMANCE: _performances, STRENGTHS: _strengths}
 def figure_of(answer: LeaderboardAnswer) -> Figure:
     """Return the chart: a panel for each system, a row for each player."""
     request = answer.request
+    if request.every is not None:
+        return _over_time(answer)
     first = answer.boards[0]
     order: dict[object, None] = dict.fromkeys(first.player_ids[first.order()].tolist())
     for board in answer.boards[1:]:
@@ -605,6 +611,43 @@ def figure_of(answer: LeaderboardAnswer) -> Figure:
         subtitle=f"{counted(answer.history.matches, 'match', 'matches')}{grouped}; {bars}".rstrip(
             "; "
         ),
+    )
+
+
+def _over_time(answer: LeaderboardAnswer) -> Figure:
+    """Return the chart of the first players of the last period, at every period that has them."""
+    request, boards = answer.request, answer.boards
+    (label,) = answer.systems
+    last = boards[-1]
+    known = np.isfinite(last.estimates[label].rating)
+    rows = [row for row in last.order().tolist() if known[row]][:_LINES]
+    if not rows:
+        raise InvalidParameterError(
+            f"--chart needs ratings in the last period; in {last.period} no player has one"
+        )
+    half = _width(request.confidence)
+    series = []
+    for row in rows:
+        rating = np.array([board.estimates[label].rating[row] for board in boards])
+        error = np.array([board.estimates[label].error[row] for board in boards])
+        played = np.array([board.matches[row] > 0 for board in boards])
+        shown = np.isfinite(rating) & played
+        periods = np.array([board.period for board in boards], dtype="datetime64[us]")[shown]
+        series.append(
+            RatingSeries(
+                player=last.player_ids[row : row + 1].tolist()[0],
+                matches=np.array([board.period for board in boards], dtype=object)[shown],
+                times=periods,
+                place=periods,
+                rating=rating[shown],
+                deviation=error[shown] / half,
+                performance=np.full(int(shown.sum()), np.nan),
+            )
+        )
+    band = "" if request.errors == "none" else ", 95 % range (band)"
+    what = f"{label} of every {request.every}" if label in _ALONE else f"{label} rating (line)"
+    return rating_figure(
+        series, title=request.title or f"Every {request.every}", subtitle=what + band
     )
 
 
