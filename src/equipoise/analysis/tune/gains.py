@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from equipoise.analysis.backtest.tables import METRIC
 from equipoise.analysis.reading import candidate_contexts
@@ -88,7 +88,7 @@ def gains(
             "without": system,
         }
         difference = backtest(pair, prepared, **options).differences[0]
-        listed.append(Gain(kind, read, float(str(best)), metric, difference))
+        listed.append(Gain(kind, read, float(cast(float, best)), metric, difference))
     return listed
 
 
@@ -150,10 +150,8 @@ def gain_lines(
         if gain.difference is None:
             yield f"{prefix}{how} is worth nothing"
             continue
-        change, bounds = (
-            gain.difference.metrics[gain.metric],
-            gain.difference.intervals[gain.metric],
-        )
+        change = gain.difference.metrics[gain.metric]
+        bounds = gain.difference.intervals[gain.metric]
         if not math.isnan(change):
             words = VERDICTS[judged(gain.metric, change, bounds, least[gain.metric])]
             amount = change_in_words(gain.metric, change, bounds, confidence)

@@ -534,17 +534,19 @@ def _with_present_ids(
     if not records:
         return read, {}
     every, rated = renames_of(records, pool.last_seq), renames_rated(connection, pool)
-    found = []
-    for post, one in zip(posts, read, strict=True):
+    present = []
+    for post, before in zip(posts, read, strict=True):
         problems = [
             problem
-            for line, match in enumerate(one.matches, start=post.first_line)
+            for line, match in enumerate(before.matches, start=post.first_line)
             for problem in repeated_players(match.request, every, line)
         ]
-        matches = [match._replace(request=renamed(match.request, rated)) for match in one.matches]
-        refused = InvalidDataError(problems) if problems else one.refused
-        found.append(ReadPost(one.rules, matches, refused))
-    return found, rated
+        matches = [
+            match._replace(request=renamed(match.request, rated)) for match in before.matches
+        ]
+        refused = InvalidDataError(problems) if problems else before.refused
+        present.append(ReadPost(before.rules, matches, refused))
+    return present, rated
 
 
 def repeated_players(
