@@ -534,9 +534,7 @@ def test_a_misspelt_name_is_told_before_the_teams(
     assert hint in json.loads(capfd.readouterr().out)["notes"][0]
 
 
-def test_calibrate_corrects_the_chances_of_the_same_teams(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_calibrate_corrects_the_chances(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     league = str(Path(EXAMPLE).parent / "league.csv")
     state = str(tmp_path / "s.npz")
     outputs = ["--save", state, "--output", str(tmp_path / "r.csv")]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,8 +12,14 @@ import equipoise as eq
 from equipoise.data.lobby import Lobby
 from equipoise.data.lobby import Teams as LobbyTeams
 from equipoise.data.outlook import Outlook, TeamModel
+from equipoise.rating.calibration_curve import (
+    CALIBRATION,
+    corrected_sums,
+    experience_of,
+    start_calibrating,
+)
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.predicting import lobby_prediction, team_model
+from equipoise.rating.predicting import lobby_prediction, system_model, team_model
 from equipoise.rating.replay import known_pool
 from equipoise.teams.lobby_task import Chances
 from reference.balance import (
@@ -33,6 +42,8 @@ SYSTEMS = {
     "elo": eq.Elo(),
     "team-glicko2": eq.TeamGlicko2(),
 }
+#: Of a curve, scale and tilt: newcomers are better than rated, and their chances too careful.
+CURVE = np.array([0.3, -0.8, 0.5, 0.2, 0.0, 0.6, -0.4, 0.3])
 
 
 def pool(system: eq.RatingSystem) -> PoolState:
@@ -43,6 +54,18 @@ def pool(system: eq.RatingSystem) -> PoolState:
         deviation=np.array([90.0, 60.0]),
     )
     return known_pool(system, known)
+
+
+def calibrated(system: eq.RatingSystem, count: int) -> PoolState:
+    """Return a pool with a curve that knows players 0, 1, ..., of whom every third is new."""
+    known = eq.InitialRatings(
+        player_ids=np.arange(count), rating=np.zeros(count), deviation=np.ones(count)
+    )
+    state = known_pool(system, known)
+    state.state.column("matches")[:] = np.where(np.arange(count) % 3, np.arange(count) ** 2, 0)
+    start_calibrating(state.state)
+    state.state.shared[CALIBRATION][: len(CURVE)] = CURVE
+    return state
 
 
 def drawn(count: int, seed: int, *, bound: bool = False) -> list[Player]:
@@ -78,9 +101,10 @@ def difference(state: PoolState, lobby: Lobby, teams: Teams | LobbyTeams) -> flo
 
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize(("count", "teams"), [(5, 2), (8, 2), (7, 3), (7, 4)])
-def test_no_split_has_closer_chances(name: str, count: int, teams: int) -> None:
+@pytest.mark.parametrize("calibrates", [False, True])
+def test_no_split_has_closer_chances(name: str, count: int, teams: int, calibrates: bool) -> None:
     """Brute force over all splits, with the predictions of the system, with and without rules."""
-    state = pool(SYSTEMS[name])
+    state = calibrated(SYSTEMS[name], count) if calibrates else pool(SYSTEMS[name])
     if not team_model(state).fits([count // teams] * teams):
         return
     for bound in (False, True):
@@ -121,9 +145,24 @@ def test_chances_are_no_further_apart_than_by_mean_ratings(
     assert 0 <= result.gap <= result.objective
 
 
+@pytest.mark.parametrize(("count", "teams"), [(24, 2), (8, 2)])
+def test_a_curve_changes_the_fairest_division(count: int, teams: int) -> None:
+    """The best division without the curve is less fair by its chances, even of equal sizes."""
+    state = calibrated(eq.PlackettLuce(), count)
+    lobby = lobby_with(state, drawn(count, count))
+    result = eq.balance(lobby, teams, costs=False)
+    plain = eq.balance(replace(lobby, model=system_model(state.system)), teams, costs=False)
+    assert result.gap == 0
+    assert result.compared is not None
+    assert result.objective < difference(state, lobby, plain.teams) - 1e-3
+
+
 @pytest.mark.parametrize("kind", ["sum", "mean"])
-@pytest.mark.parametrize(("count", "teams"), [(7, 3), (8, 3), (9, 4)])
-def test_no_split_is_below_the_bounds_of_chances(kind: str, count: int, teams: int) -> None:
+@pytest.mark.parametrize(("count", "teams"), [(7, 2), (7, 3), (8, 3), (9, 4)])
+@pytest.mark.parametrize("calibrates", [False, True])
+def test_no_split_is_below_the_bounds_of_chances(
+    kind: str, count: int, teams: int, calibrates: bool
+) -> None:
     """The bound from the centres of two teams, and those of splits with one or two teams."""
     rng = np.random.default_rng(count)
     outlook = Outlook(
@@ -133,8 +172,10 @@ def test_no_split_is_below_the_bounds_of_chances(kind: str, count: int, teams: i
         team="sum" if kind == "sum" else "mean",
         shared=100.0,
     )
-    chances = Chances(outlook, teams, 0.0)
-    columns = np.stack([np.ones(count), chances.strength, chances.own])
+    curve = partial(corrected_sums, CURVE) if calibrates else None
+    experience = experience_of(rng.poisson(1.0, count)) if calibrates else None
+    chances = Chances(outlook, teams, 0.0, experience, curve)
+    columns = chances.columns
     players = [Player(at, outlook.centre[at], 0.0, outlook.centre[at]) for at in range(count)]
     forced = chances.bound_of(chances.uneven_span()) if kind == "sum" and count % teams else 0.0
     for split in all_splits(players, teams):
@@ -145,6 +186,9 @@ def test_no_split_is_below_the_bounds_of_chances(kind: str, count: int, teams: i
         centre = chances.centre(sums)
         assert value >= chances.bound_of(float(centre.max() - centre.min())) - 1e-12
         assert value >= forced - 1e-12
+        if teams == 2:
+            far = abs(float(centre[0] - centre[1]))
+            assert far <= chances.reach(value, len(rows[0]))
         for formed in range(1, teams):
             rest = sums[:, formed:].sum(axis=1)
             least = chances.at_least(sums[:, :formed, None], rest[:, None])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Floats, Ids, Ints
 from equipoise.display import Displayed, Tabular, draw
 from equipoise.errors import require
 from equipoise.wording import counted
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Curve: TypeAlias = Literal["logistic", "normal"]
+#: Corrects the centres and scales of teams, given sums over their players.
+Correct: TypeAlias = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
 
 #: Number of teams up to which all pairs are compared at once.
 _FEW = 64
@@ -128,6 +130,10 @@ class TeamModel(Displayed):
     outlook : returns the outlook of players, given ratings and deviations, each of shape (n,)
     margin : returns the largest difference of two teams that is a draw, given the ratings of all
         players; 0 if the system does not model draws
+    experience : for a pool that calibrates: returns 1/sqrt(1 + n) and whether n is 0, for players
+        with n earlier matches, shape (2, players), given their ids
+    correct : for the same: returns the corrected centres and scales of teams, given sums over their
+        players, of which row 0 counts them and the last two are of `experience`, centres and scales
 
     Examples
     --------
@@ -140,6 +146,8 @@ class TeamModel(Displayed):
     fits: Callable[[Sequence[int]], bool]
     outlook: Callable[[Floats, Floats], Outlook]
     margin: Callable[[Floats], float]
+    experience: Callable[[Ids], Floats] | None = None
+    correct: Correct | None = None
 
     def _in_words(self) -> str:
         return self.by

@@ -17,7 +17,7 @@ from equipoise.data.outlook import TeamModel, team_mean_outlook
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.matchmaking.pool import Pool
 from equipoise.matchmaking.search import RANK_BITS, UNIT, Around, Budget, Found, Search
-from equipoise.rating.calibration_curve import LearnedCurve, corrected_by
+from equipoise.rating.calibration_curve import LearnedCurve, corrected_sums, experience_of
 from equipoise.rating.predicting import system_model
 from equipoise.rating.system import RatingSystem
 from equipoise.teams.even_teams import LISTED_PARTIES, two_team_divisions
@@ -38,18 +38,6 @@ def _no_margin(rating: Floats) -> float:
 TEAM_MEAN = TeamModel(
     by="team mean", fits=lambda sizes: True, outlook=team_mean_outlook, margin=_no_margin
 )
-
-
-def _corrected(
-    numbers: Floats, sums: Floats, centre: Floats, scale: Floats
-) -> tuple[Floats, Floats]:
-    """Return centres and scales of teams as a curve corrects them.
-
-    sums : of the teams' players; the last two rows are of 1/sqrt(1 + n) and of n = 0, n the earlier
-        matches of a player
-    """
-    features = [np.ones_like(centre), *(sums[-2:] / sums[0]), np.log(sums[0])]
-    return corrected_by(numbers, np.stack(features, axis=-1), centre, scale)
 
 
 class Fairness:
@@ -138,11 +126,10 @@ class Fairness:
             outlook = team_mean_outlook(rating, np.nan_to_num(deviation))
         margin = self.model.margin(rating) if teams == 2 else 0.0
         curve = self.curve if fits else None
-        correct = None if curve is None else partial(_corrected, curve.numbers)
-        chances = Chances(outlook, teams, margin, correct)
-        columns = np.stack([np.ones(len(chances.strength)), chances.strength, chances.own])
-        if curve is not None:
-            columns = np.vstack([columns, 1.0 / np.sqrt(1.0 + earlier), earlier == 0])
+        correct = None if curve is None else partial(corrected_sums, curve.numbers)
+        experience = None if curve is None else experience_of(earlier)
+        chances = Chances(outlook, teams, margin, experience, correct)
+        columns = chances.columns
         at = np.cumsum([0, *around.pool.size[everyone].tolist()])
         parties = np.add.reduceat(columns, at[len(session) : -1], axis=1)
         fixed = np.zeros((len(columns), teams))

@@ -211,8 +211,8 @@ class BalanceMessage(msgspec.Struct, frozen=True):
     `bound`; `gap` is 0 where the split is proved to be the fairest. `newcomers` are players whom
     the pool does not know. `at` is the time for which ratings were read, null where the lobby
     brought them; `notes` are sentences about the answer, for example that the lobby has no
-    deviations. `uncalibrated` has `expected` without calibration, where the chances are calibrated;
-    else it is null. The teams are chosen without calibration.
+    deviations. `uncalibrated` has `expected` without calibration, where the chances that choose the
+    teams are calibrated; else it is null.
     """
 
     teams: list[list[int | str]]

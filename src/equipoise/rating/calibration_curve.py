@@ -235,12 +235,17 @@ def member_features(earlier: ArrayLike, team: Ints, teams: int) -> tuple[Floats,
 
     earlier : shape (n,), matches of each player before; team : shape (n,), the player's team
     """
-    earlier, members = np.asarray(earlier), np.bincount(team, minlength=teams)
+    members = np.bincount(team, minlength=teams)
     newness, newcomers = (
-        np.bincount(team, values, teams) / members
-        for values in (1.0 / np.sqrt(1.0 + earlier), earlier == 0)
+        np.bincount(team, values, teams) / members for values in experience_of(earlier)
     )
     return newness, newcomers, members
+
+
+def experience_of(earlier: ArrayLike) -> Floats:
+    """Return 1/sqrt(1 + n) and whether n is 0, shape (2, players), n their earlier matches."""
+    matches = np.asarray(earlier, np.float64)
+    return np.stack([1.0 / np.sqrt(1.0 + matches), matches == 0.0])
 
 
 def outlook_before(system: RatingSystem, trace: Mapping[str, Floats], history: History) -> Outlook:
@@ -343,6 +348,18 @@ def corrected(numbers: Floats, teams: Outlook, team: Ints, earlier: Floats) -> O
     features = features_of(*member_features(earlier, team, len(teams.centre)))
     centre, scale = corrected_by(numbers, features, teams.centre, teams.scale)
     return replace(teams, centre=centre, scale=scale)
+
+
+def corrected_sums(
+    numbers: Floats, sums: Floats, centre: Floats, scale: Floats
+) -> tuple[Floats, Floats]:
+    """Return centres and scales of teams as a curve corrects them.
+
+    sums : over the teams' players, shape (rows, ...); row 0 counts them, and the last two rows are
+        of 1/sqrt(1 + n) and of n = 0, n the earlier matches of a player
+    """
+    features = [np.ones_like(centre), *(sums[-2:] / sums[0]), np.log(sums[0])]
+    return corrected_by(numbers, np.stack(features, axis=-1), centre, scale)
 
 
 def corrected_by(

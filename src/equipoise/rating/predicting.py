@@ -61,7 +61,12 @@ from equipoise.data.outlook import Outlook, TeamModel, chance, team_mean_outlook
 from equipoise.data.prediction import ESTIMATE, GIVEN, TEAM_MEAN, Prediction
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.calibration_curve import CALIBRATION, corrected
+from equipoise.rating.calibration_curve import (
+    CALIBRATION,
+    corrected,
+    corrected_sums,
+    experience_of,
+)
 from equipoise.rating.contexts import in_context
 from equipoise.rating.one_call.call import check_named_once, require_context
 from equipoise.rating.one_match import OneMatch, history_of
@@ -502,7 +507,21 @@ def _margin(system: ModelsDraws, rating: Floats) -> float:
 
 def team_model(pool: PoolState) -> TeamModel:
     """Return how the system of a pool predicts teams on neutral ground, as `predict` does."""
-    return system_model(pool.system, pool.state)
+    model = system_model(pool.system, pool.state)
+    if CALIBRATION not in pool.state.shared:
+        return model
+    return replace(
+        model,
+        experience=lambda ids: experience_of(_earlier(pool, ids)),
+        correct=partial(corrected_sums, pool.state.shared[CALIBRATION]),
+    )
+
+
+def _earlier(pool: PoolState, ids: Ids) -> Floats:
+    """Return the matches of players of a pool so far; newcomers have none."""
+    state, known, _ = pool.with_newcomers(ids.tolist())
+    matches: Floats = pool.system.at(state, np.arange(len(known)), None)["matches"]
+    return matches
 
 
 def system_model(system: RatingSystem, state: State | None = None) -> TeamModel:
@@ -531,8 +550,7 @@ def lobby_prediction(state: PoolState, lobby: Lobby, teams: Sequence[Sequence[in
     number = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
     earlier = None
     if CALIBRATION in state.state.shared:
-        players, ids, _ = state.with_newcomers(lobby.player_ids.tolist())
-        earlier = state.system.at(players, np.arange(len(ids)), None)["matches"][rows]
+        earlier = _earlier(state, lobby.player_ids)[rows]
     prediction = team_prediction(
         state.system,
         state.state,

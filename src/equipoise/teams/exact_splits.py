@@ -83,6 +83,7 @@ class Half(NamedTuple):
     square: Floats
     rest_square: Floats
     rating: Floats
+    experience: tuple[Floats, ...]
 
 
 class Group(NamedTuple):
@@ -139,6 +140,7 @@ def _ways(components: BipartiteComponents, chosen: range, base: int | None) -> H
         _sums(components.square, chosen, base),
         _sums(components.square[:, ::-1], chosen, base),
         _sums(components.rating, chosen, base),
+        tuple(_sums(each, chosen, base) for each in components.experience),
     )
 
 
@@ -175,6 +177,15 @@ def _objective(task: Task, half: Half, other: Half, ways: tuple[Ints, Ints], siz
     mean = slope * (half.strength[one] + other.strength[two]) - base
     square = half.square[one] + other.square[two]
     rest_square = half.rest_square[one] + other.rest_square[two]
+    if task.chances is not None and task.chances.correct is not None:
+        strength = half.strength[one] + other.strength[two]
+        columns = zip(half.experience, other.experience, task.experience, strict=True)
+        experience = [(mine[one] + its[two], every.sum()) for mine, its, every in columns]
+        first = [np.full(len(one), float(size)), strength, square]
+        second = [task.players - first[0], task.strength.sum() - strength, rest_square]
+        first += [part for part, _ in experience]
+        second += [total - part for part, total in experience]
+        return task.chances.spread(np.stack([first, second], axis=1))
     if task.chances is not None:
         return task.chances.of_two(mean, task.chances.pair_square(size, square, rest_square))
     spread = np.sqrt(square / size) - np.sqrt(rest_square / rest)
@@ -288,8 +299,9 @@ def all_best(task: Task, units: Units, limit: float, keep: int) -> list[tuple[fl
     if len(units.rows) > MOST_UNITS:
         return None
     search = _BranchAndBound(task, units, limit + 2.0 * TOLERANCE, keep)
+    nothing = np.zeros((len(search.columns), 0))
     try:
-        search.extend(np.arange(len(units.rows)), task.larger_teams, 0, np.zeros((3, 0)))
+        search.extend(np.arange(len(units.rows)), task.larger_teams, 0, nothing)
     except TooManySplitsError:
         return None
     return sorted(search.found, key=lambda pair: pair[0])
@@ -300,7 +312,8 @@ class _BranchAndBound:
 
     def __init__(self, task: Task, units: Units, limit: float, keep: int) -> None:
         self.task = task
-        self.columns = np.stack([units.size.astype(np.float64), units.strength, units.square])
+        columns = [units.size.astype(np.float64), units.strength, units.square]
+        self.columns = np.stack([*columns, *units.experience])
         self.separated = separation_matrix(units)
         self.team = np.zeros(len(units.rows), dtype=np.int64)
         self.limit = limit
@@ -312,7 +325,7 @@ class _BranchAndBound:
         """Form team `number` of the units left, and all that follow.
 
         larger : number of teams with one more player that must still be formed
-        formed : sums of the teams formed, shape (3, number)
+        formed : sums of the teams formed, shape (rows, number)
         Raises : TooManySplitsError
         """
         self.nodes += 1

@@ -215,7 +215,9 @@ def _ordered(lobby: Lobby, teams: int, kind: Objective, weight: float) -> _Order
     if kind == "chance" and lobby.model is not None:
         outlook = lobby.model.outlook(lobby.rating[order], lobby.deviation[order])
         margin = lobby.model.margin(lobby.rating) if teams == 2 else 0.0
-        chances = Chances(outlook, teams, margin)
+        experience = lobby.model.experience
+        known = None if experience is None else experience(lobby.player_ids[order])
+        chances = Chances(outlook, teams, margin, known, lobby.model.correct)
     return _OrderedLobby(
         lobby=lobby,
         order=order,

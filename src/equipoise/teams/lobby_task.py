@@ -14,6 +14,12 @@ No term is negative. G is concave above 0, so G(x) + G(y) >= G(x + y), and a lar
 every term smaller. So a team k whose centre is not known adds at least G of c_t - c_b at the
 largest scale, and if no centre is known, the objective is at least T/(T - 1) times this G.
 
+A pool that calibrates corrects c to c + s b.f and s to s exp(-a.f), with features f of the team.
+Among teams of equal size, another division is then the fairest if their players differ in
+experience or deviation. Sums, spans and bounds are of the centres without correction, so bounds
+allow for the least and the largest b.f s and exp(-a.f) of a team: both are at ends of the ranges of
+its features and its scale.
+
 Rows are in the order of `Lobby.order`, with the top player first, so the order of players in the
 lobby has no effect. Strengths are differences from their mean: J does not depend on the mean, and
 sums stay small.
@@ -41,13 +47,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.outlook import Outlook, chance
+from equipoise.data.outlook import Correct, Outlook, chance
 from equipoise.numeric.graph import components
 
 #: Halvings of an interval, after which it is as short as rounding allows.
@@ -57,9 +65,6 @@ _SLACK = 1e-9
 
 #: Objectives this close are equal, as are differences that break ties (READINGS A10).
 TOLERANCE = 1e-9
-
-#: Corrects the centres and scales of teams.
-Correct = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
 
 
 class Chances:
@@ -71,18 +76,20 @@ class Chances:
     adds : whether the players of a team add up; else it plays at their mean
     strength : centres of the players minus their mean, which is rounded once
     own : the part of every squared scale that is a player's own
-
-    correct : gets sums, centres and scales of teams, and returns the centres and scales by which
-        `spread` has its chances; None for these
-
-    Sums of teams have the rows players, strength and own, and those that `correct` reads.
+    experience, correct : of a pool that calibrates, as in `TeamModel`
+    columns : ones, strength, own and the experience of the players; sums of teams have its rows
     """
 
     def __init__(
-        self, outlook: Outlook, teams: int, margin: float, correct: Correct | None = None
+        self,
+        outlook: Outlook,
+        teams: int,
+        margin: float,
+        experience: Floats | None = None,
+        correct: Correct | None = None,
     ) -> None:
         self.outlook = outlook
-        self._correct = correct
+        self.correct = correct
         self.teams = teams
         self.margin = margin
         self.adds = outlook.team == "sum"
@@ -91,10 +98,13 @@ class Chances:
         self._middle = math.fsum(outlook.centre.tolist()) / self._players
         self.strength: Floats = outlook.centre - self._middle
         self._largest_own = np.sort(self.own)[::-1]
-        self.widest = self._widest()
+        columns = [np.ones(self._players), self.strength, self.own]
+        self.columns: Floats = np.stack([*columns, *(() if experience is None else experience)])
+        #: Whether a team with a smaller scale may draw more, so that no bound holds.
+        self._draws_freely = margin > 0.0 and not (self.adds and correct is None)
 
     def centre(self, sums: Floats, teams: int = 1) -> Floats:
-        """Return the centres of teams minus the mean of all, from sums of shape (3, ...).
+        """Return the centres of teams minus the mean of all, from sums, without correction.
 
         teams : each entry is the sum of this many teams, of which the mean is returned
         """
@@ -106,10 +116,38 @@ class Chances:
         return total
 
     def square(self, sums: Floats) -> Floats:
-        """Return the squared scales of teams."""
+        """Return the squared scales of teams, without correction."""
         own = sums[2] if self.adds else sums[2] / sums[0] ** 2
         square: Floats = self.outlook.shared + own
         return square
+
+    def corrected(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the corrected centres minus the mean of all, and the squared scales, of teams."""
+        centre, square = self.centre(sums), self.square(sums)
+        if self.correct is None:
+            return centre, square
+        centre, scale = self.correct(sums, centre, np.sqrt(square))
+        return centre, scale * scale
+
+    @cached_property
+    def _corrections(self) -> tuple[float, float, float]:
+        """The least and the largest shift of a centre, and the largest factor of a squared scale.
+
+        A shift is bilinear in the features and the scale, and the logarithm of the factor is linear
+        in the features, so both have their extremes at ends of the ranges.
+        """
+        if self.correct is None:
+            return 0.0, 0.0, 1.0
+        corners = []
+        for size in {self._players // self.teams, -(-self._players // self.teams)}:
+            ascending = np.sort(self.columns[2:], axis=1)
+            ends = [ascending[:, :size].sum(axis=1), ascending[:, -size:].sum(axis=1)]
+            corners += [(size, 0.0, *corner) for corner in product(*np.transpose(ends).tolist())]
+        sums = np.array(corners).T
+        scale = np.sqrt(self.square(sums))
+        shift, corrected = self.correct(sums, np.zeros(len(corners)), scale)
+        factor = (corrected / scale) ** 2
+        return float(shift.min()), float(shift.max()), float(factor.max()) * (1.0 + _SLACK)
 
     def line(self, size: int) -> tuple[float, float]:
         """Return (a, b): two teams differ by a S - b if the first has this size and strength S."""
@@ -139,11 +177,8 @@ class Chances:
         return 2.0 * self.outlook.shared + own / size**2 + rest / (self._players - size) ** 2
 
     def spread(self, sums: Floats) -> Floats:
-        """Return the highest minus the lowest chance of splits, from sums of shape (3, T, ...)."""
-        centre, square = self.centre(sums), self.square(sums)
-        if self._correct is not None:
-            centre, scale = self._correct(sums, centre, np.sqrt(square))
-            square = scale * scale
+        """Return the highest minus the lowest chance of splits, from sums of T teams."""
+        centre, square = self.corrected(sums)
         if self.teams == 2:
             return self.of_two(centre[0] - centre[1], square[0] + square[1])
         if centre.ndim == 1:
@@ -163,6 +198,10 @@ class Chances:
         number = np.empty(len(rows), dtype=np.int64)
         number[rows] = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
         prediction = self.outlook.of_teams(number, len(teams))
+        if self.correct is not None:
+            sums = np.stack([np.bincount(number, column) for column in self.columns])
+            centre, scale = self.correct(sums, prediction.centre, prediction.scale)
+            prediction = replace(prediction, centre=centre, scale=scale)
         if len(teams) == 2:
             return float(
                 self.of_two(
@@ -175,14 +214,15 @@ class Chances:
     def at_least(self, formed: Floats, rest: Floats) -> Floats:
         """Return a lower bound of the objective for all splits with some teams, shape (ways,).
 
-        formed : sums of the teams formed, shape (3, count, ways); rest : of all other players
+        formed : sums of the teams formed, shape (rows, count, ways); rest : of all other players
         """
         left = self.teams - formed.shape[1]
-        centre, square = self.centre(formed), self.square(formed)
+        centre, square = self.corrected(formed)
         # Of the other teams, one is at or above their mean, and one at or below.
         others = self.centre(rest, left)
-        top = np.maximum(centre.max(axis=0), others)
-        bottom = np.minimum(centre.min(axis=0), others)
+        least, largest, _ = self._corrections
+        top = np.maximum(centre.max(axis=0), others + least)
+        bottom = np.minimum(centre.min(axis=0), others + largest)
         scale = np.sqrt(square + self.widest)
         total = self._above_half((top - centre) / scale)
         total += self._above_half((centre - bottom) / scale)
@@ -191,8 +231,13 @@ class Chances:
         return bound
 
     def bound_of(self, span: float) -> float:
-        """Return a lower bound of the objective if the centres of two teams differ by `span`."""
-        if span <= 0.0 or (self.margin > 0.0 and not self.adds):
+        """Return a lower bound of the objective if the centres of two teams differ by `span`.
+
+        span : without correction
+        """
+        least, largest, _ = self._corrections
+        span -= largest - least
+        if span <= 0.0 or self._draws_freely:
             return 0.0
         if self.teams == 2:
             return float(
@@ -219,8 +264,12 @@ class Chances:
         difference: Floats = chance(z, self.outlook.curve) - 0.5
         return difference
 
-    def _widest(self) -> float:
-        """Return the largest squared scale that a team can have."""
+    @cached_property
+    def widest(self) -> float:
+        """The largest squared scale that a team can have."""
+        return self._corrections[2] * self._widest_uncorrected()
+
+    def _widest_uncorrected(self) -> float:
         own, largest = self._largest_own, -(-self._players // self.teams)
         if self.adds:
             return float(self.outlook.shared + own[:largest].sum())
@@ -229,20 +278,19 @@ class Chances:
 
     def _widest_pair(self, size: int) -> float:
         """Return the largest sum of the squared scales of two teams, one of this size."""
-        own = self._largest_own
+        own, factor = self._largest_own, self._corrections[2]
         if self.adds:
-            return float(2.0 * self.outlook.shared + own.sum())
+            return factor * float(2.0 * self.outlook.shared + own.sum())
         small = min(size, len(own) - size)
         rest = own[small:].sum() / (len(own) - small) ** 2
-        return float(2.0 * self.outlook.shared + own[:small].sum() / small**2 + rest)
+        return factor * float(2.0 * self.outlook.shared + own[:small].sum() / small**2 + rest)
 
     def reach(self, limit: float, size: int) -> float:
-        """Return a difference of centres that no split within an objective exceeds.
+        """Return a difference of centres, without correction, that no split within J exceeds.
 
-        size : players of one of the two teams
+        limit : J; size : players of one of the two teams
         """
-        if self.margin > 0.0 and not self.adds:
-            # A team with a smaller scale may draw more, so its difference has no such limit.
+        if self._draws_freely:
             return math.inf
         square = np.array(self._widest_pair(size))
 
@@ -260,7 +308,8 @@ class Chances:
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if within(middle) else (low, middle)
-        return high * (1.0 + _SLACK) + _SLACK
+        least, largest, _ = self._corrections
+        return (high + largest - least) * (1.0 + _SLACK) + _SLACK
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -300,6 +349,11 @@ class Task:
         return len(self.strength)
 
     @property
+    def experience(self) -> tuple[Floats, ...]:
+        """What a curve reads of the players, for each of its columns shape (N,)."""
+        return () if self.chances is None else tuple(self.chances.columns[3:])
+
+    @property
     def smaller(self) -> int:
         """Size of the smaller teams."""
         return self.players // self.teams
@@ -323,6 +377,7 @@ class Units:
     rows : the players of every unit
     size : shape (K,)
     strength, square, rating : shape (K,), sums over the players
+    experience : the same of each further row of `Chances.columns`
     separated : pairs of units in different teams, the lower number first
     """
 
@@ -332,6 +387,7 @@ class Units:
     strength: Floats
     square: Floats
     rating: Floats
+    experience: tuple[Floats, ...]
     separated: tuple[tuple[int, int], ...]
 
 
@@ -357,7 +413,7 @@ def units_of(task: Task) -> Units | None:
         separated |= _top_pairs(task, of_player)
     sums = [
         np.array([math.fsum(column[list(rows_of_unit)].tolist()) for rows_of_unit in rows])
-        for column in (task.strength, task.square, task.rating)
+        for column in (task.strength, task.square, task.rating, *task.experience)
     ]
     return Units(
         of_player=of_player,
@@ -366,6 +422,7 @@ def units_of(task: Task) -> Units | None:
         strength=sums[0],
         square=sums[1],
         rating=sums[2],
+        experience=tuple(sums[3:]),
         separated=tuple(sorted(separated)),
     )
 
@@ -388,7 +445,7 @@ class BipartiteComponents:
     """K components of separated units; column 0 is the side of the best player of a component.
 
     sides : the units on either side of every component
-    size, strength, square, rating : shape (K, 2), sums over the players of a side
+    size, strength, square, rating, experience : shape (K, 2), sums over the players of a side
     """
 
     sides: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
@@ -396,6 +453,7 @@ class BipartiteComponents:
     strength: Floats
     square: Floats
     rating: Floats
+    experience: tuple[Floats, ...]
 
 
 class ContradictionError(Exception):
@@ -436,6 +494,7 @@ def bipartite_components(units: Units) -> BipartiteComponents:
         strength=np.array(sums(units.strength)).reshape(-1, 2),
         square=np.array(sums(units.square)).reshape(-1, 2),
         rating=np.array(sums(units.rating)).reshape(-1, 2),
+        experience=tuple(np.array(sums(each)).reshape(-1, 2) for each in units.experience),
     )
 
 

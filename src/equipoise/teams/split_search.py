@@ -303,15 +303,16 @@ class Assignment:
     """The teams of K units, T teams; changed in place.
 
     team : shape (K,), team of every unit
-    sums : shape (3, T), players, strength and square of every team
+    sums : shape (rows, T), players, strength, square and experience of every team
     """
 
     def __init__(self, task: Task, units: Units, team: Ints) -> None:
         self.task = task
         self.units = units
         self.team = team.copy()
-        self.columns: Floats = np.stack([units.size * 1.0, units.strength, units.square])
-        self.sums: Floats = np.zeros((3, task.teams))
+        columns = [units.size * 1.0, units.strength, units.square, *units.experience]
+        self.columns: Floats = np.stack(columns)
+        self.sums: Floats = np.zeros((len(columns), task.teams))
         for row, column in enumerate(self.columns):
             self.sums[row] = np.bincount(team, weights=column, minlength=task.teams)
         self.separated = separation_matrix(units)
@@ -359,10 +360,15 @@ class Assignment:
 def keys_of(task: Task, sums: Floats) -> Floats:
     """Return m + u and m - u of teams, shape (2, T), from columns of players, strength, square.
 
-    With chances, both are the centre.
+    With chances, both are the centre, as a curve corrects it.
     """
     keys, weight = np.empty((2, sums.shape[1])), task.weight
-    mean = sums[1] / sums[0] if task.chances is None else task.chances.centre(sums)
+    if task.chances is None:
+        mean = sums[1] / sums[0]
+    elif task.chances.correct is None:
+        mean = task.chances.centre(sums)
+    else:
+        mean = task.chances.corrected(sums)[0]
     if weight == 0.0:
         keys[:] = mean
         return keys
@@ -385,7 +391,7 @@ class TeamPair(NamedTuple):
 
     free : units that may change sides
     stay : units that stay in the first and in the second team
-    base : sums of the units that stay in the first and in the second team, each of shape (3, 1)
+    base : sums of the units that stay in the first and in the second team, each of shape (rows, 1)
     """
 
     free: Ints
@@ -416,7 +422,7 @@ def team_pair(
 
 
 class Ways(NamedTuple):
-    """Ways to assign the free units of two teams, and the sums of both teams, of shape (3, ways).
+    """Ways to assign the free units of two teams, and sums of both teams, of shape (rows, ways).
 
     Bit j of a way's number says that free unit j goes to the first team.
     """
@@ -443,7 +449,7 @@ def allowed_ways(assignment: Assignment, pair: TeamPair) -> Ways:
 
 
 def subset_sums(columns: Floats) -> Floats:
-    """Return the sums over every subset of the columns, shape (3, 2^count).
+    """Return the sums over every subset of the columns, shape (rows, 2^count).
 
     Bit j of a subset's number says that column j is in it.
     """
