@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from equipoise.rating.elo_mmr.elo_mmr import EloMMR as EloMMR
     from equipoise.rating.elo_mmr.elo_mmr import EloMMX as EloMMX
     from equipoise.rating.explaining import explain as explain
+    from equipoise.rating.looking_back import look_back as look_back
     from equipoise.rating.one_call.pool import Pool as Pool
     from equipoise.rating.one_call.rating import Rating as Rating
     from equipoise.rating.pool_state import PoolState as PoolState

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import equipoise as eq
@@ -42,6 +43,28 @@ def test_json_has_the_series_of_the_trace(capsys: pytest.CaptureFixture[str]) ->
         mine = table.filter(table["player"] == one["player"])
         columns = ("match", "time", "rating", "deviation", "performance")
         assert one["points"] == mine.select(columns).to_dicts()
+
+
+def test_look_back_draws_who_was_best_in_hindsight(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    league = str(ROOT / "examples" / "league.csv")
+    options = [league, "--look-back", "--system", "glicko"]
+    assert plot(*options, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    table = eq.look_back(eq.Glicko(), eq.read_history(league)).to_polars()
+    lower = table.with_columns(least=table["rating"] - 1.96 * table["deviation"])
+    best = lower.group_by("player").agg(pl.col("least").max()).sort("least", descending=True)
+    assert answer["look_back"]
+    assert [series["player"] for series in answer["series"]] == best["player"].to_list()[:3]
+    for series in answer["series"]:
+        mine = table.filter(pl.col("player") == series["player"])
+        assert [point["rating"] for point in series["points"]] == mine["rating"].to_list()
+    assert plot(*options, "--player", "ada") == 0
+    assert "in hindsight: glicko rating" in capsys.readouterr().out
+    assert plot(*options, "--output", str(tmp_path / "c.svg")) == 0
+    assert plot(*options, "--distribution") == 2
+    assert "--look-back must be left out with --distribution" in capsys.readouterr().err
 
 
 def test_dates_stay_dates_and_numbers_stay_numbers(

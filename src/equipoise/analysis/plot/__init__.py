@@ -12,6 +12,8 @@ class PlotRequest:
     """What to draw, and where.
 
     players : ids of players whose ratings are drawn, or marked in the distribution
+    look_back : whether ratings are those of all results of the history; then no players mean the
+        three who were best at some time
     along : "time", "match" or "played"; None means time, or match without times
     output : path of the chart; None writes no file
     """
@@ -28,6 +30,11 @@ class PlotRequest:
     )
     output: str | None = typed(
         None, "Write the chart: .svg, .png or .pdf. [default: draw it in the terminal]", "FILE"
+    )
+    look_back: bool = typed(
+        False,
+        "Draw ratings in hindsight: each counts all results, later ones too. For elo, glicko and "
+        "elo-mmx. Without --player: the three who were best at some time.",
     )
     conservative: bool = typed(
         False, "With --distribution: of conservative ratings, the rating minus three deviations."

@@ -10,6 +10,7 @@ EXAMPLE = """\b
 Example:
   equipoise plot examples/contests.csv --player jade-kite
   equipoise plot examples/contests.csv --player jade-kite --player birch-fox --output chart.svg
+  equipoise plot examples/league.csv --look-back --system glicko
   equipoise plot examples/contests.csv --distribution --min-matches 10 --output ratings.png"""
 
 
@@ -17,7 +18,8 @@ def plot(*, request: PlotRequest, system: options.System, as_json: options.Json)
     """Draw players' ratings over time, or the distribution of all ratings.
 
     The line shows the rating after each match, the band its 95 % range. Dots show
-    performances, if the system has them. --json prints the numbers of the chart.
+    performances, if the system has them. --look-back shows who was best when, as all results
+    show it. --json prints the numbers of the chart.
     """
     from equipoise.analysis.plot import computation as work
 

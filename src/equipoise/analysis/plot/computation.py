@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+import numpy as np
+
 from equipoise.analysis.plot import PlotRequest
 from equipoise.analysis.plot.chart import Along, RatingSeries, rating_rows, rating_series
 from equipoise.analysis.plot.distribution import Distribution, distribution, distribution_rows
@@ -25,9 +27,12 @@ from equipoise.charts import theme
 from equipoise.charts.canvas import Row, Sheet, Span
 from equipoise.charts.theme import Size
 from equipoise.data.history import History
+from equipoise.data.ratings import Trace
+from equipoise.display import HALF_WIDTH
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.messages.conversion import plain
 from equipoise.messages.histories import HistoryMessage
+from equipoise.rating.looking_back import look_back
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, replay
 from equipoise.rating.system import RatingSystem
@@ -48,6 +53,7 @@ class Plot:
     """The content of a chart, which can become a figure, text or JSON.
 
     history : what was read and what was left out
+    look_back : whether each rating counts later results too
     band, performances : whether they are drawn
     series : one for each player, empty for a distribution; spread : None for lines
     min_matches : least number of rated matches of players in the distribution
@@ -56,6 +62,7 @@ class Plot:
 
     system: str
     history: HistoryMessage
+    look_back: bool
     title: str
     along: Along
     band: bool
@@ -68,6 +75,8 @@ class Plot:
     @property
     def ratings_of(self) -> str:
         """Return the system, and which of its ratings the distribution has, in words."""
+        if self.look_back:
+            return f"in hindsight: {self.system}"
         return f"{self.system}, {CONSERVATIVE_WORDS}" if self.conservative else self.system
 
 
@@ -88,23 +97,27 @@ def plot(
     check_fit(system, history)
     rows = list(dict.fromkeys(history.player_row(player) for player in request.players))
     along = _along(request.along, history)
-    done = replay(
-        system,
-        history,
-        trace=not request.spread,
-        threads=all_cores(),
-        progress=progress,
-    )
     bars: Distribution | None = None
     series: tuple[RatingSeries, ...] = ()
-    if done.trace is None:
-        ratings = done.ratings
+    if request.look_back:
+        trace = look_back(system, history)
+        rows = rows or _best(trace)
+    else:
+        done = replay(
+            system,
+            history,
+            trace=not request.spread,
+            threads=all_cores(),
+            progress=progress,
+        )
+        trace, ratings = done.trace, done.ratings
+    if trace is None:
         if request.conservative:
             ratings = dataclasses.replace(ratings, rating=ratings.conservative)
         bars = distribution(ratings, min_matches=request.min_matches or 1, rows=rows)
         title = f"Ratings of {counted(bars.players, 'player')}"
     else:
-        series = tuple(rating_series(done.trace, row, along) for row in rows)
+        series = tuple(rating_series(trace, row, along) for row in rows)
         for line in series:
             if not len(line.rating):
                 raise NotFoundError(f"{line.player} has no match that {system.name} rates")
@@ -112,6 +125,7 @@ def plot(
     shown = Plot(
         system=system.name,
         history=history_message(history, reading),
+        look_back=request.look_back,
         title=request.title or title,
         along=along,
         band=request.band and any(line.has_band for line in series),
@@ -126,12 +140,23 @@ def plot(
     return shown
 
 
+def _best(trace: Trace) -> list[int]:
+    """Return the rows of the three players whose 95 % range was the highest at some time."""
+    least = trace.columns["rating"] - HALF_WIDTH * trace.columns["deviation"]
+    best = np.full(trace.history.players, -np.inf)
+    np.fmax.at(best, trace.history.player, least)
+    rows: list[int] = np.argsort(-best, kind="stable")[:3].tolist()
+    return rows
+
+
 def _checked(request: PlotRequest) -> theme.Size:
     """Refuse what cannot be drawn, before reading; return the size of the file."""
     if request.spread:
         require((request.min_matches or 1) >= 1, "--min-matches", "at least 1", request.min_matches)
         require(request.along is None, "--by", "left out with --distribution", request.along)
-    elif not request.players:
+        rule = "left out with --distribution"
+        require(not request.look_back, "--look-back", rule, request.look_back)
+    elif not request.players and not request.look_back:
         raise InvalidParameterError("name players with --player, or use --distribution")
     elif request.min_matches is not None:
         raise InvalidParameterError("--min-matches is for --distribution")
@@ -191,7 +216,9 @@ def figure_of(shown: Plot, size: Size) -> Figure:
     return rating_figure(
         shown.series,
         title=shown.title,
-        subtitle=rating_subtitle(shown.system, band=shown.band, performances=shown.performances),
+        subtitle=rating_subtitle(
+            shown.ratings_of, band=shown.band, performances=shown.performances
+        ),
         along=shown.along,
         band=shown.band,
         performances=shown.performances,
@@ -226,7 +253,9 @@ def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
         **sheet._asdict(),
     )
     key = _head(
-        rating_subtitle(shown.system, band=band, performances=performances), "dim", sheet.columns
+        rating_subtitle(shown.ratings_of, band=band, performances=performances),
+        "dim",
+        sheet.columns,
     )
     return [*title, *key, [], *chart]
 
@@ -240,6 +269,7 @@ def plot_json(shown: Plot) -> dict[str, Any]:
     """Return what `equipoise plot --json` prints: the numbers of the chart."""
     return {
         "system": shown.system,
+        "look_back": shown.look_back,
         "series": [
             {
                 "player": plain(line.player),
