@@ -21,8 +21,8 @@ Departures: Coulom moves one player after the other, which took thousands of tur
 Second derivatives are expected, not observed ones, which differ for the normal curve only.
 Coulom's deviations take all other ratings as known. Here a game tells h/(1 + h v), where h is its
 second derivative and v the opponent's variance by all other games: messages, repeated until they
-agree (belief propagation). They are exact without cycles of games. With cycles they leave out most
-of what is unknown of the level of all players together, which no comparison of players needs.
+agree (belief propagation). They are exact without cycles of games, and 2 % low for 200 players with
+20 games each. Of the level of all players together they leave out most of what is unknown.
 `max_deviation` is not used, and a weight of a match counts its pairs that often.
 """
 

@@ -199,7 +199,7 @@ class Chances:
         number[rows] = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
         prediction = self.outlook.of_teams(number, len(teams))
         if self.correct is not None:
-            sums = np.stack([np.bincount(number, column) for column in self.columns])
+            sums = np.array([np.bincount(number, each) for each in self.columns], np.float64)
             centre, scale = self.correct(sums, prediction.centre, prediction.scale)
             prediction = replace(prediction, centre=centre, scale=scale)
         if len(teams) == 2:

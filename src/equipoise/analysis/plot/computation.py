@@ -100,8 +100,9 @@ def plot(
     bars: Distribution | None = None
     series: tuple[RatingSeries, ...] = ()
     if request.look_back:
-        trace = look_back(system, history)
-        rows = rows or _best(trace)
+        hindsight = look_back(system, history)
+        trace: Trace | None = hindsight
+        rows = rows or _best(hindsight)
     else:
         done = replay(
             system,
