@@ -71,6 +71,7 @@ def test_json_has_the_shape_of_the_interfaces(capsys: pytest.CaptureFixture[str]
         "notes",
         "objective_kind",
         "uncalibrated",
+        "calibrated_range",
     ]
     assert found["objective_kind"] == "mean"
     assert found["expected"] == found["win_probability"]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import equipoise as eq
 from equipoise import Elo, backtest
 from equipoise.arrays import Floats
 from equipoise.data.history import History
@@ -17,7 +18,7 @@ from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.backtest import CurveLearner
 from equipoise.evaluate.scoring.tally import Scored
 from equipoise.formats import read_history
-from equipoise.rating.calibration_curve import FEATURES, features_of
+from equipoise.rating.calibration_curve import CALIBRATION, FEATURES, NUMBERS, features_of
 from evaluate.test_outcomes import duels, with_draws
 
 
@@ -129,3 +130,29 @@ def test_processes_change_no_number() -> None:
 def test_rejects_a_label_of_calibrated_chances() -> None:
     with pytest.raises(InvalidParameterError, match="'elo calibrated' is reserved"):
         backtest({"elo calibrated": Elo()}, with_draws(), calibrate=True)
+
+
+@pytest.mark.parametrize("name", ["glicko2", "trueskill"])
+def test_the_range_of_a_chance_is_that_of_curves_drawn_from_what_is_known(name: str) -> None:
+    """Against 1,000 curves whose numbers have the inverse precision as covariance."""
+    league = eq.read_history("examples/league.csv")
+    system = eq.make_system(name, {"draw_probability": 0.2} if name == "trueskill" else {})
+    pool = eq.replay(system, league, calibrate=True).state
+    teams = [["ada"], ["ben"]]
+    prediction = eq.predict(system, pool, teams)
+    stored = pool.state.shared[CALIBRATION]
+    precision = np.zeros((NUMBERS, NUMBERS))
+    precision[np.tril_indices(NUMBERS)] = stored[NUMBERS:-1]
+    precision += np.tril(precision, -1).T
+    rng, scores = np.random.default_rng(0), []
+    known, covariance = stored[:NUMBERS].copy(), np.linalg.inv(precision)
+    for numbers in rng.multivariate_normal(known, covariance, 1000):
+        pool.state.shared[CALIBRATION] = np.concatenate([numbers, stored[NUMBERS:]])
+        scores.append(eq.predict(system, pool, teams).expected[0])
+    assert prediction.calibrated_range is not None
+    # The ends of 1,000 draws are known to about 0.01, and log odds are nearly linear.
+    expected = np.quantile(scores, [0.025, 0.975])
+    assert prediction.calibrated_range == pytest.approx(expected, abs=0.015)
+    assert expected[1] - expected[0] > 0.03
+    three = [*teams, ["cem"]]
+    assert name != "trueskill" or eq.predict(system, pool, three).calibrated_range is None

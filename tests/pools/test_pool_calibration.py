@@ -141,6 +141,9 @@ def test_predictions_and_teams_give_the_calibrated_chance_beside_the_uncorrected
     predicted = predict_in_pool(store, pool.name, PredictRequest(teams.teams, at=12_000))
     assert teams.expected == [one.expected for one in predicted.teams]
     assert teams.uncalibrated == predicted.uncalibrated
+    low, high = found.calibrated_range or (0.0, 0.0)
+    assert low < expected[0] < high
+    assert uncorrected.calibrated_range is None
     assert balance_in_pool(store, plain.name, lobby).uncalibrated is None
 
 

@@ -59,6 +59,8 @@ class Prediction(Tabular):
         more than two teams
     uncalibrated : `expected` as the system predicts it, where all chances are calibrated by a curve
         that the pool has learned; None where they are not
+    calibrated_range : 95 % range of `expected` of the first of two teams, by how well the curve is
+        known; None where there is no curve, and for more teams
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Prediction(Tabular):
     quality_by: str | None = None
     draw_note: str = field(default="", compare=False)
     uncalibrated: tuple[float, ...] | None = None
+    calibrated_range: tuple[float, float] | None = None
 
     @property
     def loss(self) -> tuple[float, ...] | None:
@@ -165,7 +168,15 @@ class Prediction(Tabular):
             notes.append(self.draw_note)
         if self.uncalibrated is not None:
             notes.append(f"{BY_CURVE}; uncorrected {_listed(self.uncalibrated)}")
+        if self.calibrated_range is not None:
+            notes.append(range_in_words(self.calibrated_range))
         return tuple(notes)
+
+
+def range_in_words(calibrated_range: Sequence[float]) -> str:
+    """Return how well a curve is known, by the expected score of the first of two teams."""
+    low, high = (f"{100 * end:.1f} %" for end in calibrated_range)
+    return f"the curve is known so well that team 1 expects {low} to {high} (95 %)"
 
 
 def _listed(chances: Sequence[float]) -> str:

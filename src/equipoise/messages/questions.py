@@ -151,6 +151,8 @@ class PredictMessage(msgspec.Struct, frozen=True):
     say what else to know. `samples` and `seed` are those of the places, null where none were
     wanted. `uncalibrated` has `expected` of each team without calibration, where all chances are
     calibrated by a curve learned from earlier matches; null: they are not calibrated.
+    `calibrated_range` is the 95 % range of `expected` of the first of two teams, by how well the
+    curve is known.
     """
 
     system: str
@@ -170,6 +172,7 @@ class PredictMessage(msgspec.Struct, frozen=True):
     newcomers: list[int | str] = []
     notes: list[str] = []
     uncalibrated: list[float] | None = None
+    calibrated_range: list[float] | None = None
 
 
 class ConstraintMessage(msgspec.Struct, frozen=True):
@@ -212,7 +215,7 @@ class BalanceMessage(msgspec.Struct, frozen=True):
     the pool does not know. `at` is the time for which ratings were read, null where the lobby
     brought them; `notes` are sentences about the answer, for example that the lobby has no
     deviations. `uncalibrated` has `expected` without calibration, where the chances that choose the
-    teams are calibrated; else it is null.
+    teams are calibrated; else it is null. `calibrated_range` is that of `predict`.
     """
 
     teams: list[list[int | str]]
@@ -234,6 +237,7 @@ class BalanceMessage(msgspec.Struct, frozen=True):
     notes: list[str]
     objective_kind: str = "mean"
     uncalibrated: list[float] | None = None
+    calibrated_range: list[float] | None = None
 
 
 #: The players of a party.

@@ -25,7 +25,7 @@ matches that were just rated, and `corrected` corrects the outlook of the teams 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
+from equipoise.display import HALF_WIDTH
 from equipoise.numeric.functions import normal_cdf
 from equipoise.rating.contexts import OFFSET, OFFSET_VARIANCE
 from equipoise.rating.head_start import HEAD_START
@@ -58,6 +59,8 @@ RIDGE = 20.0
 FORGET = 1.0 / 2000.0
 #: Largest change of a number by one match.
 _LARGEST_STEP = 0.5
+#: Step of the differences of an expected score.
+_DIFFERENCE = 1e-5
 #: Least probability that derivatives are taken at.
 _LEAST = 1e-12
 
@@ -348,6 +351,28 @@ def corrected(numbers: Floats, teams: Outlook, team: Ints, earlier: Floats) -> O
     features = features_of(*member_features(earlier, team, len(teams.centre)))
     centre, scale = corrected_by(numbers, features, teams.centre, teams.scale)
     return replace(teams, centre=centre, scale=scale)
+
+
+def calibrated_range(stored: Floats, expected: Callable[[Floats], float]) -> tuple[float, float]:
+    """Return the 95 % range of an expected score by how well the numbers of a curve are known.
+
+    Their covariance is the inverse of the precision; the log odds are taken to be linear in them.
+
+    stored : `State.shared[CALIBRATION]`; expected : the score that follows from the numbers
+    """
+    precision = np.zeros((NUMBERS, NUMBERS))
+    precision[_LOWER] = stored[NUMBERS:-1]
+    precision += np.tril(precision, -1).T
+    score = min(max(expected(stored[:NUMBERS]), _LEAST), 1.0 - _LEAST)
+    steps = _DIFFERENCE * np.eye(NUMBERS)
+    slope = np.array(
+        [expected(stored[:NUMBERS] + step) - expected(stored[:NUMBERS] - step) for step in steps]
+    )
+    slope /= 2.0 * _DIFFERENCE * score * (1.0 - score)
+    half = HALF_WIDTH * math.sqrt(slope @ np.linalg.solve(precision, slope))
+    centre = math.log(score / (1.0 - score))
+    low, high = (1.0 / (1.0 + math.exp(-odds)) for odds in (centre - half, centre + half))
+    return low, high
 
 
 def corrected_sums(

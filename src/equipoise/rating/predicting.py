@@ -63,6 +63,7 @@ from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.calibration_curve import (
     CALIBRATION,
+    calibrated_range,
     corrected,
     corrected_sums,
     experience_of,
@@ -374,16 +375,27 @@ def team_prediction(
         has_own = match is not None and (match.beta is not None or match.gamma is not None)
         certain = system.outlook(rating, np.zeros(len(team)), match if has_own else None)
         quality, quality_by = estimated_quality(outlook, certain_scale(certain, sizes)), ESTIMATE
-    uncalibrated = None
+    uncalibrated, known_to = None, None
     if rated and earlier is not None and CALIBRATION in state.shared:
         uncalibrated = team_prediction(
             system, state, rating, deviation, team, match=match, share=share, able=able
         ).expected
-        outlook = corrected(state.shared[CALIBRATION], outlook, team, earlier)
+        stored, plain = state.shared[CALIBRATION], outlook
+        outlook = corrected(stored, plain, team, earlier)
+
+        def first_expected(numbers: Floats) -> float:
+            """Return the expected score of the first of two teams with a curve of these numbers."""
+            of_teams = corrected(numbers, plain, team, earlier)
+            if models_draws(system):
+                return _modelled(system, of_teams, started, None, None).expected[0]
+            return float(of_teams.expected()[0])
+
+        if len(sizes) == 2:
+            known_to = calibrated_range(stored, first_expected)
     if len(sizes) == 2 and models and models_draws(system):
         # The system rates the match with the head starts in the ratings.
         prediction = _modelled(system, outlook, started, quality, quality_by)
-        return replace(prediction, uncalibrated=uncalibrated)
+        return replace(prediction, uncalibrated=uncalibrated, calibrated_range=known_to)
     expected = tuple(outlook.expected().tolist())
     win, draw, draw_by, note = None, None, None, ""
     if len(sizes) == 2:
@@ -406,6 +418,7 @@ def team_prediction(
         quality_by=quality_by,
         draw_note=note,
         uncalibrated=uncalibrated,
+        calibrated_range=known_to,
     )
 
 

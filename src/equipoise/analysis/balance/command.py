@@ -107,7 +107,7 @@ def _chance(answer: BalanceAnswer, number: int) -> str:
 
 def _chance_lines(answer: BalanceAnswer) -> list[str]:
     """Return lines on the draw probability and on the source of the probabilities, if needed."""
-    from equipoise.data.prediction import BY_CURVE, ESTIMATE, TEAM_MEAN
+    from equipoise.data.prediction import BY_CURVE, ESTIMATE, TEAM_MEAN, range_in_words
 
     expects = answer.prediction
     lines = []
@@ -120,6 +120,9 @@ def _chance_lines(answer: BalanceAnswer) -> list[str]:
     if expects.uncalibrated is not None:
         plain = ", ".join(f"{100 * chance:.1f} %" for chance in expects.uncalibrated)
         lines.append(f"They are {BY_CURVE}; expected scores without that: {plain}.")
+    if expects.calibrated_range is not None:
+        words = range_in_words(expects.calibrated_range)
+        lines.append(f"{words[0].upper()}{words[1:]}.")
     return lines
 
 

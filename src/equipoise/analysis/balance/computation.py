@@ -139,6 +139,7 @@ def message_of(answer: BalanceAnswer) -> BalanceMessage:
         by=expects.by,
         newcomers=expects.newcomers,
         uncalibrated=expects.uncalibrated,
+        calibrated_range=expects.calibrated_range,
         at=answer.at,
         notes=[*answer.newcomers, *result.notes, *answer.notes],
     )

@@ -18,7 +18,7 @@ from equipoise.analysis.reading import learn_curve, unused_at, unused_notes
 from equipoise.analysis.requests import shared
 from equipoise.analysis.systems import plain_parameters
 from equipoise.data.places import place_distribution
-from equipoise.data.prediction import BY_CURVE, Prediction
+from equipoise.data.prediction import BY_CURVE, Prediction, range_in_words
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.formats.players import ids_of
 from equipoise.formats.tables.delimited import unescaped_text
@@ -147,6 +147,8 @@ def _chance_notes(expects: Prediction) -> list[str]:
     notes = [expects.draw_note] if expects.draw_note else []
     if expects.uncalibrated is not None:
         notes.append(f"chances are {BY_CURVE}")
+    if expects.calibrated_range is not None:
+        notes.append(range_in_words(expects.calibrated_range))
     return notes
 
 
