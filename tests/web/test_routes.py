@@ -283,7 +283,10 @@ def test_players_are_renamed_and_merged(served: Served) -> None:
     done = served.post(f"{path}/players/c/rename?wait=20", {"to": "a", "reason": "same"}).json()
     assert (done["kind"], done["player"], done["to"]) == ("rename", "c", "a")
     assert done["difference"]["players"] == shown["difference"]["players"]
-    assert served.get(f"{path}/players/c").status_code == 404
+    gone = served.get(f"{path}/players/c")
+    assert gone.status_code == 404
+    assert gone.json()["error"]["message"].endswith("player 'c' is now 'a'")
+    assert "player 'c' is now 'a'" in served.get(f"{path}/players/a/against/c").text
     assert served.get(f"{path}/players/a").json()["matches"] == 2
     again = served.post(f"{path}/players/c/rename", {"to": "a"})
     assert again.status_code == 409

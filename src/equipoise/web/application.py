@@ -309,7 +309,10 @@ class Dispatcher:
             most = self._service.settings.body_bytes
             content = await read_body(request, min(most, body.most or most))
             request.body = decode_body(body, content)
-        answer = await request.endpoint.handler(request)
+        try:
+            answer = await request.endpoint.handler(request)
+        except NotFoundError as error:
+            raise await _with_present_ids(request, error) from None
         if answer is None or isinstance(answer, Response):
             return answer
         return message_response(request, answer)
@@ -317,6 +320,14 @@ class Dispatcher:
 
 def _refusal(context: PageContext | None, error: EquipoiseError) -> Response:
     return error_response(error) if context is None else context.refuse(error)
+
+
+async def _with_present_ids(request: ApiRequest, error: NotFoundError) -> NotFoundError:
+    """Return the error, with the present ids of players in the path who were renamed or merged."""
+    players = [request.path[name] for name in ("player", "other") if name in request.path]
+    renames = await request.present_ids(players) if players else {}
+    now = "".join(f"; player {old!r} is now {new!r}" for old, new in renames.items())
+    return NotFoundError(f"{error}{now}") if now else error
 
 
 def _is_timed(request: ApiRequest) -> bool:

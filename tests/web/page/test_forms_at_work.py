@@ -236,7 +236,15 @@ def test_a_player_is_renamed_and_merged(site: Any) -> None:
         fields = {"to": "odd-vixen", "reason": "new name", "token": token(judge, path)}
         done = do(judge, path, fields, judge.post(path, data=fields))
         assert "odd-fox renamed to odd-vixen" in " ".join(Page(done.text).text.split())
-        assert judge.get("/pools/arena/players/odd-fox").status_code == 404
+        for old, new in (
+            ("players/odd-fox?around=m0001", "players/odd-vixen?around=m0001"),
+            ("players/?id=odd-fox", "players/odd-vixen"),
+            ("course/odd-fox", "course/odd-vixen"),
+            ("badge.svg?player=odd-fox", "badge.svg?player=odd-vixen"),
+            ("compare?first=ada-fox&second=odd-fox", "compare?first=ada-fox&second=odd-vixen"),
+        ):
+            moved = judge.get(f"/pools/arena/{old}")
+            assert (moved.status_code, moved.headers["location"]) == (303, f"/pools/arena/{new}")
         assert judge.get("/pools/arena/players/odd-vixen").status_code == 200
         back = "/pools/arena/rename/odd-vixen"
         opponent = re.search(

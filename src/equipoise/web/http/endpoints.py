@@ -36,6 +36,8 @@ from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.histories import PerformanceMessage
 from equipoise.messages.upkeep import Role
+from equipoise.pools.records import renames_rated
+from equipoise.store.pools import get_pool
 from equipoise.web.http.errors import MalformedError, MediaTypeError, TooLargeError
 
 if TYPE_CHECKING:
@@ -137,6 +139,16 @@ class ApiRequest:
     async def change(self, function: Callable[..., T], /, *args: object, **kwargs: object) -> T:
         """Run a use case that writes, with the key and the time of the request."""
         return await self.service.change(function, *args, key=self.key_number, now=now(), **kwargs)
+
+    async def present_ids(self, players: Iterable[str]) -> dict[str, str]:
+        """Return the present ids of renamed or merged players, by the earlier ids among these."""
+
+        def find(store: Store) -> dict[str, str]:
+            with store.read() as connection:
+                renames = renames_rated(connection, get_pool(connection, self.pool))
+            return {player: renames[player] for player in players if player in renames}
+
+        return await self.read(find)
 
     @property
     def pool(self) -> str:

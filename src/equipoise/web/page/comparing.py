@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.matches import AgainstMessage, PlayerMessage, PlayerSummary, RatingTimeline
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools.reading import players
@@ -59,6 +59,9 @@ async def compare_page(context: PageContext) -> Response:
         try:
             both, meetings = await context.snapshot(read)
         except EquipoiseError as problem:
+            moved = await context.with_present_ids() if isinstance(problem, NotFoundError) else None
+            if moved is not None:
+                return moved
             error = problem
         else:
             label = f"Ratings of {first} and {second} over time"

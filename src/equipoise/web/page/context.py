@@ -484,6 +484,10 @@ class PageState:
     records: TaskCache[RecordsMessage] = field(default_factory=lambda: TaskCache(_POOLS))
 
 
+#: The part of a path that is the id of a player.
+_PLAYER = "{player:path}"
+
+
 class PageContext:
     """One request to a page.
 
@@ -557,9 +561,33 @@ class PageContext:
         endpoint = self.api.endpoint
         answer = await self.unchanged() if endpoint.by_version else None
         if answer is None:
-            answer = await endpoint.handler(self)
+            try:
+                answer = await endpoint.handler(self)
+            except NotFoundError:
+                answer = await self.with_present_ids()
+                if answer is None:
+                    raise
         self.delete_ended_session(answer)
         return answer
+
+    async def with_present_ids(self) -> Response | None:
+        """Return a redirect to this page with the present ids of players; None if it has them.
+
+        The redirect is temporary, because a player may be renamed back.
+        """
+        query, parts = dict(self.request.query_params), self.api.endpoint.parts
+        if _PLAYER in parts:
+            query["player"] = self.id_of("player")
+            query.pop("id", None)
+        players = [query[name] for name in ("player", "first", "second") if name in query]
+        renames = await self.api.present_ids(players) if players else {}
+        if not renames:
+            return None
+        query = {name: renames.get(text, text) for name, text in query.items()}
+        filled = {"{pool}": self.api.pool}
+        if _PLAYER in parts:
+            filled[_PLAYER] = query.pop("player")
+        return self.redirect(path(*(filled.get(part, part) for part in parts), **query))
 
     def refuse(self, error: EquipoiseError) -> Response:
         """Return the page for an error, or a redirect to the sign-in page."""
