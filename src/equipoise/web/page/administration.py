@@ -404,7 +404,6 @@ def _entry_form(
         choices=ENTRIES,
         numbers=ENTRY_WORDS,
         preview=preview,
-        difference=None if preview is None else preview.difference,
         seen=seen,
     )
 

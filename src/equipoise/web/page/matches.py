@@ -459,7 +459,6 @@ async def amendment_page(context: PageContext) -> Response:
         amendment=details,
         kinds=KINDS,
         effects=EFFECTS,
-        difference=details.difference,
         pending=details.status == "pending",
     )
     if details.status == "pending":
