@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple
 
 from starlette.responses import Response
 
 from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError
-from equipoise.messages.pools import LatePolicy, PoolRequest
+from equipoise.messages.pools import PoolRequest
 from equipoise.pools.exchange.uploads import DATES, Uploaded, read_upload
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post
@@ -104,20 +104,13 @@ def pool_of(form: Form) -> tuple[str, PoolRequest]:
     if not name:
         raise wrong("name", "must have letters or digits", title[:50] or "nothing")
     play = form.choice("play", tuple(PLAYS))
-    placement = form.number("placement_matches", 0, 1e6)
-    settings: dict[str, Any] = {}
-    if placement is not None:
-        settings["placement_matches"] = int(placement)
     entry = form.choice("entry", tuple(ENTRIES), "fixed")
-    return name, PoolRequest(
+    return name, form.body(
+        PoolRequest,
         system=form.text("system") or PLAYS[play].system,
         parameters={} if entry == "fixed" else {"entry": entry},
         times="datetime" if form.flag("times") else "none",
-        late=form.choice("late", get_args(LatePolicy), "replay"),
-        public=form.flag("public"),
-        title=title,
-        description=form.text("description"),
-        **settings,
+        late=form.text("late", "replay"),
     )
 
 

@@ -522,17 +522,16 @@ async def _request_of(
     if action.name == "correct":
         return await _corrected(context, form, wanted)
     if action.of == "match":
-        return ReasonRequest(form.text("reason"))
+        return form.body(ReasonRequest)
     if action.name == "rename":
-        return RenameRequest(form.text("to"), form.text("reason"))
-    match = form.text("match") or None
-    since, reason = form.time("since"), form.text("reason")
+        return form.body(RenameRequest)
+    since = form.time("since")
     if action.name == "reinstate":
-        return ReinstateRequest(since, reason, match)
-    effect = form.choice("effect", tuple(EFFECTS)) if form.text("effect") else None
+        return form.body(ReinstateRequest, since=since)
     if form.flag("all"):
-        since, effect = await context.read(amending.time_of_first_match), "void"
-    return DisqualifyRequest(since, reason, match, effect)
+        since = await context.read(amending.time_of_first_match)
+        return form.body(DisqualifyRequest, since=since, effect="void")
+    return form.body(DisqualifyRequest, since=since)
 
 
 async def _corrected(context: PageContext, form: Form, wanted: str) -> MatchRequest:
