@@ -42,6 +42,7 @@ PAGES: tuple[Endpoint, ...] = (
     _page("POST /new-pool", league.new_pool, "admin", all_pools=True),
     _page("GET /pools/{pool}", players.pool_page),
     _page("GET /pools/{pool}/leaderboard", players.leaderboard_page, by_version=True),
+    _page("GET /pools/{pool}/embed", players.embedded_leaderboard),
     _page("GET /pools/{pool}/names", players.names),
     _page("GET /pools/{pool}/players/{player:path}", players.player_page),
     _page("GET /pools/{pool}/course/{player:path}", players.player_timeline),

@@ -37,7 +37,7 @@ from equipoise.pools.reading.players import rating_timeline, ratings_of_players,
 from equipoise.pools.reading.questions import chances_now, explain_player
 from equipoise.pools.reading.summaries import CHANGE_DAYS, player_summary
 from equipoise.store.connection import Store
-from equipoise.web.http.errors import OverloadedError
+from equipoise.web.http.errors import ForbiddenError, OverloadedError
 from equipoise.web.page.context import BEST, Home, PageContext, TaskCache, problems_of
 from equipoise.web.page.figures import (
     Column,
@@ -55,6 +55,7 @@ from equipoise.web.page.figures import (
 )
 from equipoise.web.page.matches import MOST_PLAYERS
 from equipoise.web.page.rendering import (
+    POLICY,
     headline,
     in_units,
     number,
@@ -289,6 +290,20 @@ async def leaderboard_page(context: PageContext) -> Response:
         first=path(*here, **filters),
         players_in_pool=pool.players if board is None else board.players_in_pool,
     )
+
+
+async def embedded_leaderboard(context: PageContext) -> Response:
+    """Return the best players of a public pool without forms, for a frame on another site."""
+    if not (await context.pool()).public:
+        raise ForbiddenError("only the leaderboard of a public pool can be embedded")
+    board = await context.snapshot(
+        lambda store, pool: players.leaderboard(store, pool.pool, limit=BEST, inactive=False)
+    )
+    answer = context.render("embed.html", rows=board.players)
+    # Browsers then ignore X-Frame-Options (Content Security Policy Level 3, section 7.1).
+    policy = POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
+    answer.headers["Content-Security-Policy"] = policy
+    return answer
 
 
 def with_pictures(
