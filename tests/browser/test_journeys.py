@@ -11,14 +11,6 @@ from browser.looking import PHONE, WIDE, browsing, fits, keep, settle
 
 pytestmark = pytest.mark.browser
 
-LOBBY = """ada-fox + bo-otter + dag_77
-cleo_77 + eda-fox
-finn-otter
-gus_77
-hana-fox
-ivolynx
-jun-otter"""
-
 #: Milliseconds that a chart of a player with 5,000 matches may take.
 DRAWN = 200.0
 #: Milliseconds until a page of a board of 100,000 players is seen.
@@ -54,33 +46,6 @@ def test_a_player_is_found_and_the_change_is_explained(
         assert fits(page)
         older.click()
         assert not why.count()
-
-
-@pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])
-def test_ten_players_with_two_parties_are_split(chromium: Any, site: Any, screen: Any) -> None:
-    """Pasted into rows, one pair kept apart; parties stay whole, and what they cost is said."""
-    with browsing(chromium, site, screen=screen) as page:
-        page.goto("/pools/arena/balance")
-        page.get_by_label("One player per line").fill(LOBBY)
-        page.get_by_role("button", name="Add to the list").click()
-        page.get_by_text("10 players", exact=True).wait_for()
-        page.get_by_text("Players to separate").click()
-        page.get_by_label("Pair 1, one").fill("gus_77")
-        page.get_by_label("Pair 1, the other").fill("hana-fox")
-        page.get_by_role("button", name="Make teams").click()
-        teams = [page.get_by_role("region", name=f"Team {number}") for number in (1, 2)]
-        teams[1].wait_for()
-        found = [set(team.locator("li bdi").all_inner_texts()) for team in teams]
-        assert sorted(map(len, found)) == [5, 5]
-        for party in ({"ada-fox", "bo-otter", "dag_77"}, {"cleo_77", "eda-fox"}):
-            assert any(party <= team for team in found)
-        assert not any({"gus_77", "hana-fox"} <= team for team in found)
-        assert page.get_by_text("team 1 wins").is_visible()
-        costs = page.get_by_role("table", name="Constraints and their costs")
-        assert costs.get_by_role("row").count() >= 4
-        assert page.get_by_role("heading", name="Next best").is_visible()
-        keep(page, f"journey-teams-{'phone' if screen is PHONE else 'wide'}")
-        assert fits(page)
 
 
 def test_names_are_suggested_while_they_are_typed(chromium: Any, site: Any) -> None:

@@ -20,7 +20,6 @@ _ENOUGH = 60_000
 @pytest.mark.nightly
 @pytest.mark.parametrize("what", ["log", "ratings"])
 def test_slow_readers_hold_up_nobody(sqlite_url: str, tmp_path: Path, what: str) -> None:
-    """Posts go on, another key gets its export, the WAL is bounded."""
     found = slow_readers_trial(
         sqlite_url, tmp_path, before=6000, seconds=15.0, what=what, enough=_ENOUGH
     )

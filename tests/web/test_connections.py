@@ -143,10 +143,8 @@ def head(*headers: str, path: str = "/", method: str = "GET") -> bytes:
         head("x: " + "v" * 4_096),
         head(*(f"x-{number}: {'v' * 1_000}" for number in range(9))),
         head(*("a: b" for _ in range(100))),
-        head(path="/" + "p" * 8_192),
         head(path="/?" + "q" * 8_192),
         head("x: " + "v" * 1_000_000),
-        b"GET / HTTP/1.1\r\nx: " + b"v" * 100_000,
         b"GET / HTTP/1.1\r\n" + b"a:\r\n" * 50_000,
         b"GET /" + b"p" * 100_000,
     ],
@@ -154,16 +152,13 @@ def head(*headers: str, path: str = "/", method: str = "GET") -> bytes:
         "one header",
         "together",
         "number",
-        "path",
         "query",
         "one of a megabyte",
-        "unfinished value",
         "unfinished lines",
         "unfinished path",
     ],
 )
 def test_heads_that_are_too_large_get_431(start: Start, sent: bytes) -> None:
-    """Whether they arrive at once or in pieces."""
     port = start()
     pieces = [sent[at : at + 1_500] for at in range(0, len(sent), 1_500)]
     for answer in (exchange(port, sent), exchange(port, *pieces)):
@@ -189,7 +184,6 @@ def test_heads_up_to_the_limits_are_answered(start: Start) -> None:
 
 
 def test_trailers_are_bounded(start: Start) -> None:
-    """A parser keeps them as it keeps headers."""
     port = start()
     chunked = head("transfer-encoding: chunked", method="POST") + b"1\r\nb\r\n0\r\n"
     for trailers in (b"a: b\r\n" * 100_000, b"a: " + b"v" * 1_000_000):

@@ -64,7 +64,6 @@ def test_a_service_on_a_damaged_file(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_said_and_posts_go_on_when_there_is_room(serve: Serve) -> None:
-    """SQLite's own limit of pages takes the part of the disk."""
     served = serve()
     path = f"/v1/pools/{served.pool()}/matches"
     engine = served.app.state.service.store.engine

@@ -18,7 +18,6 @@ def kinds(base: type[EquipoiseError] = EquipoiseError) -> set[type[EquipoiseErro
 
 
 def test_every_error_of_the_service_has_a_status() -> None:
-    """None of them is left to the status of its base class."""
     ours = {
         kind
         for kind in kinds()
@@ -32,9 +31,6 @@ def test_every_error_of_the_service_has_a_status() -> None:
     ("error", "status", "header"),
     [
         (errors.NotFoundError("x"), 404, None),
-        (errors.ConflictError("x"), 409, None),
-        (errors.InvalidParameterError("x"), 422, None),
-        (errors.ConvergenceError("x", 1, 1.0), 422, None),
         (errors.NoEquilibriumError([]), 422, None),
         (web_errors.UnauthorisedError("x"), 401, ("www-authenticate", "Bearer")),
         (web_errors.MethodError("PUT", ("GET",)), 405, ("allow", "GET")),

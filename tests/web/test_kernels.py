@@ -148,7 +148,6 @@ def test_a_pool_made_later_waits_alone(
 def test_a_failure_is_shown_and_tried_again(
     store: Store, start: Callable[[], Kernels], compiler: Compiler
 ) -> None:
-    """The service becomes ready, as other pools can work."""
     compiler.failing = True
     compiler.go_on.set()
     create_pool(store, "p", ELO, 0)
@@ -166,7 +165,6 @@ def test_kernels_that_cannot_be_kept_are_compiled_here(
     compiler: Compiler,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where nothing can be written, a process could hand nothing over."""
     compiled: list[str] = []
     monkeypatch.setattr(kernels, "keeps_kernels", lambda: False)
     monkeypatch.setattr(kernels, "precompile", lambda one: compiled.append(one.system))
@@ -198,7 +196,6 @@ def in_empty_cache(tmp_path: Path, program: str) -> subprocess.CompletedProcess[
 @pytest.mark.recompiles
 @pytest.mark.slow
 def test_nothing_is_compiled_where_only_the_disk_counts(tmp_path: Path) -> None:
-    """And what a compiling process leaves there is found."""
     answer = in_empty_cache(
         tmp_path,
         """

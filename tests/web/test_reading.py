@@ -79,19 +79,14 @@ def test_times_in_a_query_are_numbers_where_they_are_digits() -> None:
     assert time_of(None) is None
 
 
-@pytest.mark.parametrize("text", ["1", "20", str(2**31 - 1)])
-def test_a_number_in_a_path_counts_from_1(text: str) -> None:
-    assert asked(text).number("key") == int(text)
-
-
-@pytest.mark.parametrize("text", ["0", str(2**31), "-1", "1.0", "²"])
-def test_what_is_no_number_names_nothing(text: str) -> None:
-    with pytest.raises(NotFoundError, match=f"no key '{text}'"):
-        asked(text).number("key")
-
-
-def asked(key: str) -> ApiRequest:
-    """Return a request with the number of a key in its path."""
+def test_a_number_in_a_path_counts_from_1() -> None:
     nothing: Any = None
     endpoint = Endpoint(route="POST /v1/keys/{key}/revoke", handler=nothing)
-    return ApiRequest(nothing, endpoint, {}, nothing, nothing, {"key": key})
+
+    def number(text: str) -> int:
+        return ApiRequest(nothing, endpoint, {}, nothing, nothing, {"key": text}).number("key")
+
+    assert [number(text) for text in ("1", "20", str(2**31 - 1))] == [1, 20, 2**31 - 1]
+    for text in ("0", str(2**31), "-1", "1.0", "²"):
+        with pytest.raises(NotFoundError, match=f"no key '{text}'"):
+            number(text)

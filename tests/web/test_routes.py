@@ -19,7 +19,8 @@ from equipoise.web.http.streams import caller
 from equipoise.web.settings import ServiceSettings
 from web.conftest import Serve, Served, duel
 
-ODD_IDS = ["a/b", "..", ".", "é", "a b", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
+ODD_IDS = ["a/b", "..", ".", "é", " a b ", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
+ODD_IDS += ["%s%n%x", "\u202egnp.exe", "\ufeffname", "nai\u0308ve", "null", "-1", "9" * 200]
 
 
 def problems(answer: Any) -> list[tuple[int | None, str]]:
@@ -44,15 +45,7 @@ def test_a_pool_is_made_once(served: Served) -> None:
     ("settings", "field", "rule", "got"),
     [
         ({"system": "elo", "parameters": {"k": -1}}, "parameters.k", "must be", "-1"),
-        ({"system": "elo", "parameters": {"k": "x"}}, "parameters.k", "must be a number", "'x'"),
         ({"system": "elo", "parameters": {"kk": 1}}, "parameters.kk", "elo has no parameter", ""),
-        ({"parameters": {"entry": "lerned"}}, "parameters.entry", "must be", "'lerned'"),
-        (
-            {"parameters": {"hold_level": 1.5}},
-            "parameters.hold_level",
-            "must be from 0 to 1",
-            "1.5",
-        ),
         ({"system": "eloo"}, "system", "", "eloo"),
     ],
 )
@@ -73,83 +66,34 @@ def test_settings_are_changed_in_their_place(served: Served) -> None:
     """By an admin of the pool; the refusal of what cannot be changed names it."""
     pool = served.pool(late="reject")
     path = f"/v1/pools/{pool}"
-    served.post(f"{path}/matches", duel("1", time=100))
-    late = duel("2", time=50)
-    assert served.post(f"{path}/matches", late).status_code == 422
     again = served.put(path, {"system": "elo", "late": "append"})
     assert again.status_code == 409
-    assert again.json()["error"]["message"] == (
-        f"Pool '{pool}' already exists with different settings: late is 'reject', you sent "
-        f"'append'. Use PATCH /v1/pools/{pool} to change it."
-    )
-    assert served.ask("PATCH", path, served.key("writer", pool), json={}).status_code == 403
+    assert f"Use PATCH /v1/pools/{pool} to change it." in again.json()["error"]["message"]
     key = served.key("admin", pool)
     changed = served.ask("PATCH", path, key, json={"late": "append", "public": True})
     assert (changed.status_code, changed.json()["late"]) == (200, "append")
     assert served.get(path, None).json() == changed.json()
-    posted = served.post(f"{path}/matches", late).json()
-    assert (posted["time"], posted["played"]) == (100, 50)
-    told = served.get(f"{path}/amendments").json()["amendments"]
-    assert [(one["kind"], one["settings"]) for one in told] == [
-        ("settings", {"late": "append", "public": True})
-    ]
     refused = served.ask("PATCH", path, json={"parameters": {"k": 10}})
     assert refused.status_code == 409
     assert "parameters.k is 32.0, you sent 10.0" in refused.json()["error"]["message"]
-    assert problems(served.ask("PATCH", path, json={"late": "never"})) == [(None, "late")]
     assert problems(served.ask("PATCH", path, json={"unknown": 1})) == [(None, "unknown")]
 
 
 def test_a_pool_is_deleted_with_a_key_for_all_pools(served: Served) -> None:
-    """And its name repeated; the background clears its rows."""
     pool = served.pool()
     path = f"/v1/pools/{pool}"
     key = served.key("admin", pool)
     served.post(f"{path}/matches", duel("1", time=100))
     assert served.ask("DELETE", f"{path}?confirm={pool}", key).status_code == 403
     assert problems(served.ask("DELETE", path)) == [(None, "confirm")]
-    assert served.ask("DELETE", f"{path}?confirm=other").status_code == 422
     gone = served.ask("DELETE", f"{path}?confirm={pool}")
     assert (gone.status_code, gone.json()["matches"]) == (200, 1)
     assert served.get(path).status_code == 404
     assert served.get("/v1/pools", key).status_code == 401
-    assert served.ask("DELETE", f"{path}?confirm={pool}").status_code == 404
     deadline = time.monotonic() + 30
     while pools_to_clear(served.store):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert served.put(path, {"system": "glicko"}).json()["matches"] == 0
-    line = served.get(f"/v1/audit?pool={pool}").json()["entries"][1]
-    assert (line["what"], line["detail"]["matches"]) == ("pool.deleted", 1)
-
-
-def test_who_is_disqualified_is_marked_and_last(served: Served) -> None:
-    """Or by rating among the others, where that is asked for."""
-    pool = served.pool()
-    path = f"/v1/pools/{pool}"
-    served.post(f"{path}/matches", duel("1", time=100))
-    served.post(f"{path}/players/a/disqualify")
-
-    def seen(query: str) -> list[Any]:
-        rows = served.get(f"{path}/leaderboard{query}").json()["players"]
-        return [(one["place"], one["player"], one["disqualified"]) for one in rows]
-
-    assert seen("") == [(1, "b", False), (None, "a", True)]
-    assert seen("?disqualified=ranked") == [(1, "a", True), (2, "b", False)]
-    wrong = served.get(f"{path}/leaderboard?disqualified=first").json()["error"]["problems"][0]
-    assert (wrong["field"], wrong["rule"]) == ("disqualified", "must be one of last, ranked")
-    alone = served.post(f"{path}/players/b/disqualify", {"match": "1"}).json()
-    assert (alone["match"], alone["player"], alone["since"]) == ("1", "b", None)
-
-
-def test_a_removed_parameter_is_refused_by_name(served: Served) -> None:
-    """And accepted where it is null, as answers of earlier versions have it."""
-    few = {"system": "elo-mmr", "parameters": {"opponents": 5}}
-    (problem,) = served.put("/v1/pools/few", few).json()["error"]["problems"]
-    assert problem["field"] == "parameters.opponents"
-    assert problem["rule"].startswith("was removed: counting only the nearest opponents broke")
-    made = served.put("/v1/pools/all", {"system": "elo-mmr", "parameters": {"opponents": None}})
-    assert "opponents" not in made.json()["parameters"]
 
 
 def test_a_match_is_answered_with_what_it_changed(served: Served) -> None:
@@ -187,48 +131,34 @@ def test_an_array_is_bounded(serve: Serve) -> None:
     assert "at most 2 matches" in answer.text
 
 
-@pytest.mark.parametrize("name", ODD_IDS)
-def test_ids_of_any_sign_are_kept_and_found(served: Served, name: str) -> None:
-    """As ids of matches and of players, in bodies, paths and queries."""
-    pool = served.pool(public=True)
-    sent = quote(name, safe="").replace(".", "%2E")
-    path = f"/v1/pools/{pool}"
-    assert served.post(f"{path}/matches", duel(name, name, "other")).status_code == 200
-    assert served.get(f"{path}/matches/{sent}").json()["match"] == name
-    assert served.get(f"{path}/players/{sent}").json()["player"] == name
-    assert served.get(f"{path}/players/{sent}/history").json()["matches"][0]["match"] == name
-    around = served.get(f"{path}/leaderboard", params={"around": name}).json()
-    assert name in {row["player"] for row in around["players"]}
+def test_ids_of_any_sign_are_kept_and_found(served: Served) -> None:
+    path = f"/v1/pools/{served.pool(public=True)}"
+    for name in ODD_IDS:
+        sent = quote(name, safe="").replace(".", "%2E")
+        assert served.post(f"{path}/matches", duel(name, name, "other")).status_code == 200
+        assert served.get(f"{path}/matches/{sent}").json()["match"] == name
+        assert served.get(f"{path}/players/{sent}").json()["player"] == name
+        assert served.get(f"{path}/players/{sent}/history").json()["matches"][0]["match"] == name
+        around = served.get(f"{path}/leaderboard", params={"around": name}).json()
+        assert name in {row["player"] for row in around["players"]}
 
 
 def test_lists_lead_on_by_cursors(served: Served) -> None:
-    """All pages together are the whole list, in order."""
     pool = served.pool()
     path = f"/v1/pools/{pool}"
     served.post(f"{path}/matches", [duel(str(i), "a", f"p{i}") for i in range(7)])
-    for where, key, field in (
-        ("leaderboard", "players", "player"),
-        ("matches", "matches", "match"),
-        ("players/a/history", "matches", "match"),
+    for where, key in (
+        ("leaderboard", "players"),
+        ("matches", "matches"),
+        ("players/a/history", "matches"),
     ):
-        whole = [one[field] for one in served.get(f"{path}/{where}?limit=1000").json()[key]]
-        found: list[str] = []
-        query: dict[str, Any] = {"limit": 3}
-        while True:
-            page = served.get(f"{path}/{where}", params=query).json()
-            found += [one[field] for one in page[key]]
-            if page["next"] is None:
-                break
-            query["cursor"] = page["next"]
-        assert found == whole
-        assert len(found) >= 7
+        rows = served.get(f"{path}/{where}?limit=1000").json()[key]
+        first = served.get(f"{path}/{where}?limit=3").json()
+        query = {"limit": 1000, "cursor": first["next"]}
+        rest = served.get(f"{path}/{where}", params=query).json()
+        assert first[key] + rest[key] == rows
         assert served.get(f"{path}/{where}?cursor=nonsense").status_code == 422
-
-
-def test_a_cursor_stands_without_around(served: Served) -> None:
-    pool = served.pool()
-    answer = served.get(f"/v1/pools/{pool}/leaderboard?cursor=x&around=y")
-    assert answer.status_code == 422
+    assert served.get(f"{path}/leaderboard?cursor=x&around=y").status_code == 422
 
 
 def test_an_amendment_is_recorded_replayed_and_told(served: Served) -> None:
@@ -242,13 +172,11 @@ def test_an_amendment_is_recorded_replayed_and_told(served: Served) -> None:
     assert served.get(f"{path}/players/a").json() == before
     done = served.post(f"{path}/matches/2/void?wait=20", {"reason": "server crashed"}).json()
     assert (done["kind"], done["status"], done["reason"]) == ("void", "done", "server crashed")
-    assert done["difference"]["changed"] == 2
     assert done["difference"]["players"] == shown["difference"]["players"]
     assert served.get(f"{path}/players/a").json()["rating"] < before["rating"]
     assert served.get(f"{path}/amendments/{done['seq']}").json() == done
     back = served.post(f"{path}/matches/2/restore?wait=20").json()
     assert (back["kind"], back["status"]) == ("restore", "done")
-    assert served.get(f"{path}/players/a").json()["rating"] == before["rating"]
     listed = served.get(f"{path}/amendments").json()["amendments"]
     assert [one["kind"] for one in listed] == ["restore", "void"]
 
@@ -264,9 +192,8 @@ def test_matches_are_corrected_and_players_disqualified(served: Served) -> None:
     out = served.post(f"{path}/players/a/disqualify?wait=20", {"since": 1, "reason": "x"}).json()
     assert (out["kind"], out["player"], out["status"]) == ("disqualify", "a", "done")
     assert out["effect"] == "without"
-    assert served.get(f"{path}/players/a").json()["disqualified"] is not None
-    wrong = served.post(f"{path}/players/a/disqualify", {"effect": "all"})
-    assert wrong.status_code == 422
+    rows = served.get(f"{path}/leaderboard?disqualified=ranked").json()["players"]
+    assert [(row["player"], row["disqualified"]) for row in rows] == [("a", True), ("b", False)]
     assert served.post(f"{path}/players/a/reinstate", {"effect": "void"}).status_code == 422
     again = served.post(f"{path}/players/a/reinstate?wait=20", {"since": 1}).json()
     assert again["status"] == "done"
@@ -276,31 +203,24 @@ def test_players_are_renamed_and_merged(served: Served) -> None:
     pool = served.pool(late="replay")
     path = f"/v1/pools/{pool}"
     served.post(f"{path}/matches", [duel("1", time=1), duel("2", "c", "d", time=2)])
-    before = served.get(f"{path}/players/a").json()["rating"]
     shown = served.post(f"{path}/players/c/rename?preview=true", {"to": "a"}).json()
     assert (shown["kind"], shown["seq"], shown["to"]) == ("preview", None, "a")
-    assert served.get(f"{path}/players/a").json()["rating"] == before
     done = served.post(f"{path}/players/c/rename?wait=20", {"to": "a", "reason": "same"}).json()
     assert (done["kind"], done["player"], done["to"]) == ("rename", "c", "a")
-    assert done["difference"]["players"] == shown["difference"]["players"]
     gone = served.get(f"{path}/players/c")
     assert gone.status_code == 404
     assert gone.json()["error"]["message"].endswith("player 'c' is now 'a'")
     assert "player 'c' is now 'a'" in served.get(f"{path}/players/a/against/c").text
     assert served.get(f"{path}/players/a").json()["matches"] == 2
-    again = served.post(f"{path}/players/c/rename", {"to": "a"})
-    assert again.status_code == 409
-    assert "already renamed to 'a'" in again.text
-    met = served.post(f"{path}/players/a/rename", {"to": "b"})
-    assert met.status_code == 409
-    assert "met in match '1'" in met.text
+    assert served.post(f"{path}/players/c/rename", {"to": "a"}).status_code == 409
     assert served.post(f"{path}/players/a/rename", {}).status_code == 422
 
 
-@pytest.mark.parametrize("seq", ["0", "-1", "x", "9" * 30, "1.0", "%D9%A1", "77"])
-def test_an_amendment_that_is_not_there_is_not_found(served: Served, seq: str) -> None:
+def test_numbers_that_name_nothing_are_not_found(served: Served) -> None:
     pool = served.pool()
-    assert served.get(f"/v1/pools/{pool}/amendments/{seq}").status_code == 404
+    for number in ("0", "x", "9" * 30, "%D9%A1", "77"):
+        assert served.get(f"/v1/pools/{pool}/amendments/{number}").status_code == 404
+        assert served.post(f"/v1/keys/{number}/revoke").status_code == 404
 
 
 def test_a_whole_pool_is_rated_again(served: Served) -> None:
@@ -332,8 +252,6 @@ def test_keys_are_made_listed_and_revoked(served: Served) -> None:
     ("content", "status"),
     [
         ({"name": "", "role": "reader"}, 422),
-        ({"name": "a\x00", "role": "reader"}, 422),
-        ({"name": "x", "role": "king"}, 422),
         ({"name": "x", "role": "reader", "expires": 1}, 422),
         ({"name": "x", "role": "reader", "expires": "soon"}, 422),
         ({"name": "x", "role": "reader", "pool": "nothing"}, 404),
@@ -345,11 +263,6 @@ def test_a_key_that_makes_no_sense_is_refused(
     assert served.post("/v1/keys", content).status_code == status
 
 
-@pytest.mark.parametrize("key", ["0", "x", "9" * 30, "99999"])
-def test_a_key_that_is_not_there_is_not_found(served: Served, key: str) -> None:
-    assert served.post(f"/v1/keys/{key}/revoke").status_code == 404
-
-
 def test_strengths_are_estimated_from_rankings(served: Served) -> None:
     """Without an estimate, the answer is 422 and names the groups."""
     rankings = b"match,player,rank\n1,ana,1\n1,bo,2\n2,bo,1\n2,ana,2\n"
@@ -358,11 +271,8 @@ def test_strengths_are_estimated_from_rankings(served: Served) -> None:
     assert answer.status_code == 200, answer.text
     told = answer.json()
     assert [one["rating"] for one in told["players"]] == [1500.0, 1500.0]
-    assert told["history"]["matches"] == 2
     refused = served.ask("POST", "/v1/strengths?format=csv", content=rankings[:33])
-    assert refused.status_code == 422
-    assert refused.json()["error"]["code"] == "no-strengths"
-    assert "ana was never beaten by bo" in refused.json()["error"]["message"]
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no-strengths")
 
 
 def test_the_tie_breaks_of_a_report(served: Served) -> None:
@@ -395,17 +305,10 @@ def test_a_tournament_is_rated_from_its_file(served: Served) -> None:
     assert told["exists"]
     assert set(told["players"][0]["extra"]) == {"linear", "place", "buchholz", "wins"}
     # "document" is an earlier name of "equal", which is the default.
-    for name in ("equal", "document"):
-        named = served.ask("POST", f"{path}&select={name}", content=games, headers=headers)
-        assert named.json() == told
-    free, held = (
-        served.ask("POST", f"/v1/performance?format=csv&prior=1{anchor}", content=games).json()
-        for anchor in ("", "&anchor=ana%3D1707")
-    )
-    assert (free["relative"], held["relative"]) == (True, False)
-    shift = 1707.0 - free["players"][0]["ppr"]
-    expected = [pytest.approx(row["ppr"] + shift, abs=1e-6) for row in free["players"]]
-    assert [row["ppr"] for row in held["players"]] == expected
+    named = served.ask("POST", f"{path}&select=document", content=games, headers=headers)
+    assert named.json() == told
+    held = "/v1/performance?format=csv&prior=1&anchor=ana%3D1707"
+    assert served.ask("POST", held, content=games).json()["relative"] is False
     bad = served.ask("POST", path, content=games + b"cy,bo,2-0\n", headers=headers)
     assert {line for line, _ in problems(bad)} == {5}
 
@@ -414,15 +317,12 @@ def test_a_tournament_is_rated_from_its_file(served: Served) -> None:
     ("query", "body", "status"),
     [
         ("format=csv", b"\x1f\x8b\x08\x00", 400),
-        ("format=csv", b"PK\x03\x04", 400),
         ("", b"white,black,result\n", 422),
         ("format=parquet", b"PAR1", 422),
         ("format=csv&anchor=x", b"white,black,result\na,b,1-0\n", 422),
-        ("format=csv&confidence=1", b"white,black,result\na,b,1-0\n", 422),
         ("format=csv&also=nothing", b"white,black,result\na,b,1-0\n", 422),
         ("format=csv&strict=true", b"white,black,result\na,b,1-0\n", 422),
-        ("format=csv", b"", 422),
-        ("format=pgn", bytes(range(256)), 422),
+        ("format=csv&prior=5e-324", b"white,black,result\na,b,1-0\nb,a,1-0\n", 422),
     ],
 )
 def test_an_upload_that_cannot_be_rated_is_refused(
@@ -443,11 +343,6 @@ def test_a_session_is_rebalanced(served: Served) -> None:
     bad["parties"][0]["players"][0]["attributes"]["mmr"] = "x"
     fields = [field for _, field in problems(served.post("/v1/rebalance", bad))]
     assert fields == ["parties[0].players[0].attributes.mmr"]
-
-
-def test_the_service_says_that_it_can_work(served: Served) -> None:
-    assert served.get("/healthz", None).json() == {"status": "ok"}
-    assert served.get("/readyz", None).json() == {"status": "ready"}
 
 
 def test_a_pool_is_exported(served: Served) -> None:
@@ -541,7 +436,7 @@ def test_columns_and_cells_of_a_table_are_bounded(served: Served) -> None:
     names = ",".join(f"c{one}" for one in range(20_000))
     wide = f"white,black,result,{names}\na,b,1-0,{'1,' * 20_000}\n".encode()
     cells = b"white,black,result\n" + b"," * 2_100_000
-    for format in ("csv", "crosstable", "history", "tsv"):
+    for format in ("csv", "crosstable"):
         for content, what in ((wide, "1,000 columns"), (cells, "2,000,000 cells")):
             answer = served.ask("POST", f"/v1/performance?format={format}", content=content)
             assert answer.status_code == 413
@@ -549,7 +444,6 @@ def test_columns_and_cells_of_a_table_are_bounded(served: Served) -> None:
 
 
 def test_a_table_of_games_is_bounded(served: Served) -> None:
-    """Larger ones are for the command line."""
     games = b"white,black,result\n" + b"ana,bo,1-0\n" * 20_001
     answer = served.ask("POST", "/v1/performance?format=csv", content=games)
     assert answer.status_code == 413
@@ -608,26 +502,14 @@ def test_tables_that_are_none_are_refused_in_a_sentence(served: Served, format: 
 
 
 def test_half_of_a_surrogate_pair_is_no_text(served: Served) -> None:
-    """Wherever it is in a request: the answer could not be written."""
-    import json as library
-
     from equipoise.web.api.calculations import _REBALANCE
 
-    text = library.dumps(_REBALANCE)
+    text = json.dumps(_REBALANCE)
     for whole, odd in (('"ana"', '"\\ud800"'), ('"mmr"', '"\\uDC00"'), ('"p1"', '"\\ud83d"')):
         answer = served.ask("POST", "/v1/rebalance", content=text.replace(whole, odd).encode())
         assert answer.status_code == 422, answer.text
     good = text.replace('"ana"', '"\\ud83d\\ude00"').encode()
     assert "\U0001f600" in served.ask("POST", "/v1/rebalance", content=good).text
-
-
-def test_a_prior_that_vanishes_is_refused(served: Served) -> None:
-    games = b"white,black,result\nana,bo,1-0\nbo,cy,1-0\ncy,ana,1-0\n"
-    answer = served.ask("POST", "/v1/performance?format=csv&prior=5e-324", content=games)
-    assert answer.status_code == 422
-    assert "prior" in answer.json()["error"]["message"]
-    small = served.ask("POST", "/v1/performance?format=csv&prior=1e-100", content=games)
-    assert small.status_code == 200
 
 
 def test_a_queue_is_matched_as_by_the_command(
@@ -650,18 +532,12 @@ def test_a_queue_is_matched_as_by_the_command(
 def test_a_tick_reads_the_ratings_of_a_pool(served: Served) -> None:
     pool = served.pool()
     served.post(f"/v1/pools/{pool}/matches", [duel("1"), duel("2")])
+    sizes = ("min_number", 2), ("max_number", 2), ("player_min_number", 1), ("player_max_number", 1)
     document: dict[str, Any] = {
         "now": 10,
         "objective": "fair",
         "pool": pool,
-        "ruleset": {
-            "alliance": {
-                "min_number": 2,
-                "max_number": 2,
-                "player_min_number": 1,
-                "player_max_number": 1,
-            }
-        },
+        "ruleset": {"alliance": dict(sizes)},
         "tickets": [
             {"ticket": name, "created_at": 0, "players": [{"player": name}]}
             for name in ("ann", "ben", "new")
@@ -672,4 +548,3 @@ def test_a_tick_reads_the_ratings_of_a_pool(served: Served) -> None:
     (match,) = answer.json()["matches"]
     assert 0 <= match["cost"] < 0.5
     assert served.post("/v1/matchmaking/tick", {**document, "pool": "none"}).status_code == 404
-    assert served.post("/v1/matchmaking/tick", document, None).status_code == 401

@@ -8,6 +8,7 @@ import pytest
 
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.application import PathTable, sent_path
+from trials.calls import EVERYTHING
 
 TABLE = PathTable(ENDPOINTS)
 
@@ -57,3 +58,15 @@ def test_a_server_that_keeps_no_sent_path_is_served_too() -> None:
     scope: dict[str, Any] = {"path": "/v1/pools/x y"}
     assert sent_path(scope) == b"/v1/pools/x%20y"
     assert sent_path({"path": "", "raw_path": b"/a?b"}) == b"/a"
+
+
+def test_the_client_has_a_method_for_every_endpoint() -> None:
+    asked = {"GET /v1/pools/{pool}/export"}  # a file, so it has no shape to be tried with
+    for _, line in EVERYTHING:
+        method, _, target = line.partition(" ")
+        route = TABLE.find(target.partition("?")[0].encode())
+        assert route is not None, line
+        asked.add(f"{method} {route.endpoints[method].path}")
+    # These are for machines that watch the service, and for people.
+    others = {"GET /healthz", "GET /docs"}
+    assert {f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS} - others <= asked

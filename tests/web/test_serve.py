@@ -85,7 +85,6 @@ serving.serve(ServiceSettings(database=sys.argv[1]), port=0)
 
 
 def test_it_ends_with_status_1_where_it_does_not_start(tmp_path: Path) -> None:
-    """So whatever started it sees the failure."""
     command = [sys.executable, "-c", NO_START, f"sqlite:///{tmp_path / 'service.db'}"]
     ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     assert ended.returncode == 1

@@ -12,7 +12,6 @@ from equipoise.web.settings import (
 
 
 def test_variables_are_read_by_the_names_of_the_settings() -> None:
-    """Numbers, words and lists; what is not named keeps its default."""
     found = settings_from_environment(
         {
             "EQUIPOISE_DATABASE": "sqlite:///x.db",
@@ -36,9 +35,7 @@ def test_variables_are_read_by_the_names_of_the_settings() -> None:
     ("name", "value"),
     [
         ("BODY_BYTES", "0"),
-        ("BODY_BYTES", "many"),
         ("METRICS", "maybe"),
-        ("REQUEST_SECONDS", "-1"),
         ("READERS", "1000"),
     ],
 )
@@ -50,7 +47,6 @@ def test_values_that_break_a_rule_are_refused_by_name(name: str, value: str) -> 
 
 @pytest.mark.parametrize("name", ["replica", "replica_lag_seconds"])
 def test_settings_of_earlier_versions_are_refused_with_what_replaces_them(name: str) -> None:
-    """An empty value asked for nothing, so it still does nothing."""
     variable = f"EQUIPOISE_{name.upper()}"
     with pytest.raises(
         InvalidParameterError, match=f"^{name}: .*HAProxy.*guides/several-services.md"

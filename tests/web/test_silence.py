@@ -133,7 +133,6 @@ def test_a_writer_that_works_for_long_is_called_slow_only_once(
 def test_only_the_first_attempt_may_not_be_silent(
     store: Store, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So a machine on which everything takes too long still commits."""
     pool = Trial(store, times="none")
     before(monkeypatch, "_rate", writer, lambda: time.sleep(0.5))
 
@@ -147,7 +146,6 @@ def test_only_the_first_attempt_may_not_be_silent(
 
 
 def test_a_lock_that_others_hold_is_waited_for(store: Store, writer: Writer) -> None:
-    """A statement that waits is not silent, however long it takes."""
     pool = Trial(store, times="none")
 
     async def go() -> None:

@@ -55,11 +55,11 @@ def test_a_body_is_never_a_source(
         monkeypatch.setattr(module, name, lambda *given: opened.append(given))
     pool = served.pool(system="glicko")
     address = f"http://127.0.0.1:{trap.server_port}/games.csv"
-    for text in (str(path), f"{tmp_path}/*.csv", address, "https://example.org/x", "s3://a/b.csv"):
-        for body in (text, f'"{text}"', f'["{text}"]', f'{{"source": "{text}"}}'):
+    for text in (str(path), f"{tmp_path}/*.csv", address):
+        for body in (text, f'"{text}"', f'{{"source": "{text}"}}'):
             asked = [
-                *(f"/v1/performance?format={one}" for one in ("csv", "tsv", "json", "pgn", "trf")),
-                *(f"/v1/strengths?format={one}" for one in ("csv", "json", "jsonl")),
+                *(f"/v1/performance?format={one}" for one in ("csv", "json", "pgn", "trf")),
+                "/v1/strengths?format=csv",
                 f"/v1/pools/{pool}/matches",
                 "/v1/rebalance",
             ]
@@ -75,7 +75,7 @@ def test_a_body_is_never_a_source(
     assert trap.seen == []  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("format", ["excel", "csv.gz", "s3", "https"])
+@pytest.mark.parametrize("format", ["excel", "s3"])
 def test_only_formats_of_text_are_taken(served: Served, format: str) -> None:
     answer = served.ask("POST", f"/v1/performance?format={format}", content=TABLE.encode())
     assert answer.status_code == 422

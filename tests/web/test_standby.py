@@ -120,7 +120,6 @@ def test_a_service_on_a_standby_is_not_ready(
 
 @pytest.mark.parametrize("option", ["", "?prepare_threshold=none"])
 def test_checks_take_every_address(standby_url: str, option: str) -> None:
-    """One with several hosts, and with an option of the driver."""
     open_store(standby_url).close()
     found = {one.check: one.status for one in checks_of(f"{standby_url}{option}")}
     assert found == {"schema": "ok", "indexes": "ok", "free space": "skipped"}

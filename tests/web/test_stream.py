@@ -47,7 +47,6 @@ def cut(chunks: list[bytes], **settings: Any) -> list[Piece]:
 def test_pieces_are_whole_lines_in_order(
     given_lines: list[bytes], ended: bool, cuts: list[int], most: int, size: int
 ) -> None:
-    """However it arrives, nothing is lost, split or numbered wrongly."""
     content = b"\n".join(given_lines) + (b"\n" if ended and given_lines else b"")
     places = sorted({0, len(content), *(min(one, len(content)) for one in cuts)})
     chunks = [content[low:high] for low, high in pairwise(places)]

@@ -44,7 +44,6 @@ def spans(served: Served, exporter: InMemorySpanExporter, name: str) -> list[Any
 
 
 def test_a_request_has_a_span_without_ids(traced: Served, exporter: InMemorySpanExporter) -> None:
-    """It continues the trace of the client."""
     pool = traced.pool()
     headers = {"traceparent": f"00-{TRACE}-{PARENT}-01", "x-request-id": "mine"}
     assert traced.get(f"/v1/pools/{pool}/players/secret", headers=headers).status_code == 404
@@ -61,7 +60,6 @@ def test_a_request_has_a_span_without_ids(traced: Served, exporter: InMemorySpan
 
 
 def test_a_commit_is_linked_to_its_requests(traced: Served, exporter: InMemorySpanExporter) -> None:
-    """Single posts, arrays and streams."""
     pool = traced.pool()
     path = f"/v1/pools/{pool}/matches"
     assert traced.post(path, duel("1")).status_code == 200

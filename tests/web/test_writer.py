@@ -149,18 +149,6 @@ def test_a_busy_pool_lets_the_others_have_their_turn(
 
     asyncio.run(go())
     assert [pool for pool, _ in database.batches].index("other") == 1
-
-
-def test_a_batch_is_bounded(database: Database, make: Callable[..., Writer]) -> None:
-    writer = make(batch_matches=2)
-
-    async def go() -> None:
-        database.free.clear()
-        waiting = [writer.enqueue("a", post(str(i))) for i in range(5)]
-        database.free.set()
-        await asyncio.gather(*waiting)
-
-    asyncio.run(go())
     assert all(len(names) <= 2 for _, names in database.batches)
 
 
@@ -193,18 +181,6 @@ def test_an_error_goes_to_whom_it_concerns(
         PostedMessage,
     ]
     assert "ZeroDivisionError" in caplog.text
-
-
-def test_it_lives_on_after_a_fault(database: Database, make: Callable[..., Writer]) -> None:
-    writer = make()
-
-    async def go() -> Any:
-        with pytest.raises(InternalError):
-            await writer.enqueue("a", post("poison"))
-        return await writer.enqueue("a", post("good"))
-
-    assert asyncio.run(go()) == PostedMessage(1, 0, 1)
-    assert writer.running
 
 
 def test_too_much_is_refused_at_once(database: Database, make: Callable[..., Writer]) -> None:

@@ -30,8 +30,7 @@ def test_the_page_shows_record_chances_curves_and_matches(
     found = site.perform("GET", f"/pools/{pool}/players/Bo/against/Ada")
     assert "1 · 1 · 1" in text
     assert f"{percent(found['chance']).replace(THIN, ' ')} if they met now" in text
-    for score in (f"4{DASH}0", f"2{DASH}2", f"1{DASH}3"):
-        assert score in text
+    assert f"1{DASH}3" in text
     for one in found["meetings"]:
         assert percent(one["line"]["chance"]).replace(THIN, " ") in text
     html = anybody.get(f"/pools/{pool}/compare?first=Cy&second=Ada").text
@@ -53,9 +52,8 @@ def test_fields_tell_who_placed_above(site: Any) -> None:
 
 
 def test_a_players_page_leads_to_the_comparison(anybody: httpx.Client, pool: str) -> None:
-    html = anybody.get(f"/pools/{pool}/players/Ada").text
-    assert f'href="/pools/{pool}/compare?first=Ada"' in html
-    assert f"/pools/{pool}/compare?first=Ada&amp;second=Bo" in html
+    links = look(anybody, f"/pools/{pool}/players/Ada").links
+    assert f"/pools/{pool}/compare?first=Ada&second=Bo" in links
 
 
 def test_unknown_and_equal_players_are_refused_in_words(anybody: httpx.Client, pool: str) -> None:

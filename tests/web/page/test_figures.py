@@ -46,7 +46,6 @@ def timeline(ratings: list[float], times: list[float] | None) -> RatingTimeline:
     "times", [None, [0.0, 10.0, 20.0], [5.0, 5.0, 5.0], [0.0, 1e9, 2e9]], ids=str
 )
 def test_a_course_is_drawn_with_or_without_times(times: list[float] | None) -> None:
-    """Also where all matches take place at once; the name is escaped."""
     drawing = timeline_chart(timeline([1500.0, 1600.0, 1400.0], times), "Rating of <x>", [])
     assert all(0 <= one <= 100 for one in places(drawing))
     assert "Rating of &lt;x&gt;" in drawing
@@ -70,7 +69,6 @@ def test_thinning_keeps_ends_and_extremes() -> None:
 
 
 def test_intervals_are_on_one_scale_and_absent_where_unknown() -> None:
-    """A system without deviations has none."""
     found = intervals([(1500.0, 50.0), (1700.0, 10.0), (1600.0, None)])
     assert found[2] is None
     assert found[0] is not None
@@ -83,7 +81,6 @@ def test_intervals_are_on_one_scale_and_absent_where_unknown() -> None:
 
 @pytest.mark.parametrize("values", [[3.0, 0.0, 7.0], [0.0], [1e9, 1.0]], ids=str)
 def test_columns_stay_within_their_chart(values: list[float]) -> None:
-    """Their words are escaped."""
     columns = [Column(value, "<b>") for value in values]
     drawing = columns_chart("Matches", columns, [(0.0, "a"), (1.0, "b")], Mark(0.5, "median"))
     assert all(0 <= one <= 100 for one in places(drawing))
@@ -91,7 +88,6 @@ def test_columns_stay_within_their_chart(values: list[float]) -> None:
 
 
 def test_drift_is_drawn_by_time_and_by_number() -> None:
-    """With a band around the mean."""
     for start in (1_700_000_000, None):
         points = [
             MeanPoint(

@@ -38,7 +38,6 @@ def new_pool(client: httpx.Client, title: str, **more: str) -> str:
 
 
 def test_three_questions_make_a_pool(admin: httpx.Client, site: Any) -> None:
-    """The rest has defaults for a league that posts and corrects late."""
     pool = new_pool(admin, "Étoile: Thursday's league")
     assert pool == "etoile-thursday-s-league"
     told = site.perform("GET", f"/pools/{pool}")
@@ -51,15 +50,7 @@ def test_three_questions_make_a_pool(admin: httpx.Client, site: Any) -> None:
     assert 'value="Other"' in conflict.text
 
 
-def test_only_an_administrator_of_all_pools_creates_pools(site: Any, anybody: httpx.Client) -> None:
-    """Others are refused before they fill the form."""
-    with site.visitor("judge") as judge:
-        assert judge.get("/new-pool").status_code == 403
-    assert anybody.get("/new-pool").status_code == 303
-
-
 def test_wrong_answers_about_a_pool_are_named() -> None:
-    """A title needs letters or digits, from which the name is made."""
     assert pool_name("  Ünder 18 / Nord ") == "under-18-nord"
     for fields in ({"title": "!!!", "play": "duels"}, {"title": "a", "play": "chess"}):
         with pytest.raises(InvalidDataError):
@@ -71,7 +62,6 @@ def test_wrong_answers_about_a_pool_are_named() -> None:
 def test_a_file_is_uploaded_without_scripts_and_again_changes_nothing(
     admin: httpx.Client, site: Any
 ) -> None:
-    """The preview keeps the file, which a form without scripts forgets."""
     pool = new_pool(admin, "Uploads")
     site.wait_until(pool, lambda told: told["kernels"] == "ready")
     path = f"/pools/{pool}/upload"
@@ -98,7 +88,6 @@ def test_a_file_is_uploaded_without_scripts_and_again_changes_nothing(
 
 
 def test_a_workbook_is_uploaded(admin: httpx.Client, site: Any) -> None:
-    """Dates and numbers of its cells are those of the matches."""
     pool = new_pool(admin, "Workbook")
     site.wait_until(pool, lambda told: told["kernels"] == "ready")
     stream = io.BytesIO()
@@ -119,7 +108,6 @@ def test_a_workbook_is_uploaded(admin: httpx.Client, site: Any) -> None:
 
 
 def test_an_upload_that_is_not_understood_names_its_lines(admin: httpx.Client) -> None:
-    """Nothing, a packed file, a wrong cell, a copy that was changed."""
     path = "/pools/arena/upload"
     fields = {"token": token(admin, path)}
     for more in ({}, {"held": "?"}, {"held": "AAAA"}):
@@ -172,15 +160,10 @@ def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: A
     wrong = {**fields, "match": "m2", "players-1": "ada fox"}
     preview = admin.post(path, data=wrong)
     assert "ada fox is new, but Ada Fox plays here" in Page(preview.text).text
-    named = admin.post(path, data={**wrong, "rename": "ada fox\tAda Fox"})
-    values = [one.get("value") for one in Page(named.text).all("input")]
-    assert "Ada Fox" in values
-    assert "ada fox" not in values
-    assert admin.post(path, data={**wrong, "rank": ["2", "x"]}).status_code == 422
+    named = Page(admin.post(path, data={**wrong, "rename": "ada fox\tAda Fox"}).text)
+    assert named.field("players-1") == "Ada Fox"
     more = Page(admin.post(path, data={**wrong, "do": "team"}).text)
-    assert [one["value"] for one in more.all("input") if one.get("name") == "players-1"] == [
-        "ada fox"
-    ]
+    assert more.field("players-1") == "ada fox"
 
     path = f"/pools/{pool}/correct/{typed['match']}"
     form = Page(admin.get(path).text)
@@ -196,11 +179,6 @@ def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: A
         ("Cy", 3.0),
     ]
     assert match["time"] == "2026-10-03T18:30:00Z"
-    fields |= {"time": "2026-10-04T10:00", "rank": ["1", "3"]}
-    preview_and_do(admin, path, fields)
-    site.replayed(pool)
-    match = site.perform("GET", f"/pools/{pool}/matches/{posted['match']}")
-    assert match["time"] == "2026-10-04T10:00:00Z"
 
 
 def test_all_matches_of_a_player_are_voided(admin: httpx.Client, site: Any) -> None:
@@ -241,7 +219,6 @@ def test_fair_teams_lead_to_their_result_and_to_a_link_for_everybody(
     assert "team 1 wins" in text
     assert "These teams played" not in text
     assert anybody.get("/pools/arena/teams").headers["location"] == path
-    assert anybody.get("/pools/club/teams?players-1=a&players-2=b").status_code == 303
     twice = anybody.get("/pools/arena/teams?players-1=a&players-2=a")
     assert "team 1 wins" not in twice.text
 
@@ -258,7 +235,6 @@ def test_teams_that_a_pool_cannot_rate_have_no_form_for_a_result(
 
 
 def test_rows_that_are_too_many_for_a_field_are_kept_as_a_file_is(admin: httpx.Client) -> None:
-    """So a form without scripts posts all that it previewed."""
     path = "/pools/arena/upload"
     rows = ROWS + "\n" * 200_000 + "2026-10-15,Cy,Dan,1,0\n"
     shown = admin.post(path, data={"token": token(admin, path), "matches": rows}).text

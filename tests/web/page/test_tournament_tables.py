@@ -67,14 +67,10 @@ def test_standings_of_a_pool_have_places_tie_breaks_and_changes(
         tie_breaks=("direct-encounter", "sonneborn-berger", "wins"),
         by_points=True,
     ).table.to_dicts()
-    names = ("sonneborn-berger", "wins")
-    assert [(one["player"], float(one["place"]), float(one["points"])) for one in rows] == [
-        (one["player"], one["place"], one["points"]) for one in expected
+    names = ("place", "points", "sonneborn-berger", "wins")
+    assert [(one["player"], *(float(one[name]) for name in names)) for one in rows] == [
+        (one["player"], *(one[name.replace("-", "_")] for name in names)) for one in expected
     ]
-    assert [[float(one[name]) for name in names] for one in rows] == [
-        [one[name.replace("-", "_")] for name in names] for one in expected
-    ]
-    assert rows[0]["player"] == "dan"
     ana = next(one for one in rows if one["player"] == "ana")
     last = site.perform("GET", f"/pools/{pool}/matches/g4")
     after = next(p for team in last["teams"] for p in team["players"] if p["player"] == "ana")
@@ -83,7 +79,6 @@ def test_standings_of_a_pool_have_places_tie_breaks_and_changes(
 
 
 def test_days_without_games_and_wrong_days_are_explained(anybody: httpx.Client, pool: str) -> None:
-    """The default is the month of the last match."""
     here = f"/pools/{pool}/tournament"
     first = Page(anybody.get(here).text)
     typed = {one.get("name"): one.get("value") for one in first.all("input")}
@@ -92,7 +87,6 @@ def test_days_without_games_and_wrong_days_are_explained(anybody: httpx.Client, 
     for query in ("from=soon&until=2026-10-01", "from=2026-10-02&until=2026-10-01"):
         assert anybody.get(f"{here}?{query}").status_code == 422
     assert anybody.get(f"{here}?tie_breaks=luck").status_code == 422
-    assert anybody.get("/pools/club/tournament").status_code == 303
 
 
 def test_standings_of_a_file_are_shown_and_downloaded(anybody: httpx.Client) -> None:
@@ -116,12 +110,9 @@ def test_standings_of_a_file_are_shown_and_downloaded(anybody: httpx.Client) -> 
 
 
 def test_fide_changes_of_a_file_need_a_factor_and_ratings(anybody: httpx.Client) -> None:
-    """They are those of `equipoise performance --k-factor`."""
     games = "white,black,result,white_elo,black_elo\nana,bo,1-0,1500,1400\n"
     fields = {"games": games, "do": "csv", "k_factor": "20"}
     rows = rows_of(anybody.post("/tournament", data=fields))
     assert [one["player"] for one in rows] == ["ana", "bo"]
     assert [round(float(one["change"]), 9) for one in rows] == [7.2, -7.2]
     assert [float(one["rating_after"]) for one in rows] == [1507.2, 1392.8]
-    shown = Page(anybody.post("/tournament", data={**fields, "do": ""}).text)
-    assert "+7.2" in shown.text

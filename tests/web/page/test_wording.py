@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -36,53 +38,29 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 def test_numbers_have_their_digits_and_a_true_minus(
     value: float | None, digits: int, text: str
 ) -> None:
-    """Nothing is shown as minus zero."""
     assert number(value, digits) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.0, "0"), (0.5, "½"), (1.0, "1"), (10.5, "10½"), (2.25, "2.25")]
-)
-def test_half_points_are_written_as_such(value: float, text: str) -> None:
-    """As in every cross table."""
-    assert halves(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(1.25, "+1.2"), (-3.0, "\N{MINUS SIGN}3.0"), (0.01, "0.0"), (0.0, "0.0")]
-)
-def test_changes_have_a_sign_unless_they_are_shown_as_nothing(value: float, text: str) -> None:
-    assert signed(value) == text
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
+    ("filter", "values", "texts"),
     [
-        (0.5, f"50{THIN}%"),
-        (0.0, f"0{THIN}%"),
-        (1.0, f"100{THIN}%"),
-        (0.001, f"< 1{THIN}%"),
-        (0.9999, f"> 99{THIN}%"),
+        (halves, (0.0, 0.5, 1.0, 10.5, 2.25), "0 ½ 1 10½ 2.25"),
+        # Nothing that is shown as zero has a sign.
+        (signed, (1.25, -3.0, 0.01, 0.0), "+1.2 \N{MINUS SIGN}3.0 0.0 0.0"),
+        # What is not certain is never 0 or 100 %.
+        (percent, (0.5, 0.0, 1.0, 0.001, 0.9999), "50~% 0~% 100~% <_1~% >_99~%"),
+        (ordinal, (1, 2, 3, 4, 11, 112, 21), "1st 2nd 3rd 4th 11th 112th 21st"),
+        (direction, (1.0, -1.0, 0.0, None), "gain loss same same"),
     ],
 )
-def test_what_is_not_certain_is_never_0_or_100_percent(share: float, text: str) -> None:
-    assert percent(share) == text
+def test_numbers_in_words(filter: Callable[..., str], values: tuple[Any, ...], texts: str) -> None:
+    expected = [text.replace("_", " ").replace("~", THIN) for text in texts.split()]
+    assert [filter(value) for value in values] == expected
 
 
 def test_words_agree_with_their_numbers() -> None:
-    """One match, two matches; 1st, 11th, 21st."""
     assert plural(1, "match", "matches") == "1 match"
     assert plural(1_000, "match", "matches") == "1,000 matches"
-    assert [ordinal(one) for one in (1, 2, 3, 4, 11, 112, 21)] == [
-        "1st",
-        "2nd",
-        "3rd",
-        "4th",
-        "11th",
-        "112th",
-        "21st",
-    ]
-    assert [direction(one) for one in (1.0, -1.0, 0.0, None)] == ["gain", "loss", "same", "same"]
 
 
 @pytest.mark.parametrize(
@@ -95,14 +73,12 @@ def test_words_agree_with_their_numbers() -> None:
     ],
 )
 def test_moments_are_told_to_the_minute(time: int | str, text: str) -> None:
-    """Midnight is a day; the whole moment stands in the element."""
     assert f">{text}<" in minute(time)
     assert minute(None) == "\N{EN DASH}"
     assert f">{text[:10]}<" in day(time)
 
 
 def test_times_beyond_the_calendar_are_shown_as_they_are() -> None:
-    """Nothing is raised for them."""
     assert minute(10**15) == str(10**15)
     assert day(10**15) == str(10**15)
 

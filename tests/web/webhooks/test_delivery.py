@@ -137,11 +137,8 @@ def test_what_happens_is_told_in_order_and_signed(
     assert [one["pool"] for one in told] == ["ladder.s1"] * 5 + ["ladder"]
     assert told[1]["data"]["seq"] == answers[1].seq
     assert told[0]["data"]["status"] == "void"
-    assert told[2]["data"]["match"] == "m9"
     assert [one["kind"] for one in told[3]["data"]["amendments"]] == ["void"]
-    assert told[3]["data"]["changed"] == 3
     assert told[4]["data"]["archive"] == "ladder.s1"
-    assert told[5]["data"]["teams"][0]["players"][0]["counted"] is True
     assert all(is_signed(one, secret) for one in inbox.received)
     assert len({one.headers["webhook-id"] for one in inbox.received}) == 6
     assert not is_signed(inbox.received[0], "whsec_" + base64.b64encode(bytes(32)).decode())
@@ -150,12 +147,9 @@ def test_what_happens_is_told_in_order_and_signed(
 def test_only_what_is_wanted_is_written_and_told(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
-    """Without a webhook for matches a post writes nothing for webhooks."""
     hook(store, inbox, "season.ended")
     post(store, 1, 2, 3)
-    with store.read() as connection:
-        number = get_pool(connection, "ladder").id
-        assert webhooks.events_after(connection, number, 0, 9) == []
+    assert in_outbox(store) == 0
     end_season(store, "ladder", SeasonRequest(season="s1"), key=None, now=NOW)
     start()
     assert [one["type"] for one in inbox.waits_for(1)] == ["season.ended"]
@@ -173,10 +167,9 @@ def test_a_receiver_that_fails_gets_everything_in_order(
     assert [one.told["data"]["match"] for one in inbox.received] == ["m1", *["m2"] * 4, "m3"]
     assert len({one.headers["webhook-id"] for one in inbox.received}) == 3
     eventually(lambda: state(store).waiting == 0)
-    assert (state(store).failures, state(store).failure) == (0, None)
-    forget_delivered(store)
-    with store.read() as connection:
-        assert webhooks.count_after(connection, get_pool(connection, "ladder").id, 0) == 0
+    found = state(store)
+    assert (found.failures, found.failure, found.failing_since) == (0, None, None)
+    assert in_outbox(store) == 0
 
 
 def test_a_receiver_that_was_away_gets_what_it_missed(
@@ -221,7 +214,6 @@ def test_a_slow_receiver_holds_up_nobody_else(
 def test_names_that_resolve_slowly_hold_up_nobody_else(
     store: Store, inbox: Inbox, start: StartSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each delivery has a thread for that."""
     resolve, seconds, ended = socket.getaddrinfo, allow(2.0), []
 
     def slow(host: str, *rest: Any, **more: Any) -> Any:
@@ -263,7 +255,6 @@ def test_what_was_not_answered_is_told_by_the_next_sender(
 
 
 def test_two_senders_tell_everything_once(store: Store, inbox: Inbox, start: StartSender) -> None:
-    """The lease gives a webhook to one of them at a time."""
     hook(store, inbox)
     start()
     start()
@@ -319,20 +310,6 @@ def test_a_dead_receiver_has_an_end(store: Store, inbox: Inbox, start: StartSend
     assert entry.key is None
 
 
-@pytest.mark.slow
-def test_failures_of_an_hour_ago_do_not_count_after_a_delivery(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
-    """The days begin anew with the first failure after a success."""
-    inbox.answers = [503, 503, 200, 503]
-    hook(store, inbox)
-    post(store, 1, 2)
-    start()
-    inbox.waits_for(2)
-    eventually(lambda: state(store).waiting == 0)
-    assert (state(store).failing_since, state(store).failures) == (None, 0)
-
-
 def test_the_outbox_is_bounded(store: Store, inbox: Inbox, start: StartSender) -> None:
     """A webhook that is too far behind is disabled, even if it has never failed for long."""
     with Inbox(answers=[503] * 1000) as dead:
@@ -352,7 +329,6 @@ def test_the_outbox_is_bounded(store: Store, inbox: Inbox, start: StartSender) -
 
 
 def test_a_disabled_webhook_holds_no_events_of_others(store: Store, inbox: Inbox) -> None:
-    """It is enabled from now on, and deleted with what was kept for it."""
     hook(store, inbox)
     hook(store, inbox)
     second, first = (one.webhook for one in list_webhooks(store, "ladder").webhooks)
@@ -377,7 +353,6 @@ def test_a_disabled_webhook_holds_no_events_of_others(store: Store, inbox: Inbox
 def test_a_delivery_ends_when_its_webhook_is_deleted(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
-    """Within the seconds between two records of its progress."""
     inbox.seconds = 0.05
     hook(store, inbox)
     post(store, *range(1, 200))
@@ -401,9 +376,7 @@ def test_a_webhook_that_is_disabled_is_told_no_more(
     start()
     time.sleep(0.3)
     assert inbox.received == []
-    forget_delivered(store)
-    with store.read() as connection:
-        assert webhooks.count_after(connection, get_pool(connection, "ladder").id, 0) == 0
+    assert in_outbox(store) == 0
 
 
 def get_wanted(store: Store) -> int:
