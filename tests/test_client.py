@@ -323,6 +323,8 @@ def test_an_export_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     )
     service.client().export("p", path, "log", "csv")
     assert path.read_bytes() == b"whole\n"
+    with pytest.raises(UnavailableError, match="status 500"):
+        Pretended(httpx.Response(500)).client().export("p", path, "log", "csv")
     assert [file.name for file in tmp_path.iterdir()] == ["log.csv"]
     assert service.asked[0].url.raw_path == b"/v1/pools/p/export?what=log&format=csv"
 

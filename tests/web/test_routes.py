@@ -109,6 +109,8 @@ def test_a_match_is_answered_with_what_it_changed(served: Served) -> None:
     assert served.post(path, duel(1, time=10)).json() == told
     assert served.get(f"{path}/1").json() == told
     assert served.post(path, duel("1", "b", "a", time=10)).status_code == 409
+    why = served.get(f"/v1/pools/{pool}/players/a/explain?match=1").json()
+    assert why["change"] == winner["change"]
 
 
 def test_an_array_is_recorded_whole_or_not_at_all(served: Served) -> None:
@@ -218,7 +220,7 @@ def test_players_are_renamed_and_merged(served: Served) -> None:
 
 def test_numbers_that_name_nothing_are_not_found(served: Served) -> None:
     pool = served.pool()
-    for number in ("0", "x", "9" * 30, "%D9%A1", "77"):
+    for number in ("0", "x", "9" * 30, "%D9%A1", "99999"):
         assert served.get(f"/v1/pools/{pool}/amendments/{number}").status_code == 404
         assert served.post(f"/v1/keys/{number}/revoke").status_code == 404
 

@@ -245,6 +245,7 @@ def test_a_key_is_made_shown_once_and_revoked(admin: httpx.Client, site: Any) ->
         ended = admin.post("/keys/revoke", data={"key": number, "token": token})
         assert ended.status_code == 303
         assert client.get("/pools/club").status_code == 303
+    assert admin.post("/keys/rotate", data={"key": number, "token": token}).status_code == 409
 
 
 def test_the_page_may_ask_for_a_key_to_calculate(tmp_path: Any) -> None:

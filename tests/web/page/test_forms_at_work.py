@@ -25,6 +25,8 @@ def token(client: httpx.Client, path: str) -> str:
 def test_pasted_players_become_rows_and_rows_become_teams(anybody: httpx.Client) -> None:
     paste = "ada-fox + bo-otter + dag_77\ncleo_77 + eda-fox\nfinn-otter\ngus_77\nhana-fox\n"
     paste += "ivolynx\njun-otter"
+    rows = Page(anybody.post("/pools/arena/balance", data={"paste": paste, "do": "rows"}).text)
+    assert rows.field("player") == "ada-fox"
     answer = anybody.post("/pools/arena/balance", data={"paste": paste})
     assert answer.status_code == 200
     teams = re.findall(r'<section class="card team-\d.*?</section>', answer.text, re.DOTALL)
@@ -185,7 +187,8 @@ def test_places_are_corrected_and_a_player_is_disqualified(site: Any) -> None:
         }
         do(judge, path, fields, judge.post(path, data=fields))
         assert "corrected" in judge.get("/pools/arena/matches/m0398").text
-        assert judge.post(path, data={**fields, "rank": ["1"]}).status_code == 422
+        for ranks in (["1"], ["1", "x"]):
+            assert judge.post(path, data={**fields, "rank": ranks}).status_code == 422
         assert judge.post(path, data={**fields, "how": "json", "json": "{"}).status_code == 422
         path = "/pools/arena/disqualify/odd-fox"
         fields = {"since": "2026-09-20", "reason": "", "token": fields["token"]}

@@ -160,6 +160,7 @@ def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: A
     wrong = {**fields, "match": "m2", "players-1": "ada fox"}
     preview = admin.post(path, data=wrong)
     assert "ada fox is new, but Ada Fox plays here" in Page(preview.text).text
+    assert admin.post(path, data={**wrong, "rank": ["2", "x"]}).status_code == 422
     named = Page(admin.post(path, data={**wrong, "rename": "ada fox\tAda Fox"}).text)
     assert named.field("players-1") == "Ada Fox"
     more = Page(admin.post(path, data={**wrong, "do": "team"}).text)
