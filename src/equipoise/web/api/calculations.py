@@ -51,7 +51,6 @@ from equipoise.web.http.endpoints import (
     check_sweeps,
     check_table,
     compression_of,
-    while_connected,
 )
 from equipoise.web.http.errors import (
     ForbiddenError,
@@ -226,8 +225,7 @@ async def _of_table(request: ApiRequest, what: str, calculation: Callable[[bytes
     compression = compression_of(content)
     if compression is not None:
         raise MalformedError(f"the {what} must be uncompressed text; got {compression}")
-    work = request.service.calculate(calculation, content, query)
-    return await while_connected(request.receive, work)
+    return await request.while_connected(request.service.calculate(calculation, content, query))
 
 
 def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
@@ -269,7 +267,7 @@ def _estimated(content: bytes, query: StrengthsQuery) -> StrengthsMessage:
 async def rebalance(request: ApiRequest) -> RebalanceMessage:
     """Return the teams of the request in the body."""
     work = request.service.calculate(_rebalanced, request.body, request.query)
-    return await while_connected(request.receive, work)
+    return await request.while_connected(work)
 
 
 def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:

@@ -44,7 +44,6 @@ from equipoise.web.http.endpoints import (
     calculates,
     reads,
     time_of,
-    while_connected,
 )
 
 
@@ -130,7 +129,7 @@ async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     player, match = request.path["player"], request.query.match
     work = request.service.explain(questions.explain_player, request.pool, player, match)
-    return await while_connected(request.receive, work)
+    return await request.while_connected(work)
 
 
 PLAYERS = (

@@ -53,7 +53,6 @@ from equipoise.web.http.endpoints import (
     compression_of,
     decode_body,
     reads,
-    while_connected,
 )
 from equipoise.web.http.errors import ForbiddenError, MalformedError
 from equipoise.web.http.streams import caller, send_pieces
@@ -118,7 +117,7 @@ async def set_ratings(request: ApiRequest) -> InitialMessage:
         )
     else:
         reading = service.calculate(_read_list, content)
-    initial = await while_connected(request.receive, reading)
+    initial = await request.while_connected(reading)
     if isinstance(initial, InitialRequest):
         await _check_readable(request, str(initial.pool))
         initial = await request.calculate(initial_ratings.copied_content, request.pool, initial)
@@ -288,7 +287,7 @@ async def change_pool(request: ApiRequest) -> PoolMessage | AmendmentMessage:
     body: PoolChange = request.body
     if request.query.preview:
         work = request.service.preview_settings(request.pool, body)
-        return await while_connected(request.receive, work)
+        return await request.while_connected(work)
     changed = await request.service.change_settings(request.pool, body, request.key_number)
     return await request.service.kernels.described(changed)
 

@@ -277,15 +277,11 @@ class Access:
         if header is None:
             return None
         scheme, _, secret = header.partition(" ")
-        secret = secret.strip()
-        if scheme.lower() == "bearer" and 0 < len(secret) <= LONGEST_SECRET:
-            key = await self._key_of(secret)
-            if key is not None:
-                return key
-        self.rates.check_wrong(address_of(request.scope), self._clock())
-        if scheme.lower() != "bearer":
-            raise UnauthorisedError(WITHOUT_BEARER)
-        raise self.invalid_key()
+        is_bearer = scheme.lower() == "bearer"
+        key = await self.of_secret(secret.strip() if is_bearer else "", request.scope)
+        if key is None:
+            raise self.invalid_key() if is_bearer else UnauthorisedError(WITHOUT_BEARER)
+        return key
 
     def invalid_key(self) -> UnauthorisedError:
         """Return the error for a wrong key, which names the database it was looked for in."""
@@ -301,7 +297,7 @@ class Access:
         return key
 
     async def of_secret(self, secret: str, scope: Scope) -> KeyRecord | None:
-        """Return the key of a secret that was typed in, None for a wrong one.
+        """Return the key of a secret, None for a wrong one.
 
         Raises : TooManyRequestsError after too many wrong ones
         """

@@ -133,8 +133,26 @@ class ApiRequest:
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a use case that reads and takes long, unless the client goes away."""
-        work = self.service.calculate_from_store(function, *args, **kwargs)
-        return await while_connected(self.receive, work)
+        return await self.while_connected(
+            self.service.calculate_from_store(function, *args, **kwargs)
+        )
+
+    async def while_connected(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of some work. Cancel the work if the client goes away.
+
+        The body must have been read. Raises : ClientDisconnect, and what the work raises
+        """
+        working = asyncio.create_task(work)
+        watching = asyncio.create_task(disconnected(self.receive))
+        try:
+            await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise ClientDisconnect
+            return working.result()
+        finally:
+            for task in (working, watching):
+                task.cancel()
+            await asyncio.gather(working, watching, return_exceptions=True)
 
     async def change(self, function: Callable[..., T], /, *args: object, **kwargs: object) -> T:
         """Run a use case that writes, with the key and the time of the request."""
@@ -523,25 +541,6 @@ async def receive_body(request: ApiRequest, most: int, limit: str) -> bytes:
         if not message.get("more_body", False):
             request.reading = False
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-
-async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of some work. Cancel the work if the client goes away.
-
-    receive : of a request whose body has been read, or has none
-    Raises : ClientDisconnect, and what the work raises
-    """
-    working = asyncio.create_task(work)
-    watching = asyncio.create_task(disconnected(receive))
-    try:
-        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
-    finally:
-        for task in (working, watching):
-            task.cancel()
-        await asyncio.gather(working, watching, return_exceptions=True)
 
 
 async def disconnected(receive: Receive) -> None:

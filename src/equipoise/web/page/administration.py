@@ -44,7 +44,6 @@ from equipoise.rating.newcomers import ENTRY_PARAMETERS, EntryParameters
 from equipoise.store.connection import Store
 from equipoise.store.keys import end_session, end_sessions, open_session
 from equipoise.web.http.access import SESSION_COOKIE, audited_pool, rules_all_pools
-from equipoise.web.http.endpoints import while_connected
 from equipoise.web.page.context import (
     SIGN_IN,
     THEME_COOKIE,
@@ -357,7 +356,7 @@ async def change_entry(context: PageContext) -> Response:
             await context.service.change_settings(pool.pool, request, key)
             return context.redirect(path("pools", pool.pool, "amendments"))
         work = context.service.preview_settings(pool.pool, request)
-        preview = await while_connected(context.request.receive, work)
+        preview = await context.api.while_connected(work)
     except EquipoiseError as error:
         return _entry_form(context, form, error)
     return _entry_form(context, form, preview=preview, seen=seen)

@@ -35,7 +35,7 @@ from equipoise.pools.pool.pools import capabilities_of, pool_message
 from equipoise.pools.reading.players import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool, predict_in_pool
 from equipoise.store.connection import Store
-from equipoise.web.http.endpoints import while_connected, whole_number
+from equipoise.web.http.endpoints import whole_number
 from equipoise.web.page.context import Form, PageContext, upload_limits
 from equipoise.web.page.figures import picture
 from equipoise.web.page.matches import entries_of, teams_in_query, teams_path
@@ -472,7 +472,7 @@ async def rebalance(context: PageContext) -> Response:
         chosen = form.choice("method", get_args(Method)) if method else None
         content = text.encode("utf-8", "replace")
         work = context.service.calculate(rebalanced, content, chosen, form.flag("compare"))
-        result, rows, values = await while_connected(context.request.receive, work)
+        result, rows, values = await context.api.while_connected(work)
     except EquipoiseError as error:
         return _rebalance_form(context, text, error, method=method, compare=form.flag("compare"))
     return _rebalance_form(

@@ -29,7 +29,7 @@ from equipoise.messages.pools import PoolMessage
 from equipoise.pools.reading.tournament import games_between
 from equipoise.store.connection import Store
 from equipoise.tournament.tie_breaks import CODES, TieBreak
-from equipoise.web.http.endpoints import check_sweeps, check_table, compression_of, while_connected
+from equipoise.web.http.endpoints import check_sweeps, check_table, compression_of
 from equipoise.web.page.context import (
     Form,
     PageContext,
@@ -182,7 +182,7 @@ async def tournament(context: PageContext) -> Response:
         work = context.service.calculate(
             performance_of, content, kind, confidence, average, chosen, factor
         )
-        rated = await while_connected(context.request.receive, work)
+        rated = await context.api.while_connected(work)
     except EquipoiseError as error:
         return _tournament_form(context, form, error)
     if form.text("do") == "csv":
