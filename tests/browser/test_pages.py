@@ -33,6 +33,8 @@ PAGES = [
     "/pools/arena/post",
     "/pools/arena/void/m0200",
     "/pools/arena/correct/m0200",
+    "/pools/arena/rename/mio-fox",
+    "/pools/arena/embed",
     "/pools/league-1/seasons?ended=2026-1",
     "/pools/league-1/seasons/end",
     "/pools/league-1/webhooks",
