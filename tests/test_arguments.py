@@ -114,7 +114,6 @@ def words_of(hint: Any) -> list[str]:
 
 
 def test_every_word_of_every_system_is_one_of_its_choices() -> None:
-    """Nearly a choice is not enough."""
     words = [
         (system_class(name), field, choices)
         for name in SYSTEMS
@@ -139,7 +138,6 @@ def test_an_outlook_refuses_unknown_words(word: str) -> None:
 
 def test_a_plot_of_a_trace_refuses_unknown_words(history: eq.History) -> None:
     trace = eq.replay(eq.Elo(), history, trace=True).trace
-    assert trace is not None
     with pytest.raises(InvalidParameterError, match=r"^by must be .*time, match, played.*; got 'x"):
         trace.plot(by="x")  # type: ignore[arg-type]
 
@@ -169,7 +167,6 @@ VALUES: list[tuple[type[Any], dict[str, object]]] = [
 
 @pytest.mark.parametrize(("kind", "given"), VALUES, ids=lambda one: getattr(one, "__name__", ""))
 def test_a_public_value_refuses_the_wrong_kind(kind: type[Any], given: dict[str, object]) -> None:
-    """With an error of the package, which names the field."""
     kind(**given)
     for field in (one.name for one in fields(kind)):
         if field in ("time_kind", "statistics", "attributes"):
@@ -212,7 +209,6 @@ def test_a_class_is_not_its_instance(history: eq.History) -> None:
 
 
 def test_choices_are_lists_or_ranges(history: eq.History) -> None:
-    """Letters of a string would pass for numbers: "12" for 1 and 2."""
     for choice in ("12", 12, {"k": 12}, Strange()):
         with pytest.raises(InvalidParameterError, match=r"choices\['k'\] must be a list of values"):
             eq.tune(eq.Elo(), history, {"k": choice})  # type: ignore[dict-item]
@@ -238,7 +234,6 @@ def test_a_string_is_not_a_list_of_players(history: eq.History) -> None:
 
 
 def test_ids_are_not_rows() -> None:
-    """What `balance` answers names players; the chances are of rows."""
     for ids in ([107, 105, 103, 101], ["ann", "bob", "cyd", "dee"]):
         lobby = eq.Lobby(player_ids=ids, rating=[1.0, 2.0, 3.0, 4.0], deviation=[0.0] * 4)  # type: ignore[arg-type]
         teams = eq.balance(lobby).teams

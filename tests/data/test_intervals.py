@@ -19,5 +19,4 @@ def test_the_range_holds_95_percent_of_a_normal_distribution() -> None:
     [(350.0, "686"), (80.99, "159"), (25.0, "49.0"), (1.2, "2.35"), (0, "0.00")],
 )
 def test_it_is_written_with_two_or_three_digits(deviation: float, words: str) -> None:
-    """On the scale of 1500 and on that of 25."""
     assert half_width_in_words(deviation) == words

@@ -72,7 +72,6 @@ def test_chances_of_the_two_sides_sum_to_one(curve: Curve) -> None:
 
 @every_curve
 def test_chances_far_out_are_0_and_1(curve: Curve) -> None:
-    """No overflow, no NaN: a warning would fail the test."""
     far = np.array([1e3, 1e8, math.inf])
     np.testing.assert_array_equal(chance(far, curve), 1.0)
     assert np.all(chance(-far, curve) < 1e-300)
@@ -90,7 +89,6 @@ def test_chances_have_the_shape_of_their_arguments(curve: Curve, shape: tuple[in
 
 @every_curve
 def test_the_higher_centre_is_never_the_outsider(curve: Curve) -> None:
-    """Not by one rounding either, however small the difference."""
     z = np.concatenate([np.geomspace(5e-324, 1e-3, 20_001), np.linspace(0.0, 1e-14, 20_001)])
     assert np.all(chance(z, curve) >= 0.5)
     assert np.all(chance(-z, curve) <= 0.5)
@@ -99,7 +97,6 @@ def test_the_higher_centre_is_never_the_outsider(curve: Curve) -> None:
 @given(outlooks())
 @few
 def test_pairs_are_complementary(outlook: Outlook) -> None:
-    """i beats j or j beats i; against oneself it is even."""
     pairs = outlook.pairs()
     np.testing.assert_allclose(pairs + pairs.T, 1.0, rtol=0, atol=ROUNDING)
     assert np.all(np.diag(pairs) == 0.5)
@@ -131,7 +128,6 @@ def test_a_pair_is_the_curve_of_the_difference_over_both_scales(outlook: Outlook
 @given(outlooks())
 @few
 def test_expected_scores_are_the_means_of_the_pairs(outlook: Outlook) -> None:
-    """Everybody's row without the diagonal; together they share out n/2."""
     n = len(outlook.centre)
     others = outlook.pairs()[~np.eye(n, dtype=bool)].reshape(n, n - 1)
     # A sum of n numbers of up to 1, less one half, over n - 1.
@@ -164,7 +160,6 @@ def test_teams_play_at_the_mean_or_at_the_sum_of_their_members(
 
 
 def test_two_members_by_hand() -> None:
-    """1400 +- 60 and 1600 +- 80 play at 1500 +- 50, or at 3000 +- 100."""
     members = {"centre": np.array([1400.0, 1600.0, 1500.0]), "scale": np.array([60.0, 80.0, 10.0])}
     mean = Outlook(**members, curve="normal").of_teams(np.array([0, 0, 1]), 2)
     assert mean.centre.tolist() == [1500.0, 1500.0]

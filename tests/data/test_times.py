@@ -57,7 +57,6 @@ def test_a_time_is_a_number_of_days_and_back(time: Any, day: float | None) -> No
 
 
 def test_functions_take_a_time_as_days_or_as_a_date() -> None:
-    """The same bits: ratings, predictions, changes and lobbies."""
     history = eq.read_history(
         {"match": [1, 1], "time": [date(2024, 1, 1)] * 2, "player": [*"ab"], "rank": [1, 2]}
     )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from equipoise.data.games import Games
 from equipoise.data.history import COLUMNS, History
+from equipoise.data.reading import HistoryReading
 from equipoise.errors import Problem
+from equipoise.formats import scan_history
 
 SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -56,3 +61,36 @@ def rows_of(history: History) -> list[tuple[object, object, int]]:
     matches = history.match_ids[history.match_rows()].tolist()
     players = history.player_ids[history.player].tolist()
     return list(zip(matches, players, history.rank.tolist(), strict=True))
+
+
+def results_of(history: History) -> str:
+    """Return who won and who drew in each match: "ann>bob; bob=cid"."""
+    matches = []
+    for low, high in pairwise(history.offsets.tolist()):
+        order = low + np.argsort(history.rank[low:high], kind="stable")
+        text = ""
+        for before, row in pairwise([None, *order]):
+            if before is not None:
+                text += "=" if history.rank[row] == history.rank[before] else ">"
+            text += str(history.player_ids[history.player[row]])
+        matches.append(text)
+    return "; ".join(matches)
+
+
+def results_of_games(games: Games) -> str:
+    """Return who won and who drew in each single game, the winner first."""
+    matches = []
+    for white, black, points in zip(games.white, games.black, games.points, strict=True):
+        first, second = (str(games.player_ids[row]) for row in (white, black))
+        both = (
+            f"{second}>{first}"
+            if points == 0
+            else f"{first}{'=' if points == 0.5 else '>'}{second}"
+        )
+        matches.append(both)
+    return "; ".join(matches)
+
+
+def of_text(text: str, **options: Any) -> HistoryReading:
+    """Return what is read from the text of a CSV file."""
+    return scan_history(text.encode(), format="csv", **options)

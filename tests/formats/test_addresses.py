@@ -120,7 +120,6 @@ def problem_of(address: str):
     ["history.csv", "history.parquet", "history.jsonl", "history.csv.bz2", "export", "a b.csv"],
 )
 def test_a_file_of_the_web_is_read(name, web):
-    """By its name, by its content, and compressed in whatever way."""
     reading = scan_history(f"{web}/{name}", time_format="s")
     assert_same_history(reading.history, read_history(FRAME, time_format="s"))
     assert any(note.startswith(f"{web}/{name}: ") for note in reading.notes)
@@ -176,7 +175,6 @@ def test_other_addresses_are_refused_without_a_request(address, rule, monkeypatc
 
 
 def test_what_is_too_large_is_refused(web, monkeypatch):
-    """By what the server says, and by what it sends."""
     assert problem_of(f"{web}/size=9999999999").rule == remote.DOWNLOADED
     monkeypatch.setattr(remote, "MOST_DOWNLOADED", 50)
     assert problem_of(f"{web}/history.csv").rule == remote.DOWNLOADED

@@ -34,18 +34,15 @@ def csv_of(table: Mapping[str, Sequence[object]], folder: Path) -> Path:
 
 def test_dates_and_clock_times_are_one_time(tmp_path: Path) -> None:
     reading = eq.scan_history(csv_of({**GAMES}, tmp_path))
-    assert reading.history is not None
     assert reading.history.match_ids.tolist() == [3, 2, 1]
     assert "Date and Time together are the times" in reading.notes
     games = eq.scan_games(csv_of({**GAMES}, tmp_path), since="2024-08-16T13:00")
-    assert games.games is not None
     assert len(games.games.points) == 1
 
 
 def test_dates_alone_are_the_time_if_a_clock_time_is_missing(tmp_path: Path) -> None:
     table = {**GAMES, "Time": ["20:00", "", "12:30"]}
     reading = eq.scan_history(csv_of(table, tmp_path))
-    assert reading.history is not None
     assert reading.history.match_ids.tolist() == [3, 1, 2]
     assert "the times are those of Date; Time, times of day, is left out" in reading.notes
 
@@ -108,11 +105,9 @@ def test_clock_times_without_dates_are_no_times_of_games(tmp_path: Path) -> None
     games = {name: values for name, values in GAMES.items() if name != "Date"}
     reading = eq.scan_history(csv_of(games, tmp_path))
     assert "Time has times of day without dates, so it is left out" in reading.notes
-    assert reading.history is not None
     assert reading.history.time is None
     assert "Time" not in reading.history.attributes
     rounds = eq.read_history(csv_of({**games, "Round": [2, 1, 1]}, tmp_path))
-    assert rounds.order is not None
     assert rounds.order.tolist() == [1, 1, 2]
     named = eq.scan_history(csv_of(games, tmp_path), columns={"time": "Time"})
     assert {one.field for one in named.problems} == {"Time"}

@@ -10,15 +10,17 @@ import pytest
 
 from equipoise.formats import read_history, scan_history
 from formats.comparing import assert_same_history, told
-
-FIRST = {"name": "First", "time_seconds": 100, "standings": [["a", 0, 0], ["b", 1, 2], ["c", 1, 2]]}
-SECOND = {
-    "name": "Second",
-    "time_seconds": 50,
-    "standings": [["c", 0, 0], ["a", 1, 1]],
-    "weight": 0.5,
-    "perf_ceiling": 1900,
-}
+from formats.contest_documents import (
+    CHANGES,
+    DMOJ,
+    FIRST,
+    SECOND,
+    STANDINGS,
+    contestant,
+    dmoj,
+    entrant,
+    party,
+)
 
 
 @pytest.fixture
@@ -55,42 +57,27 @@ def test_contests_are_matches_in_order_of_time(saved):
 
 
 def test_directory_archive_and_lines_are_read_alike(saved, tmp_path):
-    """Three ways to keep the same contests."""
     expected = read_history(saved(x=FIRST, y=SECOND))
-    archive = tmp_path / "contests.zip"
-    answer = tmp_path / "answer.zip"
-    with zipfile.ZipFile(answer, "w") as packed:
-        packed.writestr("1.json", json.dumps(CHANGES))
-    assert places(read_history(answer)) == {"4": {"tourist": 0, "petr": 1, "x": 1}}
+    archive, lines = tmp_path / "contests.zip", tmp_path / "contests.jsonl"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("set/x.json", json.dumps(FIRST))
         packed.writestr("set/y.json", json.dumps(SECOND))
-        packed.writestr("__MACOSX/set/x.json", "junk")
-        packed.writestr("readme.txt", "junk")
-    lines = tmp_path / "contests.jsonl"
     lines.write_text(f"{json.dumps(FIRST)}\n\n{json.dumps(SECOND)}\n")
     for source in (archive, lines):
         assert_same_history(read_history(source), expected)
-    for source in (archive, lines):
         stream = io.BytesIO(source.read_bytes())
         assert_same_history(read_history(stream, format="contests"), expected)
-
-
-def test_a_single_contest_is_a_history(saved):
-    """One file, told by its content."""
-    path = saved(x=FIRST) / "x.json"
-    assert read_history(path).matches == 1
-    assert read_history(path, format="contests").matches == 1
+    bad = SECOND | {"standings": [["a", -1, 0]]}
+    (problem,) = scan_history(f"{json.dumps(FIRST)}\n\n{json.dumps(bad)}\n".encode()).problems
+    assert (problem.line, problem.field) == (3, "rank")
 
 
 def test_contests_of_one_name_are_told_apart(saved):
-    """By the names of their files."""
     history = read_history(saved(x=FIRST, y=FIRST | {"time_seconds": 200}))
     assert history.match_ids.tolist() == ["First (x)", "First (y)"]
 
 
 def test_entries_that_are_not_as_they_must_are_told(saved):
-    """With the file and the number of the standing."""
     standings = [["a", 0, 0], ["b", 2, 1], ["c", 1], 7, ["d", "x", 1], ["", 5, 5], ["e", -1, 0]]
     path = saved(x=FIRST, y=SECOND | {"standings": standings})
     problems = scan_history(path).problems
@@ -107,17 +94,7 @@ def test_entries_that_are_not_as_they_must_are_told(saved):
     ]
 
 
-def test_problems_of_lines_have_their_line(tmp_path):
-    """A contest is one line."""
-    path = tmp_path / "t.jsonl"
-    bad = SECOND | {"standings": [["a", -1, 0]]}
-    path.write_text(f"{json.dumps(FIRST)}\n\n{json.dumps(bad)}\n")
-    (problem,) = scan_history(path).problems
-    assert (problem.line, problem.field) == (3, "rank")
-
-
 def test_a_list_of_contests_is_read_and_problems_have_their_place(saved):
-    """As one document, also in UTF-16, and with the number of the contest."""
     expected = read_history(saved(x=FIRST, y=SECOND))
     for encoding in ("utf-8", "utf-16"):
         data = json.dumps([FIRST, SECOND]).encode(encoding)
@@ -128,7 +105,6 @@ def test_a_list_of_contests_is_read_and_problems_have_their_place(saved):
 
 
 def test_bad_documents_are_told_together(saved):
-    """Cut off, no JSON, no contest, no list."""
     path = saved(
         a=FIRST,
         b=json.dumps(FIRST)[:-5],
@@ -146,86 +122,20 @@ def test_bad_documents_are_told_together(saved):
     ]
 
 
-def test_a_time_is_on_all_contests_or_on_none(saved):
-    """As in any long table."""
-    timeless = {"name": "Third", "standings": [["a", 0, 0]]}
-    (problem,) = scan_history(saved(x=FIRST, y=timeless)).problems
-    assert (problem.field, problem.rule) == ("time", "must be on all rows or on none")
-    (tmp,) = (saved(x=timeless, y=timeless | {"name": "Fourth"}),)
-    assert read_history(tmp).time is None
-
-
 def test_a_contest_without_participants_is_left_out_with_a_note(saved):
-    """It is no match."""
     reading = scan_history(saved(x=FIRST, y=SECOND | {"standings": []}), time_format="s")
     assert reading.history.matches == 1
     assert reading.notes == ("1 contest without participants is left out: Second",)
 
 
-def test_a_directory_without_contests_is_told(tmp_path):
-    """And so is an archive."""
-    (problem,) = scan_history(tmp_path).problems
-    assert problem.rule == "must hold tables, contests or games"
-    archive = tmp_path / "t.zip"
-    with zipfile.ZipFile(archive, "w") as packed:
-        packed.writestr("readme.txt", "")
-    (problem,) = scan_history(archive).problems
-    assert problem.rule == "must hold at least one row"
-
-
-def test_an_archive_must_be_whole(saved, tmp_path):
-    """Cut off, or no archive at all."""
-    archive = tmp_path / "t.zip"
-    with zipfile.ZipFile(archive, "w") as packed:
-        packed.writestr("x.json", json.dumps(FIRST))
-    for content in (archive.read_bytes()[:-30], b"hello", b"PK\x03\x04"):
-        archive.write_bytes(content)
-        (problem,) = scan_history(archive).problems
-        assert problem.rule == "must be a complete, readable zip archive"
-
-
-CHANGES = {
-    "status": "OK",
-    "result": [
-        {
-            "contestId": 4,
-            "contestName": "Round 4",
-            "handle": handle,
-            "rank": rank,
-            "ratingUpdateTimeSeconds": 900,
-            "oldRating": 1500,
-            "newRating": new,
-        }
-        for handle, rank, new in (("tourist", 1, 1602), ("petr", 2, 1540), ("x", 2, 1400))
-    ],
-}
-
-
-def party(handles, rank, kind="CONTESTANT", **more):
-    """Return a row of Codeforces standings."""
-    members = [{"handle": handle} for handle in handles]
-    about = {"contestId": 7, "members": members, "participantType": kind, "ghost": False} | more
-    return {"party": about, "rank": rank, "points": 5.0, "penalty": 0}
-
-
-STANDINGS = {
-    "status": "OK",
-    "result": {
-        "contest": {"id": 7, "startTimeSeconds": 1000, "durationSeconds": 500},
-        "problems": [],
-        "rows": [
-            party(["a", "b"], 1, teamName="Twins", teamId=1),
-            party(["z"], 1, kind="VIRTUAL"),
-            party(["c"], 2),
-            party(["d"], 3, kind="OUT_OF_COMPETITION"),
-            party(["e", "f"], 3, teamName="Twins", teamId=2),
-        ],
-    },
-}
+def test_a_time_is_on_all_contests_or_on_none(saved):
+    timeless = {"name": "Third", "standings": [["a", 0, 0]]}
+    (problem,) = scan_history(saved(x=FIRST, y=timeless)).problems
+    assert (problem.field, problem.rule) == ("time", "must be on all rows or on none")
+    assert read_history(saved(x=timeless, y=timeless | {"name": "Fourth"})).time is None
 
 
 def test_codeforces_rating_changes(saved):
-    """The contest's id is a number; old and new ratings are kept."""
     history = read_history(saved(x=CHANGES) / "x.json")
     assert history.match_ids.tolist() == [4]
     assert places(history) == {"4": {"tourist": 0, "petr": 1, "x": 1}}
@@ -249,7 +159,6 @@ def test_codeforces_standings(saved):
 
 
 def test_codeforces_parties_of_one_are_no_teams(saved):
-    """A contest of individuals has no team labels."""
     result = STANDINGS["result"] | {"rows": [party(["a"], 1), party(["b"], 2)]}
     history = read_history(saved(x=STANDINGS | {"result": result}))
     assert history.team_labels is None
@@ -257,7 +166,6 @@ def test_codeforces_parties_of_one_are_no_teams(saved):
 
 
 def test_codeforces_answers_of_several_contests_in_a_directory(saved):
-    """Ids of both methods are numbers of contests."""
     history = read_history(saved(x=STANDINGS, y=CHANGES))
     assert history.match_ids.tolist() == [4, 7]
     assert_same_history(read_history(saved(), format="codeforces"), history)
@@ -274,52 +182,11 @@ def test_codeforces_answers_of_several_contests_in_a_directory(saved):
     ],
 )
 def test_codeforces_answers_that_are_none(saved, answer, field, got):
-    """A failure saved to a file is told with its comment."""
     (problem,) = scan_history(saved(x=answer)).problems
     assert (problem.field, problem.got) == (field, got)
 
 
-def entrant(user, score, time, **more):
-    """Return an entry of a DMOJ ranking."""
-    return {
-        "user": user,
-        "score": score,
-        "cumulative_time": time,
-        "tiebreaker": 0.0,
-        "old_rating": None,
-        "new_rating": 1500,
-        "is_disqualified": False,
-    } | more
-
-
-DMOJ = {
-    "api_version": "2.0",
-    "data": {
-        "object": {
-            "key": "dmopc20",
-            "name": "DMOPC",
-            "start_time": "2020-01-01T00:00:00+00:00",
-            "end_time": "2020-01-01T03:00:00+00:00",
-            "is_rated": True,
-            "has_rating": True,
-            "rankings": [
-                entrant("late", 100, 60),
-                entrant("first", 100, 50),
-                entrant("tie", 100, 60),
-                entrant("broken tie", 100, 60, tiebreaker=1),
-                entrant("cheat", 200, 1, is_disqualified=True),
-                entrant("guest", 150, 1, new_rating=None),
-                entrant("zero", 0, 0),
-            ],
-        }
-    },
-}
 DMOJ_PLACES = {"first": 0, "late": 1, "tie": 1, "broken tie": 2, "zero": 3}
-
-
-def dmoj(**more):
-    """Return the DMOJ answer with some of the contest's keys changed."""
-    return DMOJ | {"data": {"object": DMOJ["data"]["object"] | more}}
 
 
 def test_dmoj_contests(saved):
@@ -330,7 +197,6 @@ def test_dmoj_contests(saved):
 
 
 def test_dmoj_contests_of_the_first_api(saved):
-    """It calls score points and answers without an envelope."""
     rankings = [entrant("a", 0, 0), entrant("b", 0, 0)]
     old = {"name": "DMOPC", "has_rating": True, "rankings": rankings}
     for at, entry in enumerate(rankings):
@@ -339,30 +205,16 @@ def test_dmoj_contests_of_the_first_api(saved):
 
 
 def test_dmoj_contests_that_are_not_rated_are_counted(saved):
-    """Nobody's rating changes by them."""
     reading = scan_history(saved(x=DMOJ, y=dmoj(key="fun", is_rated=False, has_rating=False)))
     assert reading.history.match_ids.tolist() == ["dmopc20"]
     assert reading.unrated == 1
 
 
 def test_dmoj_scores_must_be_numbers(saved):
-    """The entry is told, and can be skipped."""
     path = saved(x=dmoj(rankings=[entrant("a", 1, 1), entrant("b", None, 1)]))
     (problem,) = scan_history(path).problems
     assert (problem.line, problem.field, problem.rule) == (2, "score", "must be a number")
     assert places(scan_history(path, skip_bad="rows").history) == {"dmopc20": {"a": 0}}
-
-
-def contestant(name, rank, rated=True, count=3):
-    """Return an entry of AtCoder standings."""
-    return {
-        "Rank": rank,
-        "UserScreenName": name,
-        "UserName": name.upper(),
-        "IsRated": rated,
-        "OldRating": 1000,
-        "TotalResult": {"Count": count, "Score": 100},
-    }
 
 
 def test_atcoder_standings(saved):
@@ -380,7 +232,6 @@ def test_atcoder_standings(saved):
 
 
 def test_atcoder_results(saved):
-    """They name contest and time."""
     results = [
         {
             "IsRated": rated,
@@ -400,7 +251,6 @@ def test_atcoder_results(saved):
 
 
 def test_standings_without_anybody_rated_are_told(saved):
-    """There is nothing to rate."""
     entries = [contestant("a", 1, rated=False)]
     (problem,) = scan_history(saved(x={"StandingsData": entries})).problems
     assert problem.rule == "must have at least one rated participant"

@@ -49,7 +49,6 @@ def written(tmp_path):
     ],
 )
 def test_ids_are_numbers_only_if_all_are_plain_whole_numbers(written, ids, kept):
-    """What could not be written back as it was stays text."""
     rows = "".join(f"1,{one},0\n" for one in ids)
     history = read_history(written(f"match,player,rank\n{rows}"))
     assert history.player_ids.tolist() == kept
@@ -68,7 +67,6 @@ def test_ids_are_numbers_only_if_all_are_plain_whole_numbers(written, ids, kept)
     ],
 )
 def test_other_columns_are_kept_in_the_plainest_type(written, values, dtype, kept):
-    """Whole numbers, numbers, truth values, else text."""
     text = f"match,player,rank,x\n1,a,0,{values[0]}\n1,b,1,{values[1]}\n"
     column = read_history(written(text)).attributes["x"]
     assert column.dtype == dtype
@@ -123,7 +121,6 @@ def test_lines_are_those_of_the_file_even_with_stray_quotes(written):
 
 @pytest.mark.parametrize(("row", "count"), [("1,b", 2), ("1,b,1,9", 4), ("1", 1), ('1,"b,1"', 2)])
 def test_ragged_rows_are_told(written, row, count):
-    """Too few and too many fields."""
     (problem,) = scan_history(written(f"{GOOD}{row}\n")).problems
     assert (problem.line, problem.field) == (4, "")
     assert problem.rule == "must have 3 fields like the header"
@@ -131,7 +128,6 @@ def test_ragged_rows_are_told(written, row, count):
 
 
 def test_empty_last_fields_are_not_ragged(written):
-    """A draw has an empty winner, and that may be the last column."""
     text = 'match,player,team,winner\n1,"a,x",A,\n1,b,B,\n'
     assert read_history(written(text)).rank.tolist() == [0, 0]
 
@@ -146,13 +142,11 @@ def test_a_header_that_cannot_be_read_is_told_with_its_line(written):
 
 
 def test_text_after_a_closing_quote_is_told(written):
-    """Such a row cannot be taken apart."""
     (problem,) = scan_history(written(f'{GOOD}1,"c"d,1\n')).problems
     assert (problem.line, problem.rule) == (4, "must be a row with well-formed quotation marks")
 
 
 def test_an_open_quote_is_told_where_it_opens(written):
-    """The rest of the file would be one field."""
     assert told(scan_history(written(f'{GOOD}1,"c,1\n2,d,0\n')).problems) == [
         (
             4,
@@ -164,10 +158,9 @@ def test_an_open_quote_is_told_where_it_opens(written):
 
 
 def test_column_names_must_be_different(written):
-    """Two columns of one name could contradict each other."""
-    problems = scan_history(written("match,player,rank,rank,x,x\n1,a,0,1,2,3\n")).problems
+    problems = scan_history(written("match,player,rank,rank,x,x,x\n1,a,0,1,2,3,4\n")).problems
     rule = "must be the name of only one column"
-    assert told(problems) == [(1, "rank", rule, "2 columns"), (1, "x", rule, "2 columns")]
+    assert told(problems) == [(1, "rank", rule, "2 columns"), (1, "x", rule, "3 columns")]
 
 
 @pytest.mark.parametrize(
@@ -188,26 +181,17 @@ def test_refuses_damaged_utf_8(written, content, line, got):
 
 @pytest.mark.parametrize("content", ["", "\n", "  \n\n", "\ufeff"])
 def test_an_empty_file_is_told(written, content):
-    """Blank lines are nothing."""
     (problem,) = scan_history(written(content)).problems
     assert problem.got == "an empty file"
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        (b"SQLite format 3\0", "an SQLite database: export the table as CSV"),
-        (b"\x01\x00\x02", "a binary file"),
-    ],
-)
-def test_a_file_must_be_what_its_name_says(written, content, what):
-    """What it is instead is told."""
-    (problem,) = scan_history(written(content)).problems
+def test_a_file_must_be_what_its_name_says(written):
+    (problem,) = scan_history(written(b"SQLite format 3\0")).problems
+    what = "an SQLite database: export the table as CSV"
     assert (problem.rule, problem.got) == ("must be text in the format csv", what)
 
 
 def test_a_gzip_file_must_be_one_and_whole(written):
-    """Cut off anywhere, or damaged, or no gzip at all."""
     packed = gzip.compress(GOOD.encode() * 100)
     assert read_history(written(gzip.compress(GOOD.encode()), "t.csv.gz")).matches == 1
     for cut in (20, len(packed) // 2, len(packed) - 1):
@@ -263,7 +247,6 @@ def test_quotation_marks_within_a_quoted_field_are_refused():
 
 
 def test_the_slow_reader_reads_what_the_fast_one_does(monkeypatch):
-    """On well-formed text they agree, so that a bad row changes nothing else."""
     text = 'match,player,rank,x\n1,"a\nb",0,\n\n1,"c""d",1,"e,f"\n,,,\n2,é,0,"g h"\n'
     fast = read_delimited(text.encode(), "t", ",")
     monkeypatch.setattr("equipoise.formats.tables.delimited._fast", lambda *_: None)
@@ -274,7 +257,6 @@ def test_the_slow_reader_reads_what_the_fast_one_does(monkeypatch):
 
 
 def test_an_unreadable_file_is_told(tmp_path, monkeypatch):
-    """The operating system's reason is passed on."""
     path = tmp_path / "t.csv"
     path.write_text(GOOD)
 

@@ -15,9 +15,7 @@ def test_ranks_decide_and_equal_ranks_are_draws() -> None:
     text = "match,player,rank\n1,ann,1\n1,bob,2\n2,bob,0\n2,ann,0\n3,cyd,3\n3,ann,2\n"
     assert rows(text) == [("ann", "bob", 1, 1), ("bob", "ann", 0.5, 1), ("cyd", "ann", 0, 1)]
     games = scan(text).games
-    assert games is not None
     assert not games.coloured
-    assert games.draws is not None
     assert games.draws.tolist() == [0.0, 1.0, 0.0]
 
 
@@ -49,14 +47,12 @@ def test_the_one_at_home_comes_first(column: str, home: str, away: str) -> None:
     text = f"match,player,rank,{column}\n1,a,1,{away}\n1,b,2,{home}\n2,b,1,{home}\n2,a,2,{away}\n"
     assert rows(text) == [("b", "a", 0.0, 1.0), ("b", "a", 1.0, 1.0)]
     games = scan(text).games
-    assert games is not None
     assert games.coloured
 
 
 def test_a_match_on_neutral_ground_leaves_nobody_at_home() -> None:
     text = "match,player,rank,at_home\n1,a,1,0\n1,b,2,1\n2,b,1,0\n2,a,2,0\n"
     games = scan(text).games
-    assert games is not None
     assert rows_of(games) == [("b", "a", 0.0, 1.0), ("b", "a", 1.0, 1.0)]
     assert not games.coloured
 
@@ -64,10 +60,8 @@ def test_a_match_on_neutral_ground_leaves_nobody_at_home() -> None:
 def test_ratings_and_weights_are_taken() -> None:
     text = "match,player,rank,rating,weight\n1,a,1,1500,2\n1,b,2,-,2\n2,b,1,1400,1\n2,a,1,1510,1\n"
     games = scan(text).games
-    assert games is not None
     assert rows_of(games) == [("a", "b", 2.0, 2.0), ("b", "a", 0.5, 1.0)]
     assert games.initial.tolist() == [1500.0, 1400.0]
-    assert games.draws is not None
     assert games.draws.tolist() == [0.0, 1.0]
 
 
@@ -121,7 +115,6 @@ def test_contest_documents_of_two_are_games() -> None:
 
 
 def test_the_world_cup_of_2022_has_64_matches() -> None:
-    """32 teams; every team of a group plays three, and the finalists seven."""
     games = read_games(
         real_data("football.parquet"),
         where={"tournament": "FIFA World Cup"},
@@ -135,7 +128,6 @@ def test_the_world_cup_of_2022_has_64_matches() -> None:
 
 
 def test_a_history_of_teams_is_not_games() -> None:
-    """1,917 of the 3,578 matches are one against one."""
     reading = scan_games(real_data("ut4.parquet"))
     assert reading.games is None
     assert {one.rule for one in reading.problems} == {DUEL}

@@ -6,22 +6,19 @@ import gzip
 import io
 import json
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
 from equipoise.formats.games.reading import read_games, scan_games
 from formats.comparing import real_data
 from formats.reading_games import rows_of, scan
+from formats.trf_writing import player_line, report
 
 ROOT = Path(__file__).parents[2]
 FRAME = pl.DataFrame(
@@ -47,20 +44,10 @@ PGN = b"".join(
 )
 
 
-def report_line(number: int, name: str, rating: int, points: float, rounds: list[str]) -> str:
-    """Return the line of a player in TRF16: columns 5, 15, 49, 81, 86 and from 92 on."""
-    start = f"001 {number:4}      {name:33} {rating:4}"
-    return f"{start:80}{points:4.1f} {number:4}  " + "  ".join(f"{one:8}" for one in rounds)
-
-
-TRF = "\n".join(
-    [
-        "012 Club",
-        report_line(1, "ann", 1500, 2.0, ["   2 w 1", "0000 - -", "   3 b 1"]),
-        report_line(2, "bob", 1400, 0.5, ["   1 b 0", "   3 w =", "0000 - -"]),
-        report_line(3, "cyd", 0, 0.5, ["0000 - -", "   2 b =", "   1 w 0"]),
-        "",
-    ]
+TRF = report(
+    player_line(1, ["   2 w 1", "0000 - -", "   3 b 1"], name="ann", rating="1500", points="2.0"),
+    player_line(2, ["   1 b 0", "   3 w =", "0000 - -"], name="bob", rating="1400", points="0.5"),
+    player_line(3, ["0000 - -", "   2 b =", "   1 w 0"], name="cyd", points="0.5"),
 ).encode()
 
 
@@ -73,86 +60,32 @@ TOTALS = {"ann": (2.0, 2.0), "bob": (0.5, 2.0), "cyd": (0.5, 2.0)}
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("kind", "stored", "content"),
     [
-        ("club.csv", LIST),
-        ("club.csv.gz", gzip.compress(LIST, mtime=0)),
-        ("club.tsv", LIST.replace(b",", b"\t")),
-        ("club.csv", LIST.replace(b",", b";")),
-        ("club.jsonl", FRAME.write_ndjson().encode()),
-        ("club.json", FRAME.write_json().encode()),
-        ("pairs.csv", PAIRS),
-        ("pairs.tsv.gz", gzip.compress(PAIRS.replace(b",", b"\t"), mtime=0)),
-        ("history.csv", HISTORY),
-        ("cross.csv", CROSS),
-        ("cross.tsv", CROSS.replace(b",", b"\t")),
-        ("club.pgn", PGN),
-        ("CLUB.PGN", PGN),
-        ("club.pgn.gz", gzip.compress(PGN, mtime=0)),
-        ("club.txt", PGN),
-        ("club.trf", TRF),
-        ("club.trfx", TRF),
-        ("club.trf.gz", gzip.compress(TRF, mtime=0)),
-        ("club.txt", TRF),
-        ("report", TRF),
+        ("games", "csv", LIST),
+        ("games", "tsv", LIST.replace(b",", b"\t")),
+        ("games", "jsonl", FRAME.write_ndjson().encode()),
+        ("games", "json", FRAME.write_json().encode()),
+        ("pairs", "csv", PAIRS),
+        ("history", "csv", HISTORY),
+        ("crosstable", "csv", CROSS),
+        ("pgn", "pgn", PGN),
+        ("trf", "trf", TRF),
     ],
 )
-def test_the_name_or_the_content_tells_what_a_file_is(
-    tmp_path: Path, name: str, content: bytes
+def test_every_kind_is_known_by_its_name_its_content_and_its_format(
+    tmp_path: Path, kind: str, stored: str, content: bytes
 ) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    assert totals(read_games(path)) == TOTALS
-    assert totals(read_games(str(path))) == TOTALS
+    packed = gzip.compress(content, mtime=0)
+    for name, data in (("club", content), ("club.txt", content), (f"CLUB.{stored}.gz", packed)):
+        path = tmp_path / name
+        path.write_bytes(data)
+        assert totals(read_games(path)) == TOTALS
+    for format in (kind, stored):
+        assert totals(read_games(io.BytesIO(packed), format=format)) == TOTALS
 
 
-@pytest.mark.parametrize(
-    ("format", "content"),
-    [
-        ("games", LIST),
-        ("games", LIST.replace(b",", b"\t")),
-        ("games", gzip.compress(LIST, mtime=0)),
-        ("games", FRAME.write_ndjson().encode()),
-        ("games", FRAME.write_json().encode()),
-        ("csv", LIST),
-        ("pairs", PAIRS),
-        ("csv", PAIRS),
-        ("history", HISTORY),
-        ("csv", HISTORY),
-        ("crosstable", CROSS),
-        ("csv", CROSS),
-        ("pgn", PGN),
-        ("trf", TRF),
-    ],
-)
-def test_a_stream_is_what_format_says_in_whatever_it_is_stored(format: str, content: bytes) -> None:
-    assert totals(read_games(io.BytesIO(content), format=format)) == TOTALS
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_binary_tables_are_known_by_name_and_by_content(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"club.{suffix}"
-    (FRAME.write_parquet if suffix == "parquet" else FRAME.write_ipc)(path)
-    assert rows_of(read_games(path)) == ROWS
-    for format in ("games", suffix):
-        assert rows_of(read_games(io.BytesIO(path.read_bytes()), format=format)) == ROWS
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        FRAME,
-        FRAME.lazy(),
-        FRAME.to_pandas(),
-        FRAME.to_arrow(),
-        FRAME.to_dict(as_series=False),
-        {name: FRAME[name].to_numpy() for name in FRAME.columns},
-        FRAME.with_columns(
-            pl.col("white").cast(pl.Categorical), pl.col("result").cast(pl.Categorical)
-        ),
-    ],
-    ids=["polars", "lazy", "pandas", "arrow", "lists", "arrays", "categorical"],
-)
+@pytest.mark.parametrize("source", [FRAME, FRAME.to_pandas(), FRAME.to_dict(as_series=False)])
 def test_tables_in_memory_are_games(source: Any) -> None:
     games = read_games(source)
     assert rows_of(games) == ROWS
@@ -168,43 +101,17 @@ def test_a_cross_table_may_lie_in_memory(tmp_path: Path) -> None:
     assert [problem.line for problem in wrong.problems] == [1]
 
 
-def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LIST)))
-    assert rows_of(read_games("-", format="games")) == ROWS
+def test_problems_of_standard_input_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"white,black,result\n,b,1\n")))
     assert scan_games("-", format="csv").problems[0].file == "standard input"
 
 
-def test_a_directory_or_an_archive_is_of_pgn_or_of_contests(tmp_path: Path) -> None:
+def test_json_is_contests_and_beside_pgn_metadata(tmp_path: Path) -> None:
     contest = {"name": "one", "time_seconds": 1, "standings": [["ann", 0, 0], ["bob", 1, 1]]}
-    contests = tmp_path / "contests"
-    contests.mkdir()
-    (contests / "one.json").write_text(json.dumps(contest))
-    assert rows_of(read_games(contests)) == [("ann", "bob", 1.0, 1.0)]
-    club = tmp_path / "club"
-    (club / "spring").mkdir(parents=True)
-    (club / "spring" / "one.pgn").write_bytes(PGN)
-    (club / "notes.json").write_text("{}")
-    assert rows_of(read_games(club)) == ROWS
-    for name, content in (("one.pgn", PGN), ("one.json", json.dumps(contest).encode())):
-        with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
-            archive.writestr(name, content)
-    (tmp_path / "one.json.zip").rename(tmp_path / "contests.zip")
-    assert rows_of(read_games(tmp_path / "one.pgn.zip")) == ROWS
-    (tmp_path / "one.pgn.zip").rename(tmp_path / "club.zip")
-    assert rows_of(read_games(tmp_path / "club.zip")) == ROWS
-    assert rows_of(read_games(tmp_path / "contests.zip")) == [("ann", "bob", 1.0, 1.0)]
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    with pytest.raises(InvalidDataError, match="must hold tables, contests or games"):
-        read_games(empty)
-
-
-def test_where_chooses_by_tags_of_pgn() -> None:
-    reading = scan_games(io.BytesIO(PGN), format="pgn", where={"White": "ann"})
-    assert reading.games is not None
-    assert rows_of(reading.games) == ROWS[:1]
-    assert reading.left_out == {"filtered": 2}
+    (tmp_path / "one.json").write_text(json.dumps(contest))
+    assert rows_of(read_games(tmp_path)) == [("ann", "bob", 1.0, 1.0)]
+    (tmp_path / "one.pgn").write_bytes(PGN)
+    assert rows_of(read_games(tmp_path)) == ROWS
 
 
 @pytest.mark.parametrize(
@@ -236,17 +143,6 @@ def test_values_in_memory_are_no_documents() -> None:
             scan_games(FRAME, format=format)
     with pytest.raises(InvalidParameterError, match="source must be a path, a pattern"):
         scan_games(7)
-
-
-def test_a_name_and_content_that_tell_nothing_need_a_format(tmp_path: Path) -> None:
-    path = tmp_path / "club.txt"
-    path.write_bytes(b"ann beat bob")
-    with pytest.raises(InvalidParameterError, match=r"neither the name nor the first line of"):
-        scan_games(path)
-    path.write_bytes(LIST)
-    assert rows_of(read_games(path)) == ROWS
-    assert rows_of(read_games(path, format="csv")) == ROWS
-    assert rows_of(read_games(path, format="games")) == ROWS
 
 
 def test_columns_that_fit_two_kinds_need_a_format() -> None:
@@ -294,52 +190,24 @@ def test_problems_of_synonyms_are_problems_of_the_reading(tmp_path: Path) -> Non
 
 # Real tournaments -----------------------------------------------------------------------------
 
-PALMA_2017 = {
-    "Aronian": 5.5,
-    "Jakovenko": 5.5,
-    "Nakamura": 5,
-    "Svidler": 5,
-    "Tomashevsky": 5,
-    "Harikrishna": 5,
-    "Ding Liren": 5,
-    "Rapport": 5,
-    "Radjabov": 5,
-    "Vachier Lagrave": 4.5,
-    "Eljanov": 4.5,
-    "Inarkiev": 4.5,
-    "Giri": 4,
-    "Vallejo Pons": 4,
-    "Li Chao": 4,
-    "Riazantsev": 3.5,
-    "Hammer": 3,
-    "Gelfand": 3,
-}
-PALMA_1970 = {
-    "Fischer": 18.5,
-    "Larsen": 15,
-    "Geller": 15,
-    "Huebner": 15,
-    "Taimanov": 14,
-    "Uhlmann": 14,
-    "Portisch": 13.5,
-    "Smyslov": 13.5,
-    "Polugaevsky": 13,
-    "Gligoric": 13,
-    "Panno": 12.5,
-    "Mecking": 12.5,
-    "Hort": 11.5,
-    "Ivkov": 10.5,
-    "Suttles": 10,
-    "Minic": 10,
-    "Reshevsky": 9.5,
-    "Matulovic": 9,
-    "Addison": 9,
-    "Filip": 8.5,
-    "Naranja": 8.5,
-    "Ujtumen": 8.5,
-    "Rubinetti": 6,
-    "Jimenez": 5.5,
-}
+
+def points_of(text: str) -> dict[str, float]:
+    """Return the points of players from a table with several players on a line."""
+    cells = (cell.rpartition(" ") for line in text.split("\n") for cell in line.split(", "))
+    return {name.strip(): float(points) for name, _, points in cells}
+
+
+PALMA_2017 = points_of(
+    """Aronian 5.5, Jakovenko 5.5, Nakamura 5, Svidler 5, Tomashevsky 5, Harikrishna 5
+    Ding Liren 5, Rapport 5, Radjabov 5, Vachier Lagrave 4.5, Eljanov 4.5, Inarkiev 4.5
+    Giri 4, Vallejo Pons 4, Li Chao 4, Riazantsev 3.5, Hammer 3, Gelfand 3"""
+)
+PALMA_1970 = points_of(
+    """Fischer 18.5, Larsen 15, Geller 15, Huebner 15, Taimanov 14, Uhlmann 14
+    Portisch 13.5, Smyslov 13.5, Polugaevsky 13, Gligoric 13, Panno 12.5, Mecking 12.5
+    Hort 11.5, Ivkov 10.5, Suttles 10, Minic 10, Reshevsky 9.5, Matulovic 9
+    Addison 9, Filip 8.5, Naranja 8.5, Ujtumen 8.5, Rubinetti 6, Jimenez 5.5"""
+)
 
 
 def test_the_grand_prix_of_palma_has_the_points_of_its_table() -> None:
@@ -359,19 +227,16 @@ def test_the_interzonal_of_1970_is_bundled_and_has_the_points_of_its_table() -> 
     reading = scan_games(path)
     assert reading.problems == reading.notes == ()
     games = reading.games
-    assert games is not None
     assert (games.rows, games.players, games.coloured, games.rating) == (276, 24, True, None)
     assert games.played().tolist() == [23.0] * 24
     assert dict(zip(games.player_ids.tolist(), games.scored().tolist(), strict=True)) == PALMA_1970
-    printed = read_games(_without_rubinetti_jimenez(path))
+    frame = pl.read_csv(path)
+    printed = read_games(
+        frame.filter((pl.col("white") != "Rubinetti") | (pl.col("black") != "Jimenez"))
+    )
     assert printed.rows == 275
     points = dict(zip(printed.player_ids.tolist(), printed.scored().tolist(), strict=True))
     assert (points["Rubinetti"], points["Jimenez"]) == (5.0, 5.5)
-
-
-def _without_rubinetti_jimenez(path: Path) -> pl.DataFrame:
-    frame = pl.read_csv(path)
-    return frame.filter((pl.col("white") != "Rubinetti") | (pl.col("black") != "Jimenez"))
 
 
 def test_bundled_synonyms_turn_full_names_into_those_of_the_example() -> None:
@@ -379,59 +244,3 @@ def test_bundled_synonyms_turn_full_names_into_those_of_the_example() -> None:
     games = read_games(full, synonyms=ROOT / "examples" / "synonyms.csv")
     points = dict(zip(games.player_ids.tolist(), games.scored().tolist(), strict=True))
     assert points == PALMA_1970
-
-
-def test_reports_of_tournaments_are_read() -> None:
-    """bbpPairings' report of 60 players, whose lines end in CR."""
-    reading = scan_games(real_data("trf_autotest_60p.trf"))
-    assert reading.problems == ()
-    assert reading.games is not None
-    assert reading.games.players == 60
-
-
-# Damage ---------------------------------------------------------------------------------------
-
-DAMAGED = {
-    "csv": LIST,
-    "pairs": PAIRS,
-    "history": HISTORY,
-    "crosstable": CROSS,
-    "pgn": PGN,
-    "trf": TRF,
-}
-DAMAGED |= {"jsonl": FRAME.write_ndjson().encode(), "json": FRAME.write_json().encode()}
-DAMAGED |= {"csv.gz": gzip.compress(LIST), "games": LIST}
-JUNK = b'x , "  \n \r \0 \xff -1 1e400 nan null [ {} true 1-0 1/2 +/- * bye 9999999999999999999 [E'
-PIECES = st.sampled_from(JUNK.split(b" ")) | st.binary(max_size=3)
-
-
-@pytest.mark.parametrize("format", list(DAMAGED))
-@given(data=st.data())
-@examples(60)
-def test_damaged_files_are_problems_not_failures(format: str, data: st.DataObject) -> None:
-    """Bytes are lost, added or changed anywhere; what cannot be read has a reason."""
-    content = DAMAGED[format]
-    for _ in range(data.draw(st.integers(1, 3))):
-        start = data.draw(st.integers(0, len(content)))
-        stop = data.draw(st.sampled_from([start, start + 1, start + 9, len(content)]))
-        content = content[:start] + data.draw(PIECES) + content[stop:]
-    try:
-        reading = scan_games(io.BytesIO(content), format=format)
-    except InvalidParameterError:
-        return
-    assert (reading.games is None) == bool(reading.problems)
-    assert all(str(problem) for problem in reading.problems)
-    assert all(isinstance(note, str) for note in reading.notes)
-
-
-@examples(60)
-@given(
-    content=st.binary(max_size=200),
-    format=st.sampled_from(["games", "pairs", "csv", "tsv", "json"]),
-)
-def test_any_bytes_are_games_or_problems(content: bytes, format: str) -> None:
-    try:
-        reading = scan_games(io.BytesIO(content), format=format)
-    except InvalidParameterError:
-        return
-    assert (reading.games is None) == bool(reading.problems)

@@ -14,6 +14,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.formats.players import read_lobby_noting
+from formats.comparing import results_of
 
 # Advice is given as on the command line.
 pytestmark = pytest.mark.usefixtures("options_in_messages")
@@ -216,21 +217,6 @@ ADVICE: dict[str, dict[str, Any]] = {
     "z02_two_formats.zip": {"format": "csv"},
     "z04_pgn_and_csv.zip": {"format": "pgn"},
 }
-
-
-def results_of(history: eq.History) -> str:
-    """Return who won and who drew in each match."""
-    matches = []
-    for match in range(history.matches):
-        rows = range(history.offsets[match], history.offsets[match + 1])
-        order = sorted(rows, key=lambda row: history.rank[row])
-        text = ""
-        for before, row in zip([None, *order], order, strict=False):
-            if before is not None:
-                text += "=" if history.rank[row] == history.rank[before] else ">"
-            text += str(history.player_ids[history.player[row]])
-        matches.append(text)
-    return "; ".join(matches)
 
 
 def read(name: str, **options: Any) -> tuple[str, str, tuple[str, ...]]:

@@ -189,10 +189,8 @@ def test_any_text_is_a_name(names: list[str]) -> None:
 def test_players_of_a_history_who_differ_only_in_form_are_pointed_out(
     one: str, other: str, note: str
 ) -> None:
-    """What the eye cannot tell apart is written in code points."""
     history = {"match": [1, 1], "player": [one, other], "rank": [0, 1]}
     reading = scan_history(history)
-    assert reading.history is not None
     assert reading.history.players == 2
     # Players of a history are in the order of their ids.
     assert reading.notes == spellings(sorted([one, other]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 import equipoise.data.lobby as rules
 from equipoise.data.lobby import Lobby
 from equipoise.data.ratings import EffectiveRating
-from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.formats.players import (
     read_initial_ratings,
     read_lobby,
@@ -57,48 +56,20 @@ def problems(text: str) -> list[str]:
     return [f"{one.line} {one.field}: {one.rule}; {one.got}" for one in caught.value.problems]
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "parquet", "arrow", "csv.gz"])
-def test_every_format_gives_the_same_lobby(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"lobby.{suffix}"
+def test_every_kind_of_table_gives_the_same_lobby() -> None:
     frame = pl.DataFrame(FULL)
-    writers: dict[str, Any] = {
-        "csv": frame.write_csv,
-        "csv.gz": lambda place: frame.write_csv(place, compression="gzip"),
-        "tsv": lambda place: frame.write_csv(place, separator="\t"),
-        "json": frame.write_json,
-        "jsonl": frame.write_ndjson,
-        "parquet": frame.write_parquet,
-        "arrow": frame.write_ipc,
-    }
-    writers[suffix](path)
-    lobby = read_lobby(str(path))
-    assert same(lobby, read_lobby(frame))
+    lobby = read_lobby(frame)
     assert lobby.avoid == (("bob", "ann"), ("bob", "cyd"))
-    assert lobby.party is not None
     assert lobby.party.tolist() == ["p", None, "p"]
-    assert lobby.team is not None
     assert lobby.team.tolist() == [None, "red", None]
-
-
-def test_json_may_hold_lists_and_be_wrapped(tmp_path: Path) -> None:
-    rows = [row | {"avoid": ["cyd"] if row["player"] == "bob" else []} for row in ROWS]
-    for document in (rows, {"players": rows}):
-        text = json.dumps(document)
-        lobby = read_lobby(io.StringIO(text), format="json")
-        assert lobby.avoid == (("bob", "cyd"),)
-    (tmp_path / "lobby.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    assert same(read_lobby(tmp_path / "lobby.jsonl"), lobby)
-    frame = pl.DataFrame(rows)
-    frame.write_parquet(tmp_path / "lobby.parquet")
-    assert same(read_lobby(tmp_path / "lobby.parquet"), lobby)
-
-
-def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = b"player,rating,deviation\n7,1500,60\n8,1400,60\n"
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    lobby = read_lobby("-", format="csv")
-    assert lobby.player_ids.tolist() == [7, 8]
-    assert lobby.strength.tolist() == [1500.0, 1400.0]
+    assert same(read_lobby(frame.write_csv().encode()), lobby)
+    lists = [row | {"avoid": ["ann", "cyd"] if row["avoid"] else []} for row in FULL]
+    parquet = io.BytesIO()
+    pl.DataFrame(lists).write_parquet(parquet)
+    lines = "\n".join(map(json.dumps, lists))
+    for source in (json.dumps(lists), json.dumps({"players": lists}), lines):
+        assert same(read_lobby(source.encode()), lobby)
+    assert same(read_lobby(parquet.getvalue()), lobby)
 
 
 def test_whole_numbers_stay_numbers_in_avoid_too() -> None:
@@ -108,7 +79,6 @@ def test_whole_numbers_stay_numbers_in_avoid_too() -> None:
 
 
 def test_form_gives_the_effective_rating_unless_it_is_there() -> None:
-    """INTERFACES: `form` or `effective_rating`, the latter used as it is."""
     lobby = csv("player,rating,deviation,form\na,1500,80,1\nb,1400,80,\n")
     # (37)-(41): a boost of 80, trust one half, blend 0.5: a quarter of it.
     assert lobby.strength.tolist() == [1520.0, 1400.0]
@@ -116,10 +86,6 @@ def test_form_gives_the_effective_rating_unless_it_is_there() -> None:
         "player,rating,deviation,form,effective_rating\na,1500,80,1,1600\nb,1400,80,1,1300\n"
     )
     assert both.strength.tolist() == [1600.0, 1300.0]
-
-
-def test_a_system_without_deviations_has_none_to_balance() -> None:
-    assert csv("player,rating,deviation\na,1500,\nb,1400,\n").deviation.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +131,6 @@ def test_all_problems_are_listed_with_their_lines() -> None:
 
 
 def test_a_bad_cell_hides_no_other_fault() -> None:
-    """Each cell is told once, in the order of the lines."""
     assert problems("player,rating,deviation\na,x,-5\na,1500,10\nb,1e99,10\n,1,2\n,1,2\n") == [
         "2 rating: must be a number; 'x'",
         f"2 deviation: {rules.DEVIATION}; -5.0",
@@ -206,15 +171,9 @@ def test_a_lobby_that_cannot_be_is_refused_with_its_line(rows: list[str], proble
     assert problems(text) == [problem]
 
 
-@pytest.mark.parametrize(
-    ("content", "rule"),
-    [
-        ("player,deviation\na,1\n", "must be a column of the table"),
-        ("player,rating,deviation\n", "must have at least one row"),
-    ],
-)
-def test_a_table_without_its_columns_or_rows_is_refused(content: str, rule: str) -> None:
-    assert rule in problems(content)[0]
+def test_a_table_without_its_columns_or_rows_is_refused() -> None:
+    assert "must be a column of the table" in problems("player,deviation\na,1\n")[0]
+    assert "must have at least one row" in problems("player,rating,deviation\n")[0]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +193,6 @@ def test_json_that_is_no_lobby_is_refused(content: bytes, rule: str) -> None:
 
 
 def test_players_are_picked_from_a_table_of_ratings(tmp_path: Path) -> None:
-    """Other columns and other players, even faulty ones, do not matter."""
     path = tmp_path / "ratings.csv"
     path.write_text("player,rating,deviation,matches\n1,1500,60,5\n2,1400,61,5\n3,,,\n")
     lobby, notes = read_lobby_of(str(path), ["2", "1"])
@@ -247,11 +205,6 @@ def test_players_are_picked_from_a_table_of_ratings(tmp_path: Path) -> None:
         read_lobby_of(str(path), ["1", "2", "1"])
     with pytest.raises(InvalidDataError, match="line 4, rating"):
         read_lobby_of(str(path), ["1", "3"])
-
-
-def test_wrong_usage_is_told() -> None:
-    with pytest.raises(InvalidParameterError, match="format"):
-        read_lobby(io.BytesIO(b"x"))
 
 
 def test_the_example_of_the_documentation_is_a_lobby() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.formats.tables.values import NO_PLACE, NUMBER, ONE_NUMBER, WHOLE, numbers_of
+from formats.comparing import of_text
 
 
 def read(values: list[str | None]) -> tuple[list[float], list[tuple[int, str]], list[str]]:
@@ -80,33 +80,18 @@ def scores(values: list[str], **options: Any) -> eq.HistoryReading:
 
 def test_scores_with_decimal_commas_decide_the_places() -> None:
     reading = scores(["2,5", "10,25", "2,50"])
-    assert reading.history is not None
     assert reading.history.rank.tolist() == [1, 0, 1]
     assert reading.notes[-1] == "3 numbers of score in another notation: read '2,5' as 2.5"
 
 
-def test_a_score_with_two_readings_says_what_to_do() -> None:
-    reading = scores(["1,234", "950"])
-    (problem,) = reading.problems
-    assert (problem.line, problem.field, problem.rule, problem.got) == (
-        1,
-        "score",
-        ONE_NUMBER,
-        "'1,234'",
-    )
-
-
 @pytest.mark.parametrize("separator", [";", "\t", ","])
-def test_a_decimal_comma_needs_another_separator(separator: str, tmp_path: Path) -> None:
+def test_a_decimal_comma_needs_another_separator(separator: str) -> None:
     """A quoted one in a file separated by commas is refused; commas between thousands are not."""
-    for value, read in (("2,5", separator != ","), ("1,234.5", True)):
-        rows = [["match", "player", "score"], ["1", "a", f'"{value}"'], ["1", "b", "1"]]
-        path = tmp_path / "scores.csv"
-        path.write_text("".join(separator.join(row) + "\n" for row in rows))
-        reading = eq.scan_history(path)
-        assert (reading.history is not None) == read
-        if not read:
-            assert [(one.line, one.rule) for one in reading.problems] == [(2, NUMBER)]
+    text = 'match,player,score\n1,a,"{}"\n1,b,1\n'.replace(",", separator)
+    assert (of_text(text.format("1,234.5"))).history is not None
+    reading = of_text(text.format("2,5"))
+    refused = [(one.line, one.rule) for one in reading.problems]
+    assert refused == ([(2, NUMBER)] if separator == "," else [])
 
 
 def test_columns_without_a_meaning_stay_text() -> None:
@@ -135,14 +120,12 @@ def test_places_as_results_lists_write_them(written: str, place: int) -> None:
     places[place - 1] = written
     table = {"match": [1] * 12, "player": list(range(12)), "rank": places}
     reading = eq.scan_history(table)
-    assert reading.history is not None, reading.problems
     assert reading.history.rank.tolist() == list(range(12))
 
 
 def test_equal_places_tie() -> None:
     table = {"match": [1] * 4, "player": list("abcd"), "rank": ["1st", "T2", "=2", "4."]}
     reading = eq.scan_history(table)
-    assert reading.history is not None
     assert reading.history.rank.tolist() == [0, 1, 1, 2]
     assert reading.notes[-1] == "4 places of rank in another notation: read '1st' as 1"
 
@@ -166,7 +149,6 @@ def test_who_has_no_place_can_share_the_last() -> None:
         "rank": ["1", "=2", "NC", "DQ", "DNF", "dnf "],
     }
     reading = eq.scan_history(table, unplaced="last")
-    assert reading.history is not None
     assert reading.history.rank.tolist() == [0, 1, 2, 2, 0, 0]
     assert reading.notes[-1] == (
         "1 place of rank in another notation: read '=2' as 2; 4 players have no place (DNF, DQ, "

@@ -60,22 +60,8 @@ def problems_of(path):
     return [(one.file.removeprefix(str(path)), one.rule) for one in caught.value.problems]
 
 
-@pytest.mark.parametrize("packing", PACKED)
-def test_packed_files_hold_the_same_games(packing, tmp_path):
-    """What a file is, its first bytes tell, whatever it is called."""
-    data = PACKED[packing](GAMES.encode())
-    path = tmp_path / "games.pgn"
-    path.write_bytes(data)
-    assert (
-        rows(read_pgn([Content(str(path), "pgn", path)]))
-        == rows(read_pgn([Content("", "pgn", data)]))
-        == ROWS
-    )
-
-
 @pytest.mark.parametrize("packing", [one for one in PACKED if one != "plain"])
 def test_packed_files_that_are_cut_or_damaged_are_problems(packing):
-    """Never a failure of another kind, and never silently fewer games."""
     data = PACKED[packing](GAMES.encode() * 20)
     for at in range(5, len(data), 3):
         for damaged in (data[:at], data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]):
@@ -103,7 +89,6 @@ def test_without_a_library_for_zstd_the_sentence_says_what_to_install(monkeypatc
 
 
 def test_directories_are_read_in_the_order_of_names(tmp_path):
-    """Below them too; hidden files and other endings are passed over."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "2.pgn.gz").write_bytes(gzip.compress(pgn("c", "d").encode()))
     (tmp_path / "b" / "10.PGN").write_text(pgn("e", "f"))

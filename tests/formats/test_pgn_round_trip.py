@@ -110,7 +110,6 @@ def told(data, **options):
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_blocks_of_any_size_give_the_same_games(size):
-    """Whole files and damaged ones: where a block ends decides nothing."""
     reader = READERS["pgn"]
     rng = random.Random(size)
     for data in [*reader.seeds, *(damaged(reader.seeds, reader.pieces, rng) for _ in range(60))]:

@@ -51,7 +51,6 @@ def test_raw_games_without_their_bad_rows_are_the_clean_ones():
 
 
 def test_internationals_keep_dates_and_attributes(tmp_path):
-    """Days from 1872 on; draws are equal ranks; CSV and Parquet agree."""
     path = real_data("football.parquet")
     history = read_history(path, statistics=["goals"])
     assert (history.matches, history.players, history.time_kind) == (49_520, 337, "date")
@@ -64,7 +63,6 @@ def test_internationals_keep_dates_and_attributes(tmp_path):
 
 
 def test_internationals_of_one_tournament():
-    """Equality filters on a kept column."""
     path = real_data("football.parquet")
     cup = {"tournament": "FIFA World Cup"}
     reading = scan_history(path, where=cup, since="1990-01-01")

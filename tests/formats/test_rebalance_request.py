@@ -145,7 +145,6 @@ def test_every_source_gives_the_same_request(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_every_problem_has_its_path_and_rule(path: str, to: Any, field: str, rule: str) -> None:
-    """Where no other is given, the path is that of what was changed."""
     found = problems(changed(path, to))
     assert (field or path, rule) in [one[:2] for one in found]
     assert all(len(got) < 200 for _, _, got in found)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
 
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, scan_history
+from formats.comparing import of_text
 
 #: Hints are checked as they are typed on the command line.
 pytestmark = pytest.mark.usefixtures("options_in_messages")
@@ -35,14 +36,10 @@ def read_ids(**options):
         (101, None, [2, 3]),
         (None, 300, [1, 2]),
         (200, 300, [2]),
-        ("200", "300", [2]),
-        (np.int64(200), 300, [2]),
+        (np.int64(200), "300", [2]),
         ("1970-01-01T00:03:20Z", "1970-01-01T00:05:00+00:00", [2]),
-        ("1970-01-01T01:03:20+01:00", None, [2, 3]),
-        ("1970-01-01", "1970-01-02", [1, 2, 3]),
         (date(1970, 1, 1), date(1970, 1, 2), [1, 2, 3]),
         (datetime(1970, 1, 1, 0, 3, 20), None, [2, 3]),
-        (datetime(1970, 1, 1, 0, 3, 20, tzinfo=UTC), None, [2, 3]),
         (datetime(1970, 1, 1, 2, 3, 20, tzinfo=timezone(timedelta(hours=2))), None, [2, 3]),
     ],
 )
@@ -53,7 +50,6 @@ def test_matches_from_a_time_on_and_before_another(since, until, ids):
 
 @pytest.mark.parametrize("bound", ["yesterday", 1_700_000_000_000, "1700000000000", 1.5, True, []])
 def test_a_bound_must_be_a_time(bound):
-    """Milliseconds are as wrong as words."""
     with pytest.raises(InvalidParameterError, match="since"):
         read_ids(since=bound)
 
@@ -76,27 +72,22 @@ def test_matches_on_whose_rows_a_column_has_a_value(where, ids):
 
 
 def test_a_filter_may_not_tear_a_match_apart():
-    """A row of another kind within a match is the caller's mistake."""
     with pytest.raises(InvalidParameterError, match="all rows of a match or on none; player=1"):
         read_ids(where={"player": 1})
 
 
-def test_an_empty_value_finds_empty_fields(tmp_path):
-    """As `--where side=` on the command line."""
-    path = tmp_path / "t.csv"
-    path.write_text("match,player,rank,side\n1,a,0,x\n2,b,0,\n")
-    assert read_history(path, where={"side": ""}).match_ids.tolist() == [2]
+def test_an_empty_value_finds_empty_fields():
+    reading = of_text("match,player,rank,side\n1,a,0,x\n2,b,0,\n", where={"side": ""})
+    assert reading.history.match_ids.tolist() == [2]
 
 
 def test_truth_values_are_compared_as_words():
-    """True is written true."""
     table = TABLE | {"final": [True, True, False, False, False]}
     assert read_history(table, where={"final": "true"}).match_ids.tolist() == [1]
     assert read_history(table, where={"final": False}).match_ids.tolist() == [2, 3]
 
 
 def test_what_is_not_asked_for_is_not_checked():
-    """A bad row of a match that is left out is nobody's problem."""
     table = TABLE | {"rank": [0, 1, 0, 1, None]}
     assert scan_history(table).history is None
     reading = scan_history(table, until=300)
@@ -104,14 +95,12 @@ def test_what_is_not_asked_for_is_not_checked():
 
 
 def test_a_bad_time_is_told_even_with_bounds():
-    """Whether such a match is meant cannot be known."""
     table = TABLE | {"time": [100, 100, 200, None, 300]}
     reading = scan_history(table, since=150, until=250)
     assert [(one.line, one.field) for one in reading.problems] == [(4, "time")]
 
 
 def test_nothing_that_is_asked_for_is_a_problem():
-    """An empty history is no history."""
     reading = scan_history(TABLE, where={"league": "C"})
     assert reading.history is None
     assert reading.filtered == 3
@@ -141,14 +130,12 @@ def test_columns_are_found_by_other_names():
 
 
 def test_columns_can_be_swapped():
-    """Renaming happens at once, not one after the other."""
     table = {"match": [1, 1], "player": [0, 1], "rank": [7, 8]}
     history = read_history(table, columns={"player": "rank", "rank": "player"})
     assert history.player_ids.tolist() == [7, 8]
 
 
 def test_one_column_can_serve_twice():
-    """As when the time is the id of a match."""
     history = read_history(
         {"when": [5, 5], "player": [1, 2], "rank": [0, 1]},
         columns={"match": "when", "time": "when"},

@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import equipoise as eq
 from equipoise.formats.pgn import values
 from equipoise.formats.trf import read_dates
-from formats.comparing import rows_of
+from formats.comparing import assert_same_history, of_text, real_data, results_of, rows_of
+from formats.trf_writing import player_line, report
 
 #: Hints are checked as they are typed on the command line.
 pytestmark = pytest.mark.usefixtures("options_in_messages")
 
-DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 
 Tags = dict[str, str]
 
@@ -49,13 +50,6 @@ def days_of(history: eq.History) -> list[date]:
     return days
 
 
-def same(one: eq.History, other: eq.History, *leaving: str) -> bool:
-    """Return whether two histories are equal but for some columns."""
-    frames = [history.to_polars() for history in (one, other)]
-    frames = [frame.drop([name for name in leaving if name in frame.columns]) for frame in frames]
-    return frames[0].equals(frames[1].select(frames[0].columns))
-
-
 GAMES: Sequence[Tags] = (
     {"Event": "Open", "Date": "2024.05.02", "Round": "2", "WhiteElo": "2000", "BlackElo": "1900"},
     {"Event": "Open", "Date": "2024.05.02", "Round": "1", "Black": "Cid", "Result": "1/2-1/2"},
@@ -79,8 +73,8 @@ def test_pgn_is_the_history_of_its_games(tmp_path: Path) -> None:
             "rating": [None] * 4 + [2000.0, 1900.0],
         }
     )
-    assert reading.history is not None
-    assert same(reading.history, history)
+    pl_columns = history.to_polars().columns
+    assert reading.history.to_polars().select(pl_columns).equals(history.to_polars())
     assert reading.notes == (
         "read 3 games of PGN as matches; side says who has white",
         "results that are no games are left out: 1 bye, 1 unfinished",
@@ -90,26 +84,14 @@ def test_pgn_is_the_history_of_its_games(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["stream", "folder", "archive", "unnamed"])
-def test_pgn_is_found_wherever_it_is(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["games/below/one.pgn", "games/one.pgn", "games"])
+def test_pgn_is_found_by_its_content_and_in_folders(name: str, tmp_path: Path) -> None:
     text = pgn(*GAMES)
-    expected = read(text, tmp_path / "open.pgn")
-    source: object = tmp_path / "games"
-    options: dict[str, str] = {}
-    if kind == "stream":
-        source, options = io.StringIO(text), {"format": "pgn"}
-    elif kind == "folder":
-        (tmp_path / "games" / "below").mkdir(parents=True)
-        (tmp_path / "games" / "below" / "one.pgn").write_text(text)
-    elif kind == "archive":
-        import zipfile
-
-        source = tmp_path / "games.zip"
-        with zipfile.ZipFile(str(source), "w") as archive:
-            archive.writestr("one.pgn", text)
-    else:
-        (tmp_path / "games").write_text(text)
-    assert same(expected, eq.read_history(source, **options))  # type: ignore[arg-type]
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    found = eq.read_history(tmp_path / "games")
+    assert_same_history(found, eq.read_history(io.StringIO(text), format="pgn"))
 
 
 def test_times_of_day_order_games(tmp_path: Path) -> None:
@@ -121,7 +103,6 @@ def test_times_of_day_order_games(tmp_path: Path) -> None:
     assert history.match_ids.tolist() == [2, 1]
     assert history.time_kind == "datetime"
     less = scan(pgn(*games, {"UTCDate": "2024.05.02"}), tmp_path / "b.pgn")
-    assert less.history is not None
     assert less.history.time_kind == "date"
     assert less.history.match_ids.tolist() == [1, 2, 3]
     assert "1 game has no UTCDate and UTCTime, so only the day of every game counts" in less.notes
@@ -131,7 +112,6 @@ def test_times_of_day_order_games(tmp_path: Path) -> None:
 def test_some_games_without_a_date(partial: str, tmp_path: Path) -> None:
     days = [{"Date": "2024.05.02"}, {"Date": partial}, {"Date": "2024.05.03"}]
     ordered = scan(pgn(*days), tmp_path / "a.pgn")
-    assert ordered.history is not None
     assert ordered.history.time is None
     assert ordered.history.match_ids.tolist() == [1, 2, 3]
     assert any(note.startswith("1 of 3 games have no complete date") for note in ordered.notes)
@@ -152,10 +132,8 @@ def test_some_games_without_a_date(partial: str, tmp_path: Path) -> None:
 def test_without_dates_rounds_of_one_event_are_the_order(tmp_path: Path) -> None:
     rounds = [{"Round": "2.1", "Event": "A"}, {"Round": "1.1", "Event": "A"}]
     history = read(pgn(*rounds), tmp_path / "a.pgn")
-    assert history.order is not None
     assert (history.order.tolist(), history.match_ids.tolist()) == ([1, 2], [2, 1])
     two = scan(pgn(*rounds, {"Round": "1", "Event": "B"}), tmp_path / "b.pgn")
-    assert two.history is not None
     assert two.history.order is None
     assert two.history.match_ids.tolist() == [1, 2, 3]
     assert two.notes[-1] == (
@@ -174,7 +152,6 @@ def test_pgn_problems_and_skipped_games(tmp_path: Path) -> None:
     assert rows_of(skipped.history) == [(1, "Ann", 0), (1, "Ben", 1), (4, "Ann", 0), (4, "Cid", 1)]
     assert skipped.dropped_matches == ("2", "3")
     merged = scan(text, tmp_path / "a.pgn", skip_bad="matches", synonyms={"Cid": "Ann"})
-    assert merged.history is not None
     assert merged.history.matches == 1
 
 
@@ -193,7 +170,6 @@ def test_tags_select_and_become_columns(tmp_path: Path) -> None:
     ]
     path = tmp_path / "a.pgn"
     chosen = scan(pgn(*games), path, where={"TimeControl": "300"}, until="2024-05-03")
-    assert chosen.history is not None
     assert (chosen.history.match_ids.tolist(), chosen.filtered) == ([1], 2)
     named = read(pgn(*games), path, columns={"match": "Site", "control": "TimeControl"})
     assert named.match_ids.tolist() == ["x/1", "x/2", "x/3"]
@@ -216,54 +192,42 @@ def test_events_of_large_sites_are_no_events(tmp_path: Path) -> None:
 
 
 def test_dates_and_times_of_pgn() -> None:
-    unknown = ["", "????.??.??", "1970.01.??", "1970.13.01", "1970.02.30", "01.02.1970", "70.01.01"]
-    assert values.days_of(pl.Series([None, *unknown], dtype=pl.String)).null_count() == 8
+    unknown = [None, "", "????.??.??", "1970.01.??", "1970.13.01", "1970.02.30", "01.02.1970"]
+    assert values.days_of(pl.Series(unknown, dtype=pl.String)).null_count() == len(unknown)
     assert values.days_of(pl.Series(["1970.01.02", " 1969-12-31 "])).to_list() == [1, -1]
-    assert (
-        values.seconds_of(pl.Series([None, "24:00:00", "1:00", "1:60:00", "", "?"])).null_count()
-        == 6
-    )
+    unknown = [None, "24:00:00", "1:00", "1:60:00", "", "?"]
+    assert values.seconds_of(pl.Series(unknown)).null_count() == len(unknown)
     assert values.seconds_of(pl.Series(["01:00:01.5"])).to_list() == [3601]
 
 
-def player_line(number: int, name: str, rating: int, *rounds: str) -> str:
-    """Return a line of a report, with the columns of TRF16."""
-    head = f"001 {number:4} m    {name:33} {rating:4}"
-    return (head.ljust(91) + "".join(one.ljust(10) for one in rounds)).rstrip() + "\n"
-
-
 REPORT = (
-    player_line(1, "Doe, Jane", 2310, "   3 w 1", "   2 b =")
-    + player_line(2, "Smith, John", 2250, "   4 b 1", "   1 w =")
-    + player_line(3, "Roe, Ann", 0, "   1 b 0", "0000 - Z")
-    + player_line(4, "Poe, Eve", 0, "   2 w 0", "0000 - H")
+    player_line(1, ["   3 w 1", "   2 b ="], name="Doe, Jane", rating="2310"),
+    player_line(2, ["   4 b 1", "   1 w ="], name="Smith, John", rating="2250"),
+    player_line(3, ["   1 b 0", "0000 - Z"], name="Roe, Ann"),
+    player_line(4, ["   2 w 0", "0000 - H"], name="Poe, Eve"),
 )
 
 
-def report(start: str = "", *rounds: str) -> str:
-    more = f"042 {start}\n" if start else ""
+def dated_report(start: str = "", *rounds: str) -> str:
+    """Return the report with the first day of the tournament, and those of its rounds."""
+    lines = [f"042 {start}"] if start else []
     if rounds:
-        more += ("132".ljust(91) + "".join(one.ljust(10) for one in rounds)).rstrip() + "\n"
-    return f"012 Spring Open\n{more}{REPORT}"
+        lines.append("132".ljust(91) + "".join(one.ljust(10) for one in rounds))
+    return report(*lines, *REPORT)
 
 
 def test_a_report_is_the_history_of_its_rounds(tmp_path: Path) -> None:
     path = tmp_path / "open.trf"
-    reading = scan(report(), path)
+    reading = scan(dated_report(), path)
     history = reading.history
-    assert history is not None
     assert rows_of(history) == [
         *((1, "Doe, Jane", 0), (1, "Roe, Ann", 1)),
         *((2, "Poe, Eve", 1), (2, "Smith, John", 0)),
         *((3, "Smith, John", 0), (3, "Doe, Jane", 0)),
     ]
-    assert history.order is not None
     assert history.order.tolist() == [1, 1, 2]
-    assert history.attributes["rating"].tolist()[:2] == [
-        2310,
-        pytest.approx(float("nan"), nan_ok=True),
-    ]
-    assert history.attributes["event"].tolist() == ["Spring Open"] * 6
+    np.testing.assert_array_equal(history.attributes["rating"][:2], [2310, np.nan])
+    assert history.attributes["event"].tolist() == ["Test"] * 6
     assert reading.notes[-1] == (
         "no game has a complete date: round is the order of the matches, and no days are counted"
     )
@@ -273,13 +237,12 @@ def test_a_report_is_the_history_of_its_rounds(tmp_path: Path) -> None:
 
 def test_a_report_has_the_dates_of_its_rounds_or_of_its_first_day(tmp_path: Path) -> None:
     path = tmp_path / "open.trf"
-    dated = scan(report("2024/05/01", "24/05/01", "24/05/03"), path)
+    dated = scan(dated_report("2024/05/01", "24/05/01", "24/05/03"), path)
     assert dated.history is not None
     assert days_of(dated.history) == [date(2024, 5, 1), date(2024, 5, 1), date(2024, 5, 3)]
     assert dated.notes[-1] == "times come from the dates of the rounds (line 132)"
     for rounds in ((), ("24/05/01",), ("24/05/03", "24/05/01"), ("24/05/01", "soon")):
-        first = scan(report("2024/05/01", *rounds), path)
-        assert first.history is not None
+        first = scan(dated_report("2024/05/01", *rounds), path)
         assert days_of(first.history) == [date(2024, 5, 1)] * 3
         assert first.notes[-1] == (
             "times come from the first day of the tournament (line 042); round gives the order "
@@ -310,7 +273,7 @@ def test_initial_ratings_are_those_of_first_games(tmp_path: Path) -> None:
         "Ann": 2000,
         "Ben": 1900,
     }
-    (tmp_path / "open.trf").write_text(report())
+    (tmp_path / "open.trf").write_text(dated_report())
     assert len(eq.read_initial_ratings(tmp_path / "open.trf").player_ids) == 2
     path.write_text(pgn({}))
     with pytest.raises(eq.InvalidDataError, match="must have ratings of players"):
@@ -323,7 +286,6 @@ CROSS = "player,rating,1,2,3\nann,2310,X,1,½ 1\nbob,2250,0,X,+\ncyd,,½ 0,-,X\n
 def test_a_cross_table_is_a_history_without_an_order(tmp_path: Path) -> None:
     reading = scan(CROSS, tmp_path / "cross.csv")
     history = reading.history
-    assert history is not None
     assert rows_of(history) == [
         *((1, "ann", 0), (1, "bob", 1)),
         *((2, "ann", 0), (2, "cyd", 0)),
@@ -339,93 +301,64 @@ def test_a_cross_table_is_a_history_without_an_order(tmp_path: Path) -> None:
     assert rows_of(eq.read_history(frame)) == [(1, "a", 1), (1, "b", 0)]
 
 
-def test_pairs_are_a_history_if_their_rows_are_games(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.csv"
+def test_pairs_are_a_history_if_their_rows_are_games() -> None:
     one_side = "player,opponent,points,date\nann,bob,1,2024-05-02\nann,bob,0.5,2024-05-01\n"
-    history = read(one_side, path)
+    history = of_text(one_side).history
     assert rows_of(history) == [(2, "ann", 0), (2, "bob", 0), (1, "ann", 0), (1, "bob", 1)]
     assert "side" not in history.attributes
     both = one_side + "bob,ann,0.5,2024-05-01\nbob,ann,0,2024-05-02\n"
-    assert rows_of(read(both, path)) == rows_of(history)
+    assert rows_of(of_text(both).history) == rows_of(history)
     results = "player,opponent,result\nann,bob,win\ncyd,bob,loss\ncyd,ann,*\n"
-    assert rows_of(read(results, path)) == [
-        *((1, "ann", 0), (1, "bob", 1)),
-        *((2, "cyd", 1), (2, "bob", 0)),
-    ]
+    assert results_of(of_text(results).history) == "ann>bob; bob>cyd"
 
 
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("player,opponent,points,games\na,b,2.5,4\na,c,1,1\n", 2, "equipoise performance"),
-        ("player,opponent,wins,losses\na,b,2,1\n", None, "equipoise performance"),
-        ("player,opponent,points\na,b,1\nb,a,0\na,c,1\n", 4, "--column white=player"),
-        ("player,opponent,points\na,b,1\nb,a,1\n", 3, "must mirror"),
-        ("player,opponent,points\na,b,1\na,b,0\nb,a,0.5\nb,a,0.5\n", 2, "the same games"),
-        ("player,opponent,points,round\na,b,1,1\nb,a,0,2\n", 2, "--column white=player"),
-        ("player,opponent,points\na,a,1\n", 2, "different player"),
+        ("points,games\na,b,2.5,4\na,c,1,1\n", 2, "equipoise performance"),
+        ("wins,losses\na,b,2,1\n", None, "equipoise performance"),
+        ("points\na,b,1\nb,a,0\na,c,1\n", 4, "--column white=player"),
+        ("points\na,b,1\nb,a,1\n", 3, "must mirror"),
+        ("points\na,b,1\na,b,0\nb,a,0.5\nb,a,0.5\n", 2, "the same games"),
+        ("points,round\na,b,1,1\nb,a,0,2\n", 2, "--column white=player"),
+        ("points\na,a,1\n", 2, "different player"),
     ],
 )
-def test_pairs_that_are_no_single_games(
-    text: str, line: int | None, words: str, tmp_path: Path
-) -> None:
-    reading = scan(text, tmp_path / "pairs.csv")
+def test_pairs_that_are_no_single_games(text: str, line: int | None, words: str) -> None:
+    reading = of_text(f"player,opponent,{text}")
     assert reading.history is None
     assert reading.problems[0].line == line
     assert words in reading.problems[0].rule
 
 
-def test_rows_of_pairs_can_be_games_of_their_own(tmp_path: Path) -> None:
-    text = "player,opponent,points\na,b,1\nb,a,1\n"
+def test_rows_of_pairs_can_be_games_of_their_own() -> None:
     columns = {"white": "player", "black": "opponent"}
-    history = read(text, tmp_path / "pairs.csv", format="games", columns=columns)
+    text = b"player,opponent,points\na,b,1\nb,a,1\n"
+    history = eq.read_history(text, format="games", columns=columns)
     assert rows_of(history) == [(1, "a", 0), (1, "b", 1), (2, "b", 0), (2, "a", 1)]
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="needs ../shared/data")
 @pytest.mark.parametrize("name", ["chess_palma1970_interzonal", "chess_palma2017_grandprix"])
 def test_palma_from_pgn_and_pairs_is_that_of_the_table(name: str, tmp_path: Path) -> None:
-    table = DATA / f"{name}.csv"
+    table = real_data(f"{name}.csv")
     expected = eq.read_history(table)
     frame = pl.read_csv(table).with_columns(pl.col("white_elo", "black_elo").cast(pl.String))
     played = frame.filter(pl.col("result").is_in(["1-0", "0-1", "1/2-1/2"]))
-    games = [
-        {
-            "Event": "Palma",
-            "Round": str(row["round"]),
-            "White": row["white"],
-            "Black": row["black"],
-            "Result": row["result"],
-            "WhiteElo": row["white_elo"] or "",
-            "BlackElo": row["black_elo"] or "",
-        }
-        for row in played.iter_rows(named=True)
-    ]
-    history = read(pgn(*games), tmp_path / "palma.pgn")
-    system = eq.Elo(home_advantage=30)
-    one, other = (eq.replay(system, found).ratings.to_polars() for found in (expected, history))
-    assert one.equals(other)
-    pairs = played.rename({"white": "player", "black": "opponent"})
-    again = read(pairs.write_csv(), tmp_path / "pairs.csv")
-    assert rows_of(again)[0][1:] == rows_of(expected)[0][1:]
-    assert again.matches == expected.matches
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="needs ../shared/data")
-@pytest.mark.parametrize("name", ["trf_autotest_60p", "trf_dutch_c9_5p"])
-def test_reports_have_the_points_of_their_games(name: str) -> None:
-    history = eq.read_history(DATA / f"{name}.trf")
-    games = eq.read_games(DATA / f"{name}.trf")
-    assert history.matches == games.rows
-    points = dict(zip(games.player_ids.tolist(), games.scored().tolist(), strict=True))
-    frame = history.to_polars()
-    lowest = pl.col("rank") == 0
-    drawn = (pl.col("rank").max().over("match")) == 0
-    scored = frame.with_columns(
-        points=pl.when(drawn).then(0.5).when(lowest).then(1.0).otherwise(0.0)
+    tags = played.select(
+        Round=pl.col("round").cast(pl.String),
+        White="white",
+        Black="black",
+        Result="result",
+        WhiteElo=pl.col("white_elo").fill_null(""),
+        BlackElo=pl.col("black_elo").fill_null(""),
     )
-    for player, total in scored.group_by("player").agg(pl.col("points").sum()).iter_rows():
-        assert points[player] == total
+    history = read(pgn(*tags.to_dicts()), tmp_path / "palma.pgn")
+    assert [one[1:] for one in rows_of(history)] == [one[1:] for one in rows_of(expected)]
+    assert history.order.tolist() == expected.order.tolist()
+    assert history.attributes["side"].tolist() == expected.attributes["side"].tolist()
+    pairs = played.rename({"white": "player", "black": "opponent"})
+    again = of_text(pairs.write_csv()).history
+    assert results_of(again) == results_of(expected)
 
 
 def test_games_of_a_tournament_are_selected_by_date(tmp_path: Path) -> None:
@@ -433,20 +366,17 @@ def test_games_of_a_tournament_are_selected_by_date(tmp_path: Path) -> None:
     days = [{"Date": "2024.05.01"}, {"Date": "2024.05.02", "Black": "Cid"}, {"Date": "2024.??.??"}]
     path.write_text(pgn(*days[:2]))
     found = eq.scan_games(path, since="2024-05-02")
-    assert found.games is not None
     assert (found.games.player_ids.tolist(), found.left_out) == (["Ann", "Cid"], {"filtered": 1})
     path.write_text(pgn(*days))
     (problem,) = eq.scan_games(path, until="2024-05-02").problems
     assert problem.field == "Date"
     skipped = eq.scan_games(path, until="2024-05-02", skip_bad=True)
-    assert skipped.games is not None
     assert (skipped.games.rows, skipped.skipped) == (1, 1)
     path = tmp_path / "open.trf"
-    path.write_text(report("2024/05/01", "24/05/01", "24/05/03"))
+    path.write_text(dated_report("2024/05/01", "24/05/01", "24/05/03"))
     rounds = eq.scan_games(path, since="2024-05-03")
-    assert rounds.games is not None
     assert rounds.games.rows == 1
-    path.write_text(report())
+    path.write_text(dated_report())
     with pytest.raises(eq.InvalidParameterError, match="need games with complete dates"):
         eq.scan_games(path, since="2024-05-03")
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.formats import read_history, scan_history
+from equipoise.formats import read_history
 from equipoise.formats.names import CIRCLE, COLUMNS, NAMES, OTHER_NAME, read_synonyms
 from equipoise.formats.tables.long_table import ONCE_BY_SYNONYMS
+from formats.comparing import of_text
 
 
 def written(folder: Path, text: str, name: str = "synonyms.csv") -> Path:
@@ -121,7 +122,6 @@ def test_every_name_ends_where_following_it_by_hand_ends(step: dict[str, str]) -
 
 
 def test_spaces_around_a_name_in_a_file_are_part_of_it(tmp_path: Path) -> None:
-    """' ann' can stand for 'ann'; a stray space does no harm."""
     assert read_synonyms(written(tmp_path, "name,same_as\n ann,ann\nbobby , bob\n")) == {
         " ann": "ann",
         "bobby ": "bob",
@@ -134,35 +134,26 @@ HISTORY = "match,player,rank\n1,ann,0\n1,bob,1\n2, ann,1\n2,bob,0\n3,BOB,0\n3,ci
 
 
 def test_names_of_a_history_stand_for_their_players(tmp_path: Path) -> None:
-    table = written(tmp_path, HISTORY, "history.csv")
-    assert read_history(table).players == 5
+    assert of_text(HISTORY).history.players == 5
     found = written(tmp_path, "name,same_as\n ann,ann\nBOB,bob\n")
-    reading = scan_history(table, synonyms=found)
-    assert reading.history is not None
+    reading = of_text(HISTORY, synonyms=found)
     assert reading.history.player_ids.tolist() == ["ann", "bob", "cid"]
+    assert reading.history.player.tolist() == [0, 1, 0, 1, 1, 2]
     assert reading.notes == ()
-    again = read_history(table, synonyms={" ann": "ann", "BOB": "bob"})
-    assert again.player.tolist() == reading.history.player.tolist() == [0, 1, 0, 1, 1, 2]
-
-
-def test_a_name_that_no_row_has_is_pointed_out(tmp_path: Path) -> None:
-    table = written(tmp_path, HISTORY, "history.csv")
-    reading = scan_history(table, synonyms={"dan": "bob", "BOB": "bob"})
+    reading = of_text(HISTORY, synonyms={"dan": "bob", "BOB": "bob"})
     assert "names in the synonyms that do not occur: 'dan'" in reading.notes
 
 
-def test_two_names_of_one_player_in_a_match_are_a_problem(tmp_path: Path) -> None:
-    table = written(tmp_path, "match,player,rank\n1,ann,0\n1, ann,1\n", "history.csv")
-    [problem] = scan_history(table, synonyms={" ann": "ann"}).problems
+def test_two_names_of_one_player_in_a_match_are_a_problem() -> None:
+    text = "match,player,rank\n1,ann,0\n1, ann,1\n"
+    [problem] = of_text(text, synonyms={" ann": "ann"}).problems
     assert (problem.line, problem.rule, problem.got) == (3, ONCE_BY_SYNONYMS, "' ann'")
 
 
-def test_a_winner_is_named_as_players_are(tmp_path: Path) -> None:
+def test_a_winner_is_named_as_players_are() -> None:
     text = "match,player,winner\n1,ann,BOB\n1,bob,BOB\n"
-    table = written(tmp_path, text, "history.csv")
-    assert "must name one of" in scan_history(table).problems[0].rule
-    history = read_history(table, synonyms={"BOB": "bob"})
-    assert history.rank.tolist() == [1, 0]
+    assert "must name one of" in of_text(text).problems[0].rule
+    assert of_text(text, synonyms={"BOB": "bob"}).history.rank.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(("to", "ids"), [("7", [2, 7]), ("seven", ["2", "seven"])])
@@ -171,10 +162,7 @@ def test_whole_numbers_stay_numbers_where_all_of_them_are(to: str, ids: list[obj
     assert history.player_ids.tolist() == ids
 
 
-def test_what_is_wrong_with_a_file_of_synonyms_is_told_by_the_reader_of_histories(
-    tmp_path: Path,
-) -> None:
-    table = written(tmp_path, HISTORY, "history.csv")
-    reading = scan_history(table, synonyms={"a": "b", "b": "a"})
+def test_what_is_wrong_with_synonyms_is_told_by_the_reader_of_histories() -> None:
+    reading = of_text(HISTORY, synonyms={"a": "b", "b": "a"})
     assert reading.history is None
     assert [problem.rule for problem in reading.problems] == [CIRCLE]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from typing import Any, TypeAlias
 
-import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.errors import InvalidDataError
 from equipoise.formats.trf import read_trf
 from formats.reading_games import named
 from formats.trf_writing import player_line, report
@@ -89,36 +86,7 @@ def test_a_random_tournament_comes_back(
     assert [one.split()[0] for one in columns.players[columns.others]] == numbers
 
 
-@given(tournaments(), st.data())
-@settings(max_examples=200)
-def test_damaged_reports_are_read_or_refused_in_words(drawn: Drawn, data: st.DataObject) -> None:
-    """Bytes changed, cut out, doubled: columns stay whole, every problem has its rule."""
-    damaged = bytearray(drawn[0])
-    for _ in range(data.draw(st.integers(1, 6))):
-        start = data.draw(st.integers(0, len(damaged)))
-        end = start + data.draw(st.sampled_from([0, 1, 1, 10, 100]))
-        piece = bytes(damaged[start:end])
-        damaged[start:end] = data.draw(
-            st.one_of(st.binary(max_size=3), st.just(piece * 2), st.sampled_from([b"001 ", b"\r"]))
-        )
-    columns = None
-    with suppress(InvalidDataError):
-        columns = read_trf(bytes(damaged), "t.trf")
-    if columns is None:
-        return
-    rows = len(columns.points)
-    for name in ("white", "black", "white_rating", "black_rating", "draws", "round"):
-        assert len(getattr(columns, name)) == rows
-    assert all(one.rule.startswith("must ") and one.line for one in columns.problems)
-    assert columns.others is not None
-    names = columns.players[columns.others].tolist()
-    assert len(set(names)) == len(names)
-    assert {*columns.players} == set(names)
-    assert not np.any(columns.white == columns.black)
-
-
 def test_a_line_with_very_many_rounds_costs_no_more_than_its_length() -> None:
-    """Work grows with the size of the file, not with players times rounds."""
     lines = [player_line(number) for number in range(1, 2000)]
     lines[0] += " " * 1_000_000 + "  0000 - Z"
     columns = read_trf(report(*lines).encode(), "")

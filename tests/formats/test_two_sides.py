@@ -1,140 +1,107 @@
-"""More tables of two sides: winner and loser, team 1 and team 2, scores in one column or two."""
+"""Tables with a row for each game: white and black, home and away, two models, winner and loser."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.errors import Problem
 from equipoise.formats.games.rows import RESULT
+from formats.comparing import of_text, real_data, results_of, results_of_games, rows_of
 
-#: ann beats bob, bob beats cyd, cyd and ann draw.
-FIRST, SECOND = ["ann", "bob", "cyd"], ["bob", "cyd", "ann"]
-WON = ["1-0", "1-0", "1/2-1/2"]
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
+#: ann beats bob, bob beats cyd, cyd and ann draw: by results, and by scores.
+ROUND = "ann>bob; bob>cyd; cyd=ann"
+RESULTS = "ann,bob,1-0\nbob,cyd,1-0\ncyd,ann,1/2-1/2\n"
+SIDES = (
+    *("Team 1,Team 2", "team_a,team_b", "HomeTeamName,AwayTeamName"),
+    *("player1_name,player2_name", "home_player,away_player"),
+)
+SIDES_AND_SCORES = (
+    *("home,away,home_points,away_points", "HomeTeam,AwayTeam,FTHG,FTAG"),
+    *("home,visitor,hgoal,vgoal", "Home,Away,HG,AG", "team1,team2,score1,score2"),
+    *("Team A,Team B,Goals A,Goals B", "home_team,away_team,scoreHome,scoreAway"),
+    "player1_name,player2_name,player1_score,player2_score",
+)
+SCORES = "ann,bob,3,0\nbob,cyd,2,1\ncyd,ann,1,1\n"
 
 
-def ranks(history: eq.History) -> list[int]:
-    return history.rank.tolist()
-
-
-def names_of(history: eq.History) -> list[str]:
-    return history.player_ids[history.player].tolist()
+def problems_of(text: str) -> list[tuple[int | None, str, str]]:
+    reading = of_text(text)
+    assert reading.history is None
+    return [(one.line, one.field, one.got) for one in reading.problems]
 
 
 @pytest.mark.parametrize(
-    "sides",
+    ("text", "results"),
     [
-        ("Team 1", "Team 2"),
-        ("team_a", "team_b"),
-        ("HomeTeamName", "AwayTeamName"),
-        ("player1_name", "player2_name"),
-        ("home_player", "away_player"),
+        ("White,Black,points\n1,2,0\n2,3,0.5\n", "2>1; 2=3"),
+        ("home,away,result\na,b,H\nb,a,D\na,b,A\n", "a>b; b=a; b>a"),
+        ("Rd.,White,Res.,Black\n1,ann,1-0,bob\n1,bob,0-1,cyd\n", "ann>bob; cyd>bob"),
+        *((f"{sides},result\n{RESULTS}", ROUND) for sides in SIDES),
+        *((f"{header}\n{SCORES}", ROUND) for header in SIDES_AND_SCORES),
+        # Scores under such names are columns like any other if there is a result.
+        ("home,away,result,home_points,away_points\na,b,0-1,9,1\n", "b>a"),
+        ("HomeTeam;AwayTeam;FTHG;FTAG;FTR\na;b;2;1;H\nb;a;0;0;D\n", "a>b; b=a"),
+        # Ids such as 0 are no results, and the scores of tennis decide nothing.
+        ("winner,loser,score\n0,1,6-4 6-2\n2,0,W/O\n", "0>1; 2>0"),
+        ("Winner_Name,Loser_Name\n0,1\n2,0\n", "0>1; 2>0"),
+        ("white,black,winner,loser\na,b,b,a\n", "b>a"),
     ],
 )
-def test_more_names_of_sides(sides: tuple[str, str]) -> None:
-    table = {sides[0]: FIRST, sides[1]: SECOND, "result": WON}
-    history = eq.read_history(table)
-    assert names_of(history) == ["ann", "bob", "bob", "cyd", "cyd", "ann"]
-    assert ranks(history) == [0, 1, 0, 1, 0, 0]
-    assert eq.read_games(table).points.tolist() == [1.0, 1.0, 0.5]
+def test_names_of_sides_results_and_scores(text: str, results: str) -> None:
+    """FTHG and FTAG are those of football-data.co.uk, hgoal and vgoal of engsoccerdata."""
+    reading = of_text(text)
+    assert results_of(reading.history) == results
+    assert results_of_games(eq.read_games(text.encode(), format="csv")) == results
 
 
-@pytest.mark.parametrize(
-    ("sides", "scores"),
-    [
-        (("home", "away"), ("home_points", "away_points")),
-        (("HomeTeam", "AwayTeam"), ("FTHG", "FTAG")),
-        (("team1", "team2"), ("score1", "score2")),
-        (("Team A", "Team B"), ("Goals A", "Goals B")),
-        (("home_team", "away_team"), ("scoreHome", "scoreAway")),
-        (("player1_name", "player2_name"), ("player1_score", "player2_score")),
-    ],
-)
-def test_more_names_of_scores(sides: tuple[str, str], scores: tuple[str, str]) -> None:
-    table: dict[str, list[Any]] = {sides[0]: FIRST, sides[1]: SECOND}
-    table |= {scores[0]: [3, 2, 1], scores[1]: [0, 1, 1]}
-    reading = eq.scan_history(table)
-    assert reading.history is not None, reading.problems
-    assert ranks(reading.history) == [0, 1, 0, 1, 0, 0]
-    assert reading.history.attributes["score"].tolist() == [3, 0, 2, 1, 1, 1]
+def test_white_and_black_are_matches_with_a_side() -> None:
+    reading = of_text("round,white,black,result\n1,ann,ben,1-0\n2,ben,ann,½-½\n")
+    assert rows_of(reading.history) == [(1, "ann", 0), (1, "ben", 1), (2, "ben", 0), (2, "ann", 0)]
+    assert reading.history.attributes["side"].tolist() == ["white", "black"] * 2
+    assert reading.history.order.tolist() == [1, 2]
+    assert reading.notes == (
+        "read 2 games of white and black as matches; side says who has white",
+        "round is the order of the matches, and no days are counted",
+    )
 
 
-def test_a_result_decides_where_it_did_before() -> None:
-    """Scores under more names are columns like any other if there is a result."""
-    table = {
-        "home": ["a"],
-        "away": ["b"],
-        "result": ["0-1"],
-        "home_points": [9],
-        "away_points": [1],
-    }
-    history = eq.read_history(table)
-    assert ranks(history) == [1, 0]
-    assert history.attributes["home_points"].tolist() == [9, 9]
+def test_home_and_away_with_scores() -> None:
+    reading = of_text(
+        "date,home_team,away_team,home_score,away_score,neutral,cup\n"
+        "2020-02-01,b,a,0,0,TRUE,x\n2020-01-01,a,b,10,9,FALSE,y\n2030-01-01,a,b,NA,NA,FALSE,y\n"
+    )
+    history = reading.history
+    assert rows_of(history) == [(2, "a", 0), (2, "b", 1), (1, "b", 0), (1, "a", 0)]
+    assert history.attributes["side"].tolist() == ["home", "away", "neutral", "neutral"]
+    assert history.attributes["score"].tolist() == [10, 9, 0, 0]
+    assert history.attributes["cup"].tolist() == ["y", "y", "x", "x"]
+    assert history.time_kind == "date"
+    assert reading.notes[:2] == (
+        "read 2 games of home_team and away_team as matches; side says who is at home "
+        "(1 on neutral ground)",
+        "rows that are no games are left out: 1 unfinished",
+    )
 
 
-@pytest.mark.parametrize("names", [("winner", "loser"), ("Winner Name", "Loser Name")])
-def test_winner_and_loser_need_no_result(names: tuple[str, str]) -> None:
-    """Ids that look like results are ids, and a score beside them decides nothing."""
-    table = {names[0]: [0, 1, 2], names[1]: [1, 2, 0], "score": ["6-4 6-3", "W/O", "7-5"]}
-    reading = eq.scan_history(table)
-    assert reading.history is not None, reading.problems
-    assert names_of(reading.history) == [0, 1, 1, 2, 2, 0]
-    assert ranks(reading.history) == [0, 1] * 3
-    assert eq.read_games(table).points.tolist() == [1.0, 1.0, 1.0]
-
-
-def test_winner_and_loser_beside_other_sides_decide_nothing_new() -> None:
-    table = {"white": ["a"], "black": ["b"], "winner": ["b"], "loser": ["a"]}
-    assert ranks(eq.read_history(table)) == [1, 0]
-    long = {"match": [1, 1], "player": ["a", "b"], "winner": ["b", "b"], "loser": ["a", "a"]}
-    assert eq.scan_history(long).kind == "history"
-    assert eq.scan_games(long).kind == "history"
-    lonely = {"match": [1], "winner": ["a"]}
-    assert [one.field for one in eq.scan_history(lonely).problems] == ["player"]
-
-
-@pytest.mark.parametrize(
-    "scores", [["2-1", "3:0", "0 - 0"], ["1-0", "2\u20131", "1-1"], ["2.5-1.5", "3,5-0,5", "2-2"]]
-)
-def test_scores_in_one_column_decide(scores: list[str]) -> None:
-    table = {"home": FIRST, "away": SECOND, "score": scores}
-    reading = eq.scan_history(table)
-    assert reading.history is not None, reading.problems
-    assert ranks(reading.history) == [0, 1, 0, 1, 0, 0]
-    assert reading.notes[-1] == "score has the scores of both sides: the higher one wins"
-    assert eq.read_games(table).points.tolist() == [1.0, 1.0, 0.5]
-
-
-def problem_of(table: dict[str, list[Any]]) -> Problem:
-    (problem,) = eq.scan_history(table).problems
-    return problem
-
-
-def test_scores_need_to_be_scores_on_all_rows() -> None:
-    table = {"home": FIRST, "away": SECOND, "score": ["2-1", "3-0", "later"]}
-    assert len(eq.scan_history(table).problems) == 3
-    chess = {"white": ["a", "b"], "black": ["b", "a"], "result": ["1-0", "2-1"]}
-    assert (problem_of(chess).line, problem_of(chess).rule) == (2, RESULT)
-
-
-def test_results_of_chess_stay_results() -> None:
-    """Where all values are results, 0-0 is a forfeit, as before."""
-    reading = eq.scan_games({"home": FIRST, "away": SECOND, "result": ["1-0", "0-1", "0-0"]})
-    assert reading.left_out == {"forfeit": 1}
-
-
-def test_short_names_of_scores_results_and_rounds_are_known() -> None:
-    football = eq.scan_history({"Home": FIRST, "Away": SECOND, "HG": [2, 1, 0], "AG": [0, 3, 0]})
-    assert football.history is not None, football.problems
-    assert ranks(football.history) == [0, 1, 1, 0, 0, 0]
-    chess = {"Rd.": [1, 1, 2], "White": FIRST, "Res.": ["1-0", "0-1", "1/2-1/2"], "Black": SECOND}
-    reading = eq.scan_history(chess)
-    assert reading.history is not None, reading.problems
-    assert ranks(reading.history) == [0, 1, 1, 0, 0, 0]
-    assert reading.columns["round"] == "Rd."
+@pytest.mark.parametrize("time", ["tstamp", "Played At", "match_date", "start_time", "utcDate"])
+def test_battles_of_models_have_no_side_and_times_with_fractions(time: str) -> None:
+    reading = of_text(
+        f"model_a,model_b,winner,{time}\ngpt,claude,model_b,1682351593\n"
+        "llama,gpt,tie (bothbad),1682351591.1322\ngpt,llama,gpt,1682351592.5\n"
+    )
+    assert results_of(reading.history) == "llama=gpt; gpt>llama; claude>gpt"
+    assert reading.history.time.tolist()[:2] == [1_682_351_591_132_200, 1_682_351_592_500_000]
+    assert "side" not in reading.history.attributes
+    assert reading.notes == (
+        "read 3 games of model_a and model_b as matches",
+        "tie (bothbad) counts as a tie: 1 row",
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,10 +110,158 @@ def test_short_names_of_scores_results_and_rounds_are_known() -> None:
 def test_renamed_sides_are_valid_results(sides: tuple[str, str]) -> None:
     """The names that `columns` gives the sides win, as do those of their columns."""
     first, second = sides
-    rows = {
-        "one": ["ann", "ben", "cid", "ann", "ann"],
-        "two": ["ben", "cid", "ann", "cid", "ben"],
-        "vote": [first, "tie", second.upper(), "one", "two"],
-    }
-    history = eq.read_history(rows, columns={first: "one", second: "two", "winner": "vote"})
-    assert history.rank.tolist() == [0, 1, 0, 0, 1, 0, 0, 1, 1, 0]
+    votes = f"ann,ben,{first}\nben,cid,tie\ncid,ann,{second.upper()}\nann,cid,one\nann,ben,two\n"
+    columns = {first: "one", second: "two", "winner": "vote"}
+    reading = of_text(f"one,two,vote\n{votes}", columns=columns)
+    assert results_of(reading.history) == "ann>ben; ben=cid; ann>cid; ann>cid; ben>ann"
+
+
+@pytest.mark.parametrize(
+    "scores", [("2-1", "3:0", "0 - 0"), ("1-0", "2\u20131", "1-1"), ("2.5-1.5", "3.5-0.5", "2-2")]
+)
+def test_scores_in_one_column_decide(scores: tuple[str, str, str]) -> None:
+    text = "home,away,score\nann,bob,{}\nbob,cyd,{}\ncyd,ann,{}\n".format(*scores)
+    reading = of_text(text)
+    assert results_of(reading.history) == ROUND
+    assert reading.notes[-1] == "score has the scores of both sides: the higher one wins"
+    # One value that is no score leaves none of them.
+    assert len(problems_of(text.replace(scores[2], "later"))) >= 2
+
+
+def test_results_of_chess_stay_results() -> None:
+    text = "home,away,result\nann,bob,1-0\nbob,cyd,0-1\ncyd,ann,0-0\n"
+    assert eq.scan_games(text.encode(), format="csv").left_out == {"forfeit": 1}
+    assert problems_of("white,black,result\na,b,1-0\nb,a,2-1\n") == [(3, "result", "'2-1'")]
+
+
+def test_a_winner_can_be_a_player_of_the_row() -> None:
+    text = "player1,player2,winner\nann,ben,ben\nann,cid,dan\n"
+    reading = of_text(text, skip_bad="matches")
+    assert results_of(reading.history) == "ben>ann"
+    assert [(one.line, one.field, one.rule) for one in reading.problems] == [(3, "winner", RESULT)]
+    assert reading.dropped_matches == ("2",)
+
+
+def test_a_long_table_stays_one_and_says_so() -> None:
+    text = "match,player,rank,white,black,result\n7,ann,1,x,y,0-1\n7,ben,2,x,y,0-1\n"
+    reading = of_text(text)
+    assert rows_of(reading.history) == [(7, "ann", 0), (7, "ben", 1)]
+    assert reading.notes == (
+        "read by match and player, as a history; the columns white, black decide nothing",
+    )
+    long = "match,player,winner,loser\n1,a,b,a\n1,b,b,a\n"
+    assert of_text(long).kind == eq.scan_games(long.encode(), format="csv").kind == "history"
+    assert [field for _, field, _ in problems_of("match,winner\n1,a\n")] == ["player"]
+
+
+def test_problems_name_line_and_column_of_the_file_once() -> None:
+    text = (
+        "white,black,result,date,weight\nann,ben,1-0,2020-01-01,1\nann,ann,1-0,2020-01-01,1\n"
+        "ann,,1-0,2020-01-01,1\nann,ben,7,2020-01-01,1\nann,ben,1-0,soon,1\n"
+        "ann,ben,1-0,2020-01-01,-1\nann,ben\n"
+    )
+    fields = ["black", "black", "result", "date", "weight", ""]
+    assert [one[:2] for one in problems_of(text)] == list(enumerate(fields, start=3))
+    for skip in ("matches", "rows"):
+        skipped = of_text(text, skip_bad=skip)
+        assert rows_of(skipped.history) == [(1, "ann", 0), (1, "ben", 1)]
+        assert skipped.dropped_matches == ("2", "3", "4", "5", "6", "7")
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("home,away,home_goals,away_goals\na,b,x,1\na,b,1,2\n", [(2, "home_goals", "'x'")]),
+        ("home,away,home_goals,away_goals\na,b,1,\na,b,1,2\n", [(2, "away_goals", "nothing")]),
+        ("white,black,points\na,b,2\na,b,1\n", [(2, "points", "'2'")]),
+        ("white,black,points,games\na,b,1,3\na,b,1,1\n", [(2, "games", "'3'")]),
+        ("white,black,result\nann,ben,A\n", [(2, "result", "'A'")]),
+        ("white,black,result\n", [(None, "", "none")]),
+        ("white,black,result\nann,ben,*\n", [(None, "", "1 unfinished")]),
+        ("white,black,points\nann,ben,inf\n", [(2, "points", "'inf'")]),
+        ("home,away,home_score,away_score\na,b,1e999,1\n", [(2, "home_score", "'1e999'")]),
+        ("home,away,result,neutral\na,b,1-0,perhaps\n", [(2, "neutral", "'perhaps'")]),
+    ],
+)
+def test_what_cannot_be_read_is_a_problem(text: str, problems: list[Any]) -> None:
+    assert problems_of(text) == problems
+    of_text(text, skip_bad="rows")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "columns"),
+    [
+        (
+            "Home,Away,HG,AG,Date\nann,bob,2,1,2024-05-04\n",
+            "games",
+            "time=Date white=Home black=Away white_score=HG black_score=AG",
+        ),
+        (
+            "player,opponent,score\nann,bob,1\n",
+            "pairs",
+            "player=player opponent=opponent points=score",
+        ),
+        (
+            "match,player,place\n1,ann,1\n1,bob,2\n",
+            "history",
+            "match=match player=player rank=place",
+        ),
+        ("player,ann,bob\nann,X,1\nbob,0,X\n", "crosstable", ""),
+    ],
+)
+def test_a_reading_says_what_it_is_and_which_column_is_which(
+    text: str, kind: str, columns: str
+) -> None:
+    for reading in (of_text(text), eq.scan_games(text.encode(), format="csv")):
+        assert (reading.format, reading.kind) == ("csv", kind)
+        assert " ".join(f"{meaning}={name}" for meaning, name in reading.columns.items()) == columns
+
+
+@pytest.mark.parametrize("skip_bad", [None, "matches", "rows"])
+def test_a_rule_that_all_rows_break_is_listed_once(skip_bad: str | None) -> None:
+    reading = of_text("white,black,result\n" + "ann,ben,what\n" * 200, skip_bad=skip_bad)
+    assert reading.history is None
+    assert "the same on all 200 rows" in reading.problems[0].got
+
+
+def test_synonyms_filters_and_names_of_columns_count() -> None:
+    text = "p,q,r,day\nann,ben,1-0,2020-01-01\nAnn,cid,0-1,2021-01-01\ncid,ben,1-0,2022-01-01\n"
+    columns = {"white": "p", "black": "q", "result": "r", "time": "day"}
+    reading = of_text(text, columns=columns, synonyms={"Ann": "ann"}, until="2022-01-01")
+    assert results_of(reading.history) == "ann>ben; cid>ann"
+    wanted = of_text(text, columns=columns, where={"q": "ben"})
+    assert (wanted.history.matches, wanted.filtered) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("header", "missing"),
+    [
+        ("foo,bar", "no match, no player"),
+        ("white,black", "no result"),
+        ("home,away,home_score", "no result"),
+        ("model_a,winner", "no modelb"),
+    ],
+)
+def test_a_table_of_no_kind_gets_one_sentence(header: str, missing: str) -> None:
+    (problem,) = of_text(f"{header}\n{','.join('x' * len(header.split(',')))}\n").problems
+    assert problem.rule.startswith("must have the columns of a history (match, player, rank)")
+    assert problem.got.startswith(missing)
+
+
+def test_football_by_home_and_away_has_the_bits_of_the_long_table() -> None:
+    long = pl.read_parquet(real_data("football.parquet")).head(8_000)
+    home, away = long.gather_every(2), long.gather_every(2, 1)
+    assert home["match"].equals(away["match"])
+    sides = pl.DataFrame(
+        {
+            "date": home["time"],
+            "home_team": home["player"],
+            "away_team": away["player"],
+            "home_score": home["goals"],
+            "away_score": away["goals"],
+            "neutral": ~home["at_home"],
+        }
+    )
+    system = eq.Elo(home_advantage=100)
+    one, other = (eq.replay(system, eq.read_history(table)).ratings for table in (long, sides))
+    assert one.to_polars().equals(other.to_polars())

@@ -6,14 +6,12 @@ import json
 import time
 from collections.abc import Callable
 
-import polars as pl
 import pytest
 
 from equipoise.analysis.performance.computation import PerformanceRequest, rate_performance
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.formats.table import MOST_COLUMNS
 from equipoise.formats.tables.delimited import read_delimited
-from equipoise.formats.tables.frames import read_frame
 from equipoise.formats.tables.json_files import read_json_rows
 
 #: Four times as many columns may take this much longer. Quadratic time takes 16 times as long.
@@ -52,14 +50,12 @@ def read(content: bytes, kind: str) -> None:
     ["csv", *(pytest.param(k, marks=pytest.mark.slow) for k in ("crosstable", "pairs", "history"))],
 )
 def test_time_is_linear_in_the_columns(kind: str) -> None:
-    """20,000 columns took 16 s, as each name was compared with all others."""
-    few, many = csv_of(4_000), csv_of(16_000)
+    few, many = csv_of(2_000), csv_of(8_000)
     read(few, kind)
     assert seconds(lambda: read(many, kind)) < _LINEAR * seconds(lambda: read(few, kind))
 
 
 def test_columns_without_a_name_are_left_out_in_linear_time() -> None:
-    """The first of them is found once."""
 
     def content(columns: int) -> bytes:
         names = ",".join(f"c{one}" for one in range(columns)) + "," * columns
@@ -80,19 +76,7 @@ def test_more_columns_than_spreadsheets_have_are_refused() -> None:
 
 
 def test_rows_with_keys_of_their_own_are_refused() -> None:
-    """A small file would make a table of rows times columns."""
     rows = [{"a": 1}] * 20_000 + [{f"c{one}": 1} for one in range(15_000)]
     assert len(json.dumps(rows)) < 500_000
     with pytest.raises(InvalidDataError, match="at most 200,000,000 values"):
         read_json_rows(rows, "games.json")
-
-
-def test_all_names_that_come_twice_are_listed() -> None:
-    """In order, with how often."""
-    with pytest.raises(InvalidDataError) as found:
-        read_delimited(b"a,b,a,c,b,a\n1,2,3,4,5,6\n", "x.csv", ",")
-    told = [(one.line, one.field, one.got) for one in found.value.problems]
-    assert told == [(1, "a", "3 columns"), (1, "b", "2 columns")]
-    frame = read_frame(pl.DataFrame({"a": [1], "b": [2]}))
-    assert frame is not None
-    assert frame.frame.columns == ["a", "b"]

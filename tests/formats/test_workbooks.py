@@ -87,7 +87,6 @@ def problem_of(data: bytes, sheet: str | int | None = None):
 
 
 def test_a_workbook_is_a_history(tmp_path):
-    """By its name, by another name, and as bytes."""
     expected = read_history(FRAME, time_format="s")
     data = bytes_of(only=[HEAD, *ROWS])
     for name in ("t.xlsx", "t.xlsm", "t.ods", "t"):
@@ -162,7 +161,6 @@ def test_a_sheet_must_be_a_name_or_a_number():
 
 
 def test_a_header_below_titles_and_empty_rows_and_columns():
-    """Lines of problems are rows of the sheet."""
     rows = [["The season of 2024"], [], ["as of", dt.date(2024, 5, 4)], [None, *HEAD]]
     rows += [row for one in ROWS for row in ([None, *one], [])]
     reading = scan_history(bytes_of(a=rows), time_format="s")
@@ -183,7 +181,6 @@ def test_merged_cells_have_their_value_on_every_row():
 
 
 def test_dates_are_dates():
-    """Also if some of them have a time of day."""
     rows = [["white", "black", "result", "date"]]
     rows += [["a", "b", "1-0", dt.date(2024, 5, 4)], ["b", "a", "1-0", dt.date(2024, 5, 5)]]
     history = read_history(bytes_of(a=rows))

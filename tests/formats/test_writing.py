@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from equipoise.data.files import check_distinct, check_place
 from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA, OF_MATCHES, History
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, write_history, write_table
+from equipoise.formats.writing import write_pieces
 from formats.comparing import assert_same_history
 
 SUFFIXES = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
@@ -35,55 +37,46 @@ RESULTS = pl.DataFrame(
 @st.composite
 def histories(draw):
     """Draw a history with any of the optional columns."""
-    matches = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
-    text = draw(st.booleans())
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
     letters = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
     # A text id that looks like a number, or nothing but spaces, cannot be told in CSV.
     words = letters.map(lambda word: f"p{word}")
-    ids = st.lists(
-        words if text else st.integers(-(2**40), 2**40), min_size=4, max_size=8, unique=True
-    )
-    pool = draw(ids)
-    finite = st.floats(-1e9, 1e9)
-    rows = []
-    options = {
-        name: draw(st.booleans())
-        for name in ("team", "share", "performance", "kills", "side", "goals", "home", "part")
-    }
-    of_match = {name: draw(st.booleans()) for name in OF_MATCHES}
+    ids = words if draw(st.booleans()) else st.integers(-(2**40), 2**40)
+    pool = draw(st.lists(ids, min_size=4, max_size=8, unique=True))
     kind = draw(st.sampled_from(["none", "seconds", "datetime", "date", "order"]))
-    drawn = st.integers(0, 9_999) if kind == "order" else moments()
-    times = sorted(draw(drawn) for _ in matches)
-    for at, (size, time) in enumerate(zip(matches, times, strict=True)):
-        held = {
-            "weight": draw(st.floats(0.01, 10)),
-            "performance_ceiling": draw(st.none() | st.floats(-1e6, 1e6)),
-            "beta": draw(st.none() | st.floats(LEAST_BETA, MOST_BETA)),
-            "gamma": draw(st.none() | st.floats(0, MOST_GAMMA)),
-        }
-        ranks = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
-        for player, rank in zip(draw(st.permutations(pool))[:size], ranks, strict=True):
-            row = {"match": at, "player": player, "rank": rank}
-            if kind in ("seconds", "order"):
-                row["time"] = time
-            elif kind == "datetime":
-                row["time"] = np.datetime64(time * 10**6 + at, "us").item()
-            elif kind == "date":
-                row["time"] = np.datetime64(time // 86_400, "D").item()
-            values = {
-                "team": f"t{rank}",
-                "share": draw(st.floats(0, 1)),
-                "performance": draw(st.none() | finite),
-                "kills": draw(st.none() | finite),
-                "side": draw(st.none() | words),
-                "goals": draw(st.none() | st.integers(0, 9)),
-                "home": draw(st.booleans()),
-                "part": draw(st.none() | st.floats(-1e6, 1e6).map(lambda part: part + 0.5)),
-            }
-            row |= {name: value for name, value in values.items() if options[name]}
-            row |= {name: value for name, value in held.items() if of_match[name]}
-            rows.append(row)
-    statistics = ["kills"] if options["kills"] else []
+    times = sorted(draw(st.integers(0, 9_999) if kind == "order" else moments()) for _ in sizes)
+    of_rows = {
+        "share": st.floats(0, 1),
+        "performance": st.none() | st.floats(-1e9, 1e9),
+        "kills": st.none() | st.floats(-1e9, 1e9),
+        "side": st.none() | words,
+        "goals": st.none() | st.integers(0, 9),
+        "home": st.booleans(),
+        "part": st.none() | st.floats(-1e6, 1e6).map(lambda part: part + 0.5),
+    }
+    of_matches = {
+        "weight": st.floats(0.01, 10),
+        "performance_ceiling": st.none() | st.floats(-1e6, 1e6),
+        "beta": st.none() | st.floats(LEAST_BETA, MOST_BETA),
+        "gamma": st.none() | st.floats(0, MOST_GAMMA),
+    }
+    assert set(of_matches) == set(OF_MATCHES)
+    chosen = {name for name in ("team", *of_rows, *of_matches) if draw(st.booleans())}
+    rows = []
+    for at, (size, time) in enumerate(zip(sizes, times, strict=True)):
+        held = {name: draw(values) for name, values in of_matches.items() if name in chosen}
+        if kind in ("seconds", "order"):
+            held["time"] = time
+        elif kind == "datetime":
+            held["time"] = np.datetime64(time * 10**6 + at, "us").item()
+        elif kind == "date":
+            held["time"] = np.datetime64(time // 86_400, "D").item()
+        for player in draw(st.permutations(pool))[:size]:
+            row = {"match": at, "player": player, "rank": draw(st.integers(0, 3))}
+            row |= {"team": f"t{row['rank']}"} if "team" in chosen else {}
+            row |= {name: draw(values) for name, values in of_rows.items() if name in chosen}
+            rows.append(row | held)
+    statistics = ["kills"] if "kills" in chosen else []
     frame = pl.DataFrame(rows, infer_schema_length=None)
     time_format = "s" if kind == "seconds" else None
     return read_history(frame, statistics=statistics, time_format=time_format)
@@ -124,7 +117,6 @@ def read_back(history):
 )
 @given(history=histories())
 def test_reading_what_was_written_gives_the_same_history(tmp_path, suffix, history):
-    """Every array, its type, and how times are written."""
     path = tmp_path / f"history.{suffix}"
     write_history(history, path)
     again = read_history(path, statistics=list(history.statistics))
@@ -134,7 +126,6 @@ def test_reading_what_was_written_gives_the_same_history(tmp_path, suffix, histo
 @given(history=histories())
 @examples(40)
 def test_a_history_read_from_its_own_table_is_the_same(history):
-    """`file_table` and the reader of frames are inverse."""
     again = read_history(history.file_table(), statistics=list(history.statistics))
     assert_same_history(again, read_back(history))
 
@@ -161,7 +152,6 @@ def test_the_order_of_matches_in_a_table_does_not_matter(history, data):
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "parquet", "json", "jsonl"])
 def test_tables_of_results_are_written_by_suffix(tmp_path, suffix):
-    """NaN is null and floats keep all their digits."""
     path = tmp_path / f"ratings.{suffix}"
     write_table(RESULTS, path)
     if suffix == "parquet":
@@ -189,7 +179,6 @@ def test_tables_are_written_to_streams():
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):
-    """Compression writes no clock."""
     for suffix in SUFFIXES:
         one, other = tmp_path / f"one.{suffix}", tmp_path / f"other.{suffix}"
         write_table(RESULTS, one)
@@ -200,7 +189,6 @@ def test_the_same_table_gives_the_same_bytes(tmp_path):
 
 @pytest.mark.parametrize("name", ["ratings.xlsx", "ratings", "ratings.gz", "csv"])
 def test_other_suffixes_are_refused_with_those_that_are_allowed(tmp_path, name):
-    """Nothing is guessed."""
     with pytest.raises(InvalidParameterError, match=r"\.csv, .*\.jsonl; got"):
         write_table(RESULTS, tmp_path / name)
     with pytest.raises(InvalidParameterError, match=r"\.csv, .*\.jsonl; got"):
@@ -214,7 +202,6 @@ def small_history() -> History:
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    """What is there stays until all is written."""
     path = tmp_path / "ratings.csv"
     path.write_text("old")
 
@@ -229,7 +216,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
 
 
 def test_an_existing_file_is_replaced_and_keeps_its_mode(tmp_path):
-    """Links are followed, so that the link stays one."""
     path, link = tmp_path / "ratings.csv", tmp_path / "link.csv"
     path.write_text("old")
     path.chmod(0o640)
@@ -241,7 +227,6 @@ def test_an_existing_file_is_replaced_and_keeps_its_mode(tmp_path):
 
 
 def test_wrong_targets_are_wrong_usage(tmp_path):
-    """A directory, a missing one, another type."""
     (tmp_path / "d.csv").mkdir()
     for target in (tmp_path / "d.csv", tmp_path / "no" / "t.csv", 5):
         with pytest.raises(InvalidParameterError):
@@ -255,7 +240,6 @@ def test_wrong_targets_are_wrong_usage(tmp_path):
 
 
 def test_outputs_must_not_overwrite_one_another(tmp_path: Path) -> None:
-    """Nor what is read; a device may be named as often as one likes."""
     one = str(tmp_path / "one.csv")
     check_distinct({"HISTORY": one, "--output": str(tmp_path / "two.csv"), "--trace": None})
     check_distinct({"--output": "/dev/null", "--trace": "/dev/null"})
@@ -264,8 +248,56 @@ def test_outputs_must_not_overwrite_one_another(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_takes_no_files_is_refused_beforehand() -> None:
-    """Not after an hour of rating; /proc takes no files from anybody."""
     if not Path("/proc/self").exists():
         pytest.skip("there is no /proc here")
     with pytest.raises(InvalidParameterError, match="cannot write in /proc"):
         check_place("/proc/ratings.csv")
+
+
+# Tables that are written piece by piece.
+
+PIECED = pl.DataFrame({"match": range(10), "player": [f"p{i}" for i in range(10)], "x": [0.1] * 10})
+
+
+def cut(rows: int) -> Iterator[pl.DataFrame]:
+    return PIECED.iter_slices(rows)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("rows", [1, 3, 10])
+def test_pieces_give_the_table(tmp_path: Path, suffix: str, rows: int) -> None:
+    target, whole = tmp_path / f"p.{suffix}", tmp_path / f"w.{suffix}"
+    assert write_pieces(cut(rows), target, rows=4) == 10
+    write_table(PIECED, whole)
+    if suffix == "parquet":
+        assert pl.read_parquet(target).equals(PIECED)
+    elif suffix == "csv.gz":
+        assert pl.read_csv(target).equals(pl.read_csv(whole))
+    else:
+        assert target.read_bytes() == whole.read_bytes()
+
+
+def test_a_stream_gets_csv() -> None:
+    stream = io.BytesIO()
+    assert write_pieces(cut(3), stream) == 10
+    assert stream.getvalue() == PIECED.write_csv().encode()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet"])
+def test_what_goes_wrong_in_the_middle_leaves_nothing_and_is_told(
+    tmp_path: Path, suffix: str
+) -> None:
+
+    def broken() -> Iterator[pl.DataFrame]:
+        yield from PIECED.head(6).iter_slices(2)
+        raise InvalidParameterError("nothing more")
+
+    with pytest.raises(InvalidParameterError, match="nothing more"):
+        write_pieces(broken(), tmp_path / f"p.{suffix}", rows=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_piece_at_all_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameterError, match="at least one"):
+        write_pieces(iter([]), tmp_path / "p.csv")
+    assert list(tmp_path.iterdir()) == []

@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from equipoise.formats.games.crosstable import read_cross_table
 from equipoise.formats.games.reading import scan_games
+from equipoise.formats.histories import scan_history
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.players import read_initial_ratings, read_rating_list
 from equipoise.formats.sources import Content
 from equipoise.formats.tables.delimited import read_delimited
 from equipoise.formats.trf import read_trf
+from formats.contest_documents import CHANGES, DMOJ, FIRST, STANDINGS
 
 PGN = (
     b"""[Event "A cup"]
@@ -99,6 +103,16 @@ LISTS_PIECES = (
     b"* +/- 0-0 1 0 0.5 -1 1e308 nan inf ann bob \0 \xff \xef\xbb\xbf ,,,, 99999999999999999999 0x1 ;"
 )
 
+LINES = (
+    b'{"match": 1, "player": "a", "rank": 0}\n{"match": 1, "player": "b", "rank": 1, "x": 1.5}\n',
+    b'{"white": "a", "black": "b", "result": "1-0"}\n{"white": "b", "black": "a", "result": "*"}\n',
+)
+CODEFORCES = (CHANGES, STANDINGS)
+HISTORY_PIECES = (
+    b'x , " _ \n \r \0 \xff -1 1e400 nan null [ {} true 1700000000000 99999999999999999999 "\\ud800" '
+    b"[[[[[[[[ : ] } match player rank 2020-01-01"
+)
+
 KNOWN = (
     b"player,rating,deviation\nann,1800,60\nbob,1650.5,\n",
     b'\xef\xbb\xbfrating,player,matches,last_time\r\n1500,7,3,2024-01-01\r\n-20,"a, b",0,\r\n',
@@ -132,15 +146,38 @@ def pieces_of(text: bytes) -> list[bytes]:
     return [piece.replace(b"_", b" ") for piece in text.split(b" ") if piece] + [b" "]
 
 
+def history_reader(format: str, *seeds: bytes) -> Reader:
+    """Return the reader of histories of a format."""
+    pieces = pieces_of(HISTORY_PIECES)
+    return Reader(
+        lambda data: scan_history(io.BytesIO(data), format=format, skip_bad="rows"), seeds, pieces
+    )
+
+
+def games_reader(format: str, *seeds: bytes) -> Reader:
+    """Return the reader of games of a format."""
+    return Reader(
+        lambda data: scan_games(io.BytesIO(data), format=format), seeds, pieces_of(LISTS_PIECES)
+    )
+
+
 READERS: dict[str, Reader] = {
+    "history": history_reader("csv", *LISTS),
+    "history-gz": history_reader("csv.gz", *map(gzip.compress, LISTS)),
+    "history-jsonl": history_reader("jsonl", *LINES),
+    "contests": history_reader("contests", json.dumps(FIRST).encode()),
+    "codeforces": history_reader("json", *(json.dumps(one).encode() for one in CODEFORCES)),
+    "dmoj": history_reader("dmoj", json.dumps(DMOJ).encode()),
+    "games-jsonl": games_reader("jsonl", *LINES),
+    "games-pairs": games_reader("pairs", *LISTS),
+    "games-crosstable": games_reader("crosstable", *CROSS),
+    "games-pgn": games_reader("pgn", *PGN),
     "cross-table": Reader(
         lambda data: read_cross_table(read_delimited(data, "fuzz.csv", ",")),
         CROSS,
         pieces_of(CROSS_PIECES),
     ),
-    "games": Reader(
-        lambda data: scan_games(io.BytesIO(data), format="csv"), LISTS, pieces_of(LISTS_PIECES)
-    ),
+    "games": games_reader("csv", *LISTS),
     "initial-ratings": Reader(
         lambda data: read_initial_ratings(io.BytesIO(data), format="csv"),
         KNOWN,
