@@ -16,8 +16,8 @@ from drawing import examples
 from equipoise.data.games import Games, id_array
 from equipoise.data.reading import GamesReading
 from equipoise.errors import Problem
+from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.reading import GAME, assemble_games
-from equipoise.formats.games.rows import GameColumns
 from formats.reading_games import rows_of
 
 

@@ -11,7 +11,7 @@ import pytest
 import equipoise.data.games as rules
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.games.reading import read_games, scan_games
-from equipoise.formats.games.rows import RESULT
+from equipoise.formats.games.two_sides import RESULT
 from equipoise.formats.tables.values import NOT_EMPTY, NUMBER
 from equipoise.formats.times import TIME
 from formats.reading_games import problems, rows, rows_of, scan

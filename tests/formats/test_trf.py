@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from equipoise.errors import InvalidDataError
-from equipoise.formats.games.rows import GameColumns
+from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.trf import read_trf
 from formats.comparing import real_data, told
 from formats.reading_games import named

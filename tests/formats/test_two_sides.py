@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.formats.games.rows import RESULT
+from equipoise.formats.games.two_sides import RESULT
 from formats.comparing import of_text, real_data, results_of, results_of_games, rows_of
 
 #: Hints are checked as they are typed on the command line.

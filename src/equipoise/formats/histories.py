@@ -1,7 +1,7 @@
 """Reads histories: `read_history` refuses bad input, `scan_history` lists its problems.
 
 `sources` opens a source, and the names of its columns show what it holds: a history, which
-`long_table` builds, or games, which `games/history_of.py` turns into one.
+`long_table` builds, or games, which the modules of `games` turn into one.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from equipoise.formats.games.history_of import (
     TRF,
     check_tags,
     history_of_games,
-    history_of_pairs,
-    history_of_sides,
-    rule_for_players,
     wanted_tags,
 )
+from equipoise.formats.games.lists import history_of_pairs
+from equipoise.formats.games.two_sides import history_of_sides
 from equipoise.formats.names import Synonyms, describe_spellings, read_synonyms
 from equipoise.formats.opening.joining import listed_files
 from equipoise.formats.opening.kinds import Format
@@ -57,6 +56,7 @@ from equipoise.formats.tables.meanings import (
     join_clock_times,
     read_header,
     recognise,
+    rule_for_players,
     with_joined_columns,
 )
 from equipoise.formats.times import check_bound, check_time_format

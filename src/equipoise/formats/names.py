@@ -50,6 +50,8 @@ COLUMNS = "must have the columns name and same_as"
 OTHER_NAME = "must differ from the first name"
 CIRCLE = "must not lead back to itself"
 NAMES = "must be an object of names: name -> the name it stands for"
+#: Largest number of unknown names in a note; the rest is counted.
+_SHOWN = 4
 
 
 class _Entry(NamedTuple):
@@ -96,6 +98,16 @@ def strangers(synonyms: Iterable[str], known: Iterable[str]) -> list[str]:
     """Return the names that do not occur among those known, ignoring spaces around them."""
     stripped = {name.strip() for name in known}
     return list(dict.fromkeys(name.strip() for name in synonyms if name.strip() not in stripped))
+
+
+def describe_strangers(synonyms: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    """Return a note on names in the synonyms that do not occur among those known."""
+    names = strangers(synonyms, known)
+    if not names:
+        return ()
+    which = ", ".join(repr(name) for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return (f"names in the synonyms that do not occur: {which}{more}",)
 
 
 def _table_entries(table: Table) -> list[_Entry]:

@@ -30,7 +30,7 @@ import polars as pl
 from equipoise.arrays import Ids
 from equipoise.data.games import KIND, POINTS_OF, RoundKind, Rounds, id_array
 from equipoise.errors import Problem
-from equipoise.formats.games.rows import GameColumns
+from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.opening.kinds import FILLING
 from equipoise.formats.table import refuse, shown
 from equipoise.formats.tables.delimited import decoded

@@ -44,13 +44,13 @@ def _place(text: str) -> float:
 
 
 def in_order_of_rounds(table: Table, layout: Layout, options: Options) -> tuple[Table, Layout]:
-    """Return a table in which the matches of a day are in the order of their rounds.
+    """Return a table with rounds in which the matches of a day are in the order of their rounds.
 
     Without a column of times, the day of a tournament becomes the time, if all have one. A round
     that is a number, or a word that is not known, changes nothing.
     """
-    name = layout.columns.get("round")
-    if name is None or table.frame[name].dtype != pl.String:
+    name = layout.columns["round"]
+    if table.frame[name].dtype != pl.String:
         return table, layout
     column = text_of(table.frame[name]).fill_null("")
     words = column.unique()
@@ -80,15 +80,15 @@ def _tournament_day(table: Table, options: Options) -> str | None:
     return named[0] if complete else None
 
 
-def without_walkovers(table: Table, layout: Layout, options: Options) -> Table:
-    """Return a table with notes on walkovers, and without them where options say so."""
+def without_walkovers(table: Table, options: Options) -> Table:
+    """Return a table of winners and losers with notes on walkovers, or without walkovers."""
     scores = [
         column
         for column in table.frame.columns
         if spelling(column) in ("score", "result", "comment")
     ]
     scores = [column for column in scores if table.frame[column].dtype == pl.String]
-    if not layout.decided or not scores:
+    if not scores:
         return table
     walkovers, retired = (_any(table, scores, words) for words in (_WALKOVER, _RETIRED))
     drop = options.walkovers == "drop" and bool(walkovers.any()) and not walkovers.all()

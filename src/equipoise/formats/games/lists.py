@@ -25,30 +25,35 @@ because otherwise the second row may be another game.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags, Ints
-from equipoise.data.games import OTHER, POINTS, WEIGHT
-from equipoise.formats.games.rows import (
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.data.games import DRAWS, OTHER, POINTS, WEIGHT
+from equipoise.data.reading import HistoryReading
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.two_sides import (
     BYE,
-    GameColumns,
     GameRows,
     Players,
     Totals,
     always_won,
+    both_sides,
     choose_rows,
-    read_draws,
+    count_reasons,
+    everything_of,
+    history_of_sides,
     read_neutral,
     read_players,
-    read_scored_games,
+    read_side_scores,
     read_single_results,
-    to_game_columns,
 )
 from equipoise.formats.table import Options, Table, faults_of, refuse, spelling
-from equipoise.formats.tables.meanings import Layout
+from equipoise.formats.tables.meanings import Layout, check_once
 from equipoise.formats.tables.values import read_truths, text_of
 from equipoise.wording import counted
 
@@ -358,3 +363,90 @@ def _check_games(rows: GameRows, names: list[str], totals: Totals, pairings: pl.
         side = "player" if row["ahead"] else "opponent"
         got = f"a result that the other side does not have{said and f' at {said}'}"
         rows.findings.add(np.array([row["row"]]), rows.columns[side], SAME_GAMES, [got])
+
+
+def history_of_pairs(table: Table, pairs: Layout, options: Options) -> HistoryReading:
+    """Return the history of a table of pairs whose rows are single games."""
+    check_once(pairs, table, options.columns)
+    games, sides = games_of_pairs(table, pairs, everything_of(options))
+    reading = history_of_sides(games, sides, options)
+    reading = replace(reading, kind="pairs", columns=dict(pairs.columns))
+    if len(games.frame) == len(table.frame):
+        return reading
+    less = counted(len(table.frame) - len(games.frame), "row does", "rows do")
+    note = (
+        f"{less} not count: the game is that of another row from the other side, or there is none"
+    )
+    return replace(reading, notes=(*reading.notes, note))
+
+
+def read_draws(rows: GameRows, points: Floats, games: Floats) -> Floats | None:
+    """Return the number of draws of every row; None without such a column."""
+    if not rows.has("draws"):
+        return None
+    draws = rows.numbers("draws")
+    wins, losses = points - draws / 2, games - points - draws / 2
+    rows.add("draws", *faults_of(((draws < 0) | (wins < 0) | (losses < 0), DRAWS)))
+    return draws
+
+
+def read_scored_games(rows: GameRows) -> Totals:
+    """Return games that were won by the higher score, after recording faults."""
+    first, second, reason = read_side_scores(rows)
+    points = (1.0 + np.sign(first - second)) / 2
+    return Totals(points, np.ones(len(points)), (points == 0.5).astype(np.float64), reason)
+
+
+def to_game_columns(
+    rows: GameRows,
+    players: Players,
+    totals: Totals,
+    ratings: Sequence[Floats | None],
+    kept: Ints,
+    *,
+    coloured: bool = False,
+    notes: Sequence[str] = (),
+    skipped: int = 0,
+) -> GameColumns:
+    """Return some rows as games, and the players of the other rows as players.
+
+    ratings : of the first and second player of every row; kept : the rows that are games
+    skipped : number of results that break a rule, in addition to the bad rows
+    """
+    beside = ~rows.findings.bad
+    reasons = totals.reason[beside]
+    beside[kept] = False
+    others, other_rating = _named(players, np.flatnonzero(beside), ratings)
+    games = totals.games[kept]
+    return GameColumns(
+        white=players.first[kept],
+        black=players.second[kept],
+        points=totals.points[kept],
+        weight=None if np.all(games == 1) else games,
+        draws=None if totals.draws is None else totals.draws[kept],
+        white_rating=None if ratings[0] is None else ratings[0][kept],
+        black_rating=None if ratings[1] is None else ratings[1][kept],
+        coloured=coloured,
+        round=rows.rounds(kept),
+        players=players.ids,
+        others=others,
+        other_rating=other_rating,
+        left_out=count_reasons(reasons) + Counter(filtered=rows.filtered),
+        problems=rows.findings.problems(),
+        notes=(*rows.table.notes, *rows.notes, *notes),
+        locate=rows.locate(kept),
+        skipped=int(rows.findings.bad.sum()) + skipped,
+    )
+
+
+def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ints, Floats]:
+    """Return the players of some rows and their ratings there, each pair once."""
+    who = both_sides(players.first[rows], players.second[rows])
+    ratings_given = [
+        np.full(len(rows), np.nan) if rating is None else rating[rows] for rating in ratings
+    ]
+    rating = both_sides(*ratings_given)
+    known = who >= 0
+    frame = pl.DataFrame({"who": who[known], "rating": rating[known]})
+    frame = frame.unique(maintain_order=True)
+    return frame["who"].to_numpy(), frame["rating"].to_numpy()

@@ -20,21 +20,20 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.games import OTHER, Games, Rounds, round_numbers, rounds_of_games
 from equipoise.data.reading import GamesReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
+from equipoise.formats.games.columns import GameColumns, in_order
 from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
 from equipoise.formats.games.games_of import read_duels
-from equipoise.formats.games.history_of import GAME, rule_for_players, select_dates, wanted_tags
+from equipoise.formats.games.history_of import select_dates, wanted_tags
 from equipoise.formats.games.lists import read_game_list, read_pair_table
-from equipoise.formats.games.rows import (
-    GameColumns,
-    both_sides,
-    by_appearance,
-    describe_repeated,
-    describe_strangers,
-    in_order,
-    players_at,
-)
+from equipoise.formats.games.two_sides import GAME, both_sides, by_appearance, players_at
 from equipoise.formats.histories import check_options, check_sheet, summarise
-from equipoise.formats.names import Synonyms, describe_doubles, merge_ids, read_synonyms, strangers
+from equipoise.formats.names import (
+    Synonyms,
+    describe_doubles,
+    describe_strangers,
+    merge_ids,
+    read_synonyms,
+)
 from equipoise.formats.opening.kinds import CONTEST_FORMATS, Format
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.sources import Holding, open_games
@@ -61,6 +60,7 @@ from equipoise.formats.tables.meanings import (
     join_clock_times,
     read_header,
     recognise,
+    rule_for_players,
     without_needless_format,
 )
 from equipoise.formats.tables.values import number_ids
@@ -74,7 +74,7 @@ PAIR_TABLE = "must have player, opponent and points (or result, or wins and loss
 LONG_TABLE = "must have match, player and rank (or winner, or score) to be a history of matches"
 #: Formats that can only contain a history of matches.
 _CONTESTS = tuple(kind for kind in CONTEST_FORMATS if kind != "json")
-#: Largest number of players and of ratings in a note; the rest is counted.
+#: Largest number of players, ratings or pairings in a note; the rest is counted.
 _SHOWN = 4
 
 
@@ -118,9 +118,48 @@ def _describe(ids: Ids, initial: Floats, who: Ints, rating: Floats) -> tuple[str
         shown = [f"{rating:g}" for rating in (initial[player], *others[:_SHOWN])]
         more = [] if len(others) <= _SHOWN else ["..."]
         listed.append(f"{ids[player]} ({', '.join([*shown, *more])})")
-    rest = len(players) - _SHOWN
-    which = ", ".join(listed) + (f" and {rest:,} more" if rest > 0 else "")
+    which = ", ".join(listed) + _more(len(players))
     return (f"ratings differ between games; the first one is the initial rating: {which}",)
+
+
+#: Fewest players of a round robin; three players soon have all met.
+_FEWEST = 4
+#: Largest share of pairings that may break the rule of a round robin, and a number that always may.
+_SHARE, _ALWAYS = 0.1, 2
+
+
+def describe_repeated(games: Games) -> tuple[str, ...]:
+    """Return a note on pairings that occur too often in what is otherwise a round robin.
+
+    In a round robin all players meet equally often; one in ten pairings may differ.
+    """
+    low, high = np.minimum(games.white, games.black), np.maximum(games.white, games.black)
+    players = int(np.count_nonzero(games.played()))
+    pairings = players * (players - 1) // 2
+    exceptions = max(_ALWAYS, int(_SHARE * pairings))
+    if players < _FEWEST or games.rows < pairings - exceptions:
+        return ()
+    keys, first, counts = np.unique(
+        low * games.players + high, return_index=True, return_counts=True
+    )
+    often = int(np.bincount(counts).argmax())
+    again = np.flatnonzero(counts > often)
+    regular = int(np.sum(counts == often))
+    if not len(again) or pairings - regular > exceptions or len(keys) < pairings - exceptions:
+        return ()
+    times = {1: "once", 2: "twice"}.get(often, f"{often} times")
+    listed = [
+        f"{games.player_ids[games.white[row]]} - {games.player_ids[games.black[row]]}"
+        for row in np.sort(first[again])[:_SHOWN].tolist()
+    ]
+    which = "; ".join(listed) + _more(len(again))
+    return (
+        f"most pairings occur {times}, as in a round robin, but these occur more often: {which}",
+    )
+
+
+def _more(count: int) -> str:
+    return f" and {count - _SHOWN:,} more" if count > _SHOWN else ""
 
 
 #: Reasons for leaving results out, in the order of reports; others follow.
@@ -165,7 +204,7 @@ def assemble_games(
     unknown: tuple[str, ...] = ()
     if synonyms:
         names = players_at(roster.ids, np.arange(len(roster.ids)))
-        unknown = describe_strangers(strangers(synonyms, names.cast(pl.String)))
+        unknown = describe_strangers(synonyms, names.cast(pl.String))
         rows, ids = number_ids(merge_ids(names, synonyms))
         roster = _appearing(rows[roster.white], rows[roster.black], rows[roster.others], ids)
     selves = np.flatnonzero(roster.white == roster.black)

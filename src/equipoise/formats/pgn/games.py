@@ -19,7 +19,7 @@ import polars as pl
 
 from equipoise.arrays import Ids
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.rows import GameColumns
+from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.pgn.scan import (
     BLOCK,
     TAG,

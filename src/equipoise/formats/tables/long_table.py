@@ -29,8 +29,7 @@ from equipoise.data.history import (
 )
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, Problem
-from equipoise.formats.games.rows import describe_strangers
-from equipoise.formats.names import merge_ids, strangers
+from equipoise.formats.names import describe_strangers, merge_ids
 from equipoise.formats.opening.joining import check_order, order_of_files, tell_apart
 from equipoise.formats.table import (
     Fault,
@@ -125,7 +124,7 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
     )
     if options.synonyms:
         names = text_of(frame["player"]).drop_nulls().unique().to_list()
-        reading = _noting(reading, describe_strangers(strangers(options.synonyms, names)))
+        reading = _noting(reading, describe_strangers(options.synonyms, names))
     ids, id_faults = required_ids(frame["match"], table.untyped)
     faults = {"match": id_faults}
     rows: Rows = {"at": np.arange(len(frame)), "match": first_rows(ids)}

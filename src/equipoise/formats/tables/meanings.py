@@ -37,10 +37,14 @@ from equipoise.formats.tables.column_names import (
     MORE_SCORES,
     MORE_SIDES,
     OF_GAMES,
+    OF_MATCHES_ONLY,
     OF_PAIRS,
     OF_PLAYERS,
     OTHER_TIMES,
     OUTCOMES,
+    PLAYER_RATINGS,
+    PLAYER_TOTALS,
+    PLAYERS,
     SCORE_STEMS,
     SCORES,
     SHORT_SCORES,
@@ -343,6 +347,29 @@ def source_column(name: str, frame: pl.DataFrame, renamed: Mapping[str, str], of
     if name in frame.columns or len(alike) == 1:
         return name if name in frame.columns else alike[0]
     raise InvalidParameterError(unknown_column(of, name, frame.columns))
+
+
+RATINGS = (
+    "must have matches or games, and has ratings of players: equipoise rate HISTORY --initial FILE "
+    "begins with them, and equipoise balance FILE makes teams"
+)
+TOTALS = (
+    "must have matches or games, and has totals of players, which do not say who met whom: give "
+    "the games (white, black, result), or a cross table"
+)
+
+
+def rule_for_players(names: Sequence[str], renamed: Mapping[str, str]) -> str | None:
+    """Return the rule that a table of players breaks, None if it is not one.
+
+    names : of the columns; renamed : new name -> name in the source
+    """
+    spellings = {spelling(name) for name in (*names, *renamed)}
+    if not spellings & PLAYERS or spellings & OF_MATCHES_ONLY:
+        return None
+    if spellings & PLAYER_TOTALS:
+        return TOTALS
+    return RATINGS if spellings & PLAYER_RATINGS else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
-"""The columns that every reader of games returns, and the steps from rows of a table to them.
+"""Reads tables with a row for each game of two sides, and turns them into the table of a history.
 
-`choose_rows` applies the filters, `read_players` and `read_ratings` read the players,
-`read_single_results`, `read_side_scores` and `read_draws` read results, and `to_game_columns`
-combines them. The functions `describe_...` write notes: on repeated
-pairings, on synonyms that do not occur, and on what was read and left out.
+`choose_rows` applies the filters, `read_players` and `read_ratings` read the players, and
+`read_single_results` and `read_side_scores` the results: two sides and a result, or two sides and
+their scores. The readers of games in `lists` use the same functions.
+
+`history_of_sides` makes a long table of the rows: every game is a match, and the column `side` says
+who has white or plays at home. A row that is no game (unfinished, a forfeit, a bye) is left out and
+counted. The reader of long tables does the rest; a problem names the column of the file.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.games import DRAWS, LARGEST, RATING, Games, Rounds
-from equipoise.errors import Problem
-from equipoise.formats.sources import Content
+from equipoise.data.games import LARGEST, OTHER, RATING
+from equipoise.data.reading import HistoryReading
+from equipoise.formats.games.knockouts import in_order_of_rounds, without_walkovers
 from equipoise.formats.table import (
     Fault,
     Findings,
@@ -29,9 +32,18 @@ from equipoise.formats.table import (
     faults_of,
     faulty_rows,
     no_effect,
+    refuse,
     spelling,
 )
-from equipoise.formats.tables.meanings import Layout, source_column
+from equipoise.formats.tables.long_table import LEFT, build_history, in_file
+from equipoise.formats.tables.meanings import (
+    Layout,
+    are_clock_times,
+    describe_passed,
+    other_times,
+    source_column,
+    without_needless_format,
+)
 from equipoise.formats.tables.values import (
     NOT_EMPTY,
     NUMBER,
@@ -47,99 +59,27 @@ from equipoise.formats.tables.values import (
     text_of,
     without_marks,
 )
-from equipoise.formats.times import Times, read_times
+from equipoise.formats.times import ORDER_NOTE, Times, read_times
 from equipoise.wording import counted
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class GameColumns:
-    """G results as a source has them, one row each.
+def describe_left_out(left_out: Mapping[str, int]) -> str:
+    """Return the counts of results that are not games, as text; "" if there are none."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()) if count)
 
-    players : ids of players, int64 or object of str; rows name each of them once
-    white, black : shape (G,), rows of `players`; white has the white pieces if `coloured`
-    points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
-    weight : shape (G,), number of games of each result; None means 1 each
-    white_rating, black_rating : shape (G,), NaN if unrated; None: the source has none
-    draws : shape (G,), number of drawn games; None if unknown
-    coloured : whether white had the white pieces
-    round : shape (G,), object; None: the source has none
-    others : rows of `players` who are named but may have no game; None if nobody is
-    other_rating : rating of each of `others`, NaN if unrated; None: the source has none
-    rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
-    left_out : reason -> number of results that are not games
-    problems : broken rules, with lines
-    notes : sentences
-    locate : row -> file and line, for problems that are found later
-    skipped : number of results that break a rule, which are not among the rows
-    refused : whether a problem concerns more than single results, so that skipping is impossible
-    format, kind, meanings : how the source is stored, what it holds, and its columns that have a
-      meaning, as in `GamesReading`
-    dropped : what the skipped results are called, as many as `skipped`; readers that cannot say it
-      have none
-    numbers : shape (G,), number of each result in the source, from 1, also counting those that are
-      not games; None if results are not counted
-    times : when the games were played, as dates or as dates with a time, null if unknown; None if
-      the source has none, or was not asked for them
-    time_source : what `times` come from, for notes
-    events : shape (G,), object, event of each game, None if unknown; None: the source has none
-    tags : name -> shape (G,), object of str: tags of PGN that were asked for, "" if a game has none
+
+def describe_matches(games: int, what: str, sides: tuple[str, str] | None) -> str:
+    """Return the sentence on what was understood.
+
+    sides : what the column `side` says of both, None if neither has an advantage
     """
-
-    players: Ids
-    white: Ints
-    black: Ints
-    points: Floats
-    weight: Floats | None = None
-    white_rating: Floats | None = None
-    black_rating: Floats | None = None
-    draws: Floats | None = None
-    coloured: bool = False
-    round: Ids | None = None
-    others: Ints | None = None
-    other_rating: Floats | None = None
-    rounds: Rounds | None = None
-    left_out: Counter[str] = field(default_factory=Counter)
-    problems: tuple[Problem, ...] = ()
-    notes: tuple[str, ...] = ()
-    locate: Callable[[int], tuple[str, int | None]] | None = None
-    skipped: int = 0
-    refused: bool = False
-    format: str = ""
-    kind: str = ""
-    meanings: Mapping[str, str] = field(default_factory=dict)
-    dropped: tuple[str, ...] = ()
-    numbers: Ints | None = None
-    times: pl.Series | None = None
-    time_source: str = ""
-    events: Ids | None = None
-    tags: Mapping[str, Ids] = field(default_factory=dict)
-
-    def place(self, row: int) -> tuple[str, int | None]:
-        """Return the file and line of a result; without files, its number from 1."""
-        return ("", row + 1) if self.locate is None else self.locate(row)
-
-    def of_files(self, contents: Sequence[Content]) -> GameColumns:
-        """Return the same games with the notes on their files before their own."""
-        notes = tuple(note for content in contents for note in content.notes)
-        return replace(self, notes=(*notes, *self.notes)) if notes else self
-
-    def keep(self, rows: Ints) -> GameColumns:
-        """Return some of the results; the rounds of players are not known any more."""
-        locate = self.locate
-        of_rows = ("white", "black", "points", "weight", "white_rating", "black_rating", "draws")
-        kept = {
-            name: column[rows]
-            for name in (*of_rows, "round", "numbers", "events")
-            if (column := getattr(self, name)) is not None
-        }
-        return replace(
-            self,
-            rounds=None,
-            locate=None if locate is None else lambda row: locate(int(rows[row])),
-            times=None if self.times is None else self.times.gather(rows),
-            tags={tag: values[rows] for tag, values in self.tags.items()},
-            **kept,
-        )
+    sides_note = ""
+    if sides is not None:
+        sides_note = "; side says who " + ("is at home" if sides[0] == "home" else "has white")
+    return (
+        f"read {counted(games, 'game')} of {what} as "
+        f"{'a match' if games == 1 else 'matches'}{sides_note}"
+    )
 
 
 def both_sides(white: Ids, black: Ids) -> Ids:
@@ -165,83 +105,10 @@ def players_at(ids: Ids, rows: Ints) -> pl.Series:
     return pl.Series([*ids.tolist(), None], dtype=kind).gather(np.where(rows < 0, len(ids), rows))
 
 
-def in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Return problems in the order of files, and within each in the order of lines."""
-    files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
-    return tuple(sorted(problems, key=lambda problem: (files[problem.file], problem.line or 0)))
-
-
-#: Largest number of pairings or names in a note; the rest is counted.
-_SHOWN = 4
-#: Fewest players of a round robin; three players soon have all met.
-_FEWEST = 4
-#: Largest share of pairings that may break the rule of a round robin, and a number that always may.
-_SHARE, _ALWAYS = 0.1, 2
-
-
-def describe_repeated(games: Games) -> tuple[str, ...]:
-    """Return a note on pairings that occur too often in what is otherwise a round robin.
-
-    In a round robin all players meet equally often; one in ten pairings may differ.
-    """
-    low, high = np.minimum(games.white, games.black), np.maximum(games.white, games.black)
-    players = int(np.count_nonzero(games.played()))
-    pairings = players * (players - 1) // 2
-    exceptions = max(_ALWAYS, int(_SHARE * pairings))
-    if players < _FEWEST or games.rows < pairings - exceptions:
-        return ()
-    keys, first, counts = np.unique(
-        low * games.players + high, return_index=True, return_counts=True
-    )
-    often = int(np.bincount(counts).argmax())
-    again = np.flatnonzero(counts > often)
-    regular = int(np.sum(counts == often))
-    if not len(again) or pairings - regular > exceptions or len(keys) < pairings - exceptions:
-        return ()
-    times = {1: "once", 2: "twice"}.get(often, f"{often} times")
-    listed = [
-        f"{games.player_ids[games.white[row]]} - {games.player_ids[games.black[row]]}"
-        for row in np.sort(first[again])[:_SHOWN].tolist()
-    ]
-    which = "; ".join(listed) + _more(len(again))
-    return (
-        f"most pairings occur {times}, as in a round robin, but these occur more often: {which}",
-    )
-
-
-def describe_strangers(names: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on names in the synonyms that occur in no game."""
-    if not names:
-        return ()
-    which = ", ".join(repr(name) for name in names[:_SHOWN]) + _more(len(names))
-    return (f"names in the synonyms that do not occur: {which}",)
-
-
-def _more(count: int) -> str:
-    return f" and {count - _SHOWN:,} more" if count > _SHOWN else ""
-
-
-def describe_matches(games: int, what: str, sides: tuple[str, str] | None) -> str:
-    """Return the sentence on what was understood.
-
-    sides : what the column `side` says of both, None if neither has an advantage
-    """
-    sides_note = ""
-    if sides is not None:
-        sides_note = "; side says who " + ("is at home" if sides[0] == "home" else "has white")
-    return (
-        f"read {counted(games, 'game')} of {what} as "
-        f"{'a match' if games == 1 else 'matches'}{sides_note}"
-    )
-
-
-def describe_left_out(left_out: Mapping[str, int]) -> str:
-    """Return the counts of results that are not games, as text; "" if there are none."""
-    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()) if count)
-
-
 #: Values that mean "no rating", in addition to an empty cell and 0.
 _UNRATED = ("-", "--", "?", "unrated", "unr", "n/a", "na", "nan", "none", "null")
+
+
 #: Length in bytes of the longest name that means "no opponent".
 _LONGEST_BYE = 10
 
@@ -473,13 +340,21 @@ def by_appearance(first: Ints, second: Ints, ids: Ids) -> tuple[Ints, Ids]:
 
 RESULT = "must be a result: 1-0, 0-1, 1/2-1/2, 1, 0, 0.5, a forfeit (+/-, 1-0F) or * if unfinished"
 
+
 #: Reasons why a result is not a game, by number; 0 is a game.
 REASONS = ("", "unfinished", "forfeit", "bye", "adjudged")
+
+
 UNFINISHED, _FORFEIT, BYE, _ADJUDGED = 1, 2, 3, 4
+
+
 _FAULTY = -1
+
 
 #: A tie in data sets in which people compare language models: neither answer was any good.
 BOTH_BAD = "tie(bothbad)"
+
+
 _WORDS = {
     "white": 1.0,
     "home": 1.0,
@@ -496,7 +371,11 @@ _WORDS = {
     "=": 0.5,
     "=-=": 0.5,
 }
+
+
 _SHARES = {"1": 1.0, "0": 0.0, "0.5": 0.5, "1/2": 0.5}
+
+
 _NOT_PLAYED = {
     "*": UNFINISHED,
     "?": UNFINISHED,
@@ -508,10 +387,16 @@ _NOT_PLAYED = {
     "forfeit": _FORFEIT,
     "0-0": _FORFEIT,  # neither player came
 }
+
+
 #: Plus and minus with any separator or none: +/-, -:+, +--, --.
 _SIGNS = re.compile(r"[+-][/-]?[+-]")
+
+
 #: Scores of both sides.
 _SCORES = r"^(\d+(?:\.5)?)[-:\x{2010}-\x{2015}](\d+(?:\.5)?)$"
+
+
 _NUMBERS = re.compile(r"([01]|1/2|0\.5)(f*)-([01]|1/2|0\.5)(f*)(forfeit)?")
 
 
@@ -663,76 +548,11 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     return Totals(results.points, np.ones(len(draws)), draws, results.reason)
 
 
-def read_draws(rows: GameRows, points: Floats, games: Floats) -> Floats | None:
-    """Return the number of draws of every row; None without such a column."""
-    if not rows.has("draws"):
-        return None
-    draws = rows.numbers("draws")
-    wins, losses = points - draws / 2, games - points - draws / 2
-    rows.add("draws", *faults_of(((draws < 0) | (wins < 0) | (losses < 0), DRAWS)))
-    return draws
-
-
-def to_game_columns(
-    rows: GameRows,
-    players: Players,
-    totals: Totals,
-    ratings: Sequence[Floats | None],
-    kept: Ints,
-    *,
-    coloured: bool = False,
-    notes: Sequence[str] = (),
-    skipped: int = 0,
-) -> GameColumns:
-    """Return some rows as games, and the players of the other rows as players.
-
-    ratings : of the first and second player of every row; kept : the rows that are games
-    skipped : number of results that break a rule, in addition to the bad rows
-    """
-    beside = ~rows.findings.bad
-    reasons = totals.reason[beside]
-    beside[kept] = False
-    others, other_rating = _named(players, np.flatnonzero(beside), ratings)
-    games = totals.games[kept]
-    return GameColumns(
-        white=players.first[kept],
-        black=players.second[kept],
-        points=totals.points[kept],
-        weight=None if np.all(games == 1) else games,
-        draws=None if totals.draws is None else totals.draws[kept],
-        white_rating=None if ratings[0] is None else ratings[0][kept],
-        black_rating=None if ratings[1] is None else ratings[1][kept],
-        coloured=coloured,
-        round=rows.rounds(kept),
-        players=players.ids,
-        others=others,
-        other_rating=other_rating,
-        left_out=count_reasons(reasons) + Counter(filtered=rows.filtered),
-        problems=rows.findings.problems(),
-        notes=(*rows.table.notes, *rows.notes, *notes),
-        locate=rows.locate(kept),
-        skipped=int(rows.findings.bad.sum()) + skipped,
-    )
-
-
 def count_reasons(reasons: Ints) -> Counter[str]:
     """Return the number of rows that are no games, by reason."""
     counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
     # The first reason is that of games, which are not left out.
     return +Counter(dict(zip(REASONS[1:], counts[1:], strict=True)))
-
-
-def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ints, Floats]:
-    """Return the players of some rows and their ratings there, each pair once."""
-    who = both_sides(players.first[rows], players.second[rows])
-    ratings_given = [
-        np.full(len(rows), np.nan) if rating is None else rating[rows] for rating in ratings
-    ]
-    rating = both_sides(*ratings_given)
-    known = who >= 0
-    frame = pl.DataFrame({"who": who[known], "rating": rating[known]})
-    frame = frame.unique(maintain_order=True)
-    return frame["who"].to_numpy(), frame["rating"].to_numpy()
 
 
 #: Words for a score of a match that was not played yet.
@@ -756,13 +576,6 @@ def read_side_scores(rows: GameRows) -> tuple[Floats, Floats, Ints]:
     return scores[0], scores[1], np.where(coming, UNFINISHED, 0)
 
 
-def read_scored_games(rows: GameRows) -> Totals:
-    """Return games that were won by the higher score, after recording faults."""
-    first, second, reason = read_side_scores(rows)
-    points = (1.0 + np.sign(first - second)) / 2
-    return Totals(points, np.ones(len(points)), (points == 0.5).astype(np.float64), reason)
-
-
 def _without_score(column: pl.Series) -> Flags:
     text = text_of(column).str.strip_chars().str.to_lowercase()
     return mask(text.is_null() | text.is_in(_NO_SCORE))
@@ -776,3 +589,253 @@ def read_neutral(rows: GameRows) -> Flags | None:
     rows.add("neutral", *faults)
     flags: Flags = truths & ~mask(rows.column("neutral").is_null())
     return flags & ~faulty_rows(faults, len(flags))
+
+
+_TOTALS = "in a history every row is one game; equipoise performance reads totals of several"
+
+
+ONE_GAME = f"must be 0, 0.5 or 1: {_TOTALS}"
+
+
+SINGLE_ROW = f"must be 1: {_TOTALS}"
+
+
+GAME = "must hold at least one game"
+
+
+#: Columns that the long table gets from the two sides, so those of the file are left out.
+_MADE = ("player", "team", "rank", "winner", "score", "side", "at_home")
+
+
+#: Rounds give the order if they are numbers that the reader of times takes for an order.
+_ROUND = r"^(0|[1-9][0-9]{0,3})$"
+
+
+def everything_of(options: Options) -> Options:
+    """Return options that select nothing, with the same names of columns."""
+    return replace(options, where=(), since=None, until=None, time_format=None)
+
+
+def history_of_sides(table: Table, sides: Layout, options: Options) -> HistoryReading:
+    """Return the history of a table with two sides, and all of its problems."""
+    table, sides = _without_clock_times(table, sides, options)
+    if sides.decided:
+        table = without_walkovers(table, options)
+    if "round" in sides.columns:
+        table, sides = in_order_of_rounds(table, sides, options)
+    table, options = without_needless_format(table, options, sides.columns.get("time"))
+    # The long table has no columns of sides, results and scores, so these are selected here.
+    consumed = _consumed(sides)
+    wanted = tuple(condition for condition in options.where if condition[0] in consumed)
+    rows = choose_rows(table, sides, replace(everything_of(options), columns={}, where=wanted))
+    if wanted and not len(rows.frame):
+        refuse(table.name, LEFT, "no match is rated and selected")
+    left = tuple(condition for condition in options.where if condition not in wanted)
+    sided = _Sides(rows, sides, options)
+    long = sided.table()
+    # What options rename, and the long table still has under its old name.
+    renamed = {
+        new: old
+        for new, old in options.columns.items()
+        if old in long.frame.columns and new not in long.frame.columns and old not in consumed
+    }
+    left_over = replace(options, where=left, columns=renamed)
+    reading = build_history(long, left_over, own_names=True)
+    return replace(
+        reading,
+        # A game has two rows, and its problems count once.
+        problems=tuple(dict.fromkeys(in_file(reading.problems, sided.named))),
+        notes=_with_rounds(reading.notes, sides, sided.named),
+        format=table.format,
+        kind="games",
+        columns=sides.columns,
+        filtered=reading.filtered + rows.filtered,
+    )
+
+
+def _without_clock_times(table: Table, sides: Layout, options: Options) -> tuple[Table, Layout]:
+    """Return the table without a column of times that has times of day and no dates."""
+    name = sides.columns.get("time")
+    if name is None or options.time_format is not None or "time" in options.columns:
+        return table, sides
+    if table.frame[name].dtype != pl.String or not are_clock_times(table.frame[name]):
+        return table, sides
+    note = f"{name} has times of day without dates, so it is left out"
+    columns = {meaning: column for meaning, column in sides.columns.items() if meaning != "time"}
+    table = replace(table, frame=table.frame.drop(name), notes=(*table.notes, note))
+    return table, replace(sides, columns=columns)
+
+
+def _with_rounds(notes: tuple[str, ...], layout: Layout, named: dict[str, str]) -> tuple[str, ...]:
+    """Return notes that call the order of rounds by its name, not times."""
+    if "time" in layout.columns or "time" not in named:
+        return notes
+    by_round = f"{named['time']} is the order of the matches, and no days are counted"
+    return tuple(by_round if note.startswith(ORDER_NOTE) else note for note in notes)
+
+
+class _Sides:
+    """Rows with two sides, and the long table of the games among them.
+
+    reason : why a row is no game, a number of `REASONS`; kept : rows that are games, or problems
+    words : what the column `side` says of both sides; when : the column of times
+    named : column of the long table -> column of the file behind it, for problems
+    """
+
+    def __init__(self, rows: GameRows, layout: Layout, options: Options) -> None:
+        self.rows, self.layout, self.options = rows, layout, options
+        findings = rows.findings
+        self.decides, self.values, reason = _decided(rows, layout)
+        self.players = read_players(rows, ("white", "black"), reason == BYE)
+        one, other = self.players.first, self.players.second
+        rows.add("black", *faults_of(((one == other) & (one >= 0), OTHER)))
+        self.reason = np.where(self.players.bye, BYE, reason)
+        self.neutral = read_neutral(rows)
+        self.broken = findings.broken_rows()
+        # A rule that every row breaks is listed once, so the other rows have nothing to add.
+        listed = np.isin(findings.rows, [row.row for row in self.broken])
+        self.kept = np.flatnonzero(np.where(findings.bad, listed, self.reason == 0))
+        self.words, self.when = side_words(layout), _time_column(rows, options)
+        self.named = {"player": rows.columns["black"]}
+        if self.when is not None:
+            self.named["time"] = self.when
+
+    def table(self) -> Table:
+        """Return the long table. Raises : InvalidDataError   there is no game."""
+        table, at = self.rows.table, self.rows.findings.rows[self.kept]
+        long = Table(
+            frame=self._frame(),
+            name=table.name,
+            untyped=table.untyped,
+            locate=lambda rows: table.places(at[rows // 2]),
+            broken_rows=tuple(
+                row._replace(row=int(2 * np.searchsorted(at, row.row) + second))
+                for row in self.broken
+                for second in (0, 1)
+            ),
+            files=table.files,
+            file_of=None if table.file_of is None else np.repeat(table.file_of[at], 2),
+            notes=(*table.notes, *self._notes(), *self.rows.notes),
+        )
+        if not len(self.kept):
+            out = describe_left_out(count_reasons(self.reason))
+            refuse(table.name, GAME, out or "none")
+        return long
+
+    def _frame(self) -> pl.DataFrame:
+        """Return two rows for each game."""
+        frame, kept, players = self.rows.frame, self.kept, self.players
+        pair = np.repeat(kept, 2)
+        columns = {
+            "match": _match_ids(frame, self.options).gather(pair),
+            "player": players_at(
+                players.ids, both_sides(players.first[kept], players.second[kept])
+            ),
+            self.decides: whole_if_all(both_sides(*(column[kept] for column in self.values))),
+        }
+        if self.words is not None:
+            sides = np.array([*self.words, "neutral"])
+            ground = np.zeros(len(kept), np.int64)
+            if self.neutral is not None:
+                ground = 2 * self.neutral[kept]
+            code = both_sides(ground, np.maximum(ground, 1))
+            columns["side"] = pl.Series(sides[code].tolist(), dtype=pl.String)
+        taken = {*_consumed(self.layout), *columns, *_MADE}
+        if self.when is not None:
+            columns["time"] = frame[self.when].gather(pair)
+            taken |= {"time", self.when}
+            # Rounds that are the order stay, too.
+            taken -= {self.when} & {self.rows.columns.get("round")}
+        for name in frame.columns:
+            if name not in taken:
+                columns[name] = frame[name].gather(pair)
+        return pl.DataFrame([column.alias(name) for name, column in columns.items()])
+
+    def _notes(self) -> list[str]:
+        """Return what was understood, and what was left out."""
+        frame, columns, bad = self.rows.frame, self.layout.columns, self.rows.findings.bad
+        what = f"{columns['white']} and {columns['black']}"
+        notes = [describe_matches(int(np.sum(~bad[self.kept])), what, self.words)]
+        neutral = 0 if self.neutral is None else int(self.neutral[self.kept].sum())
+        if self.layout.coloured and neutral:
+            notes[0] += f" ({neutral:,} on neutral ground)"
+        out = describe_left_out(count_reasons(np.where(bad, 0, self.reason)))
+        if out:
+            notes.append(f"rows that are no games are left out: {out}")
+        if "white_score" in columns and "result" in columns:
+            scores = f"{columns['white_score']} and {columns['black_score']}"
+            notes.append(f"{scores} decide the places, not {columns['result']}")
+        dropped = [
+            column for column in frame.columns if column in _MADE and column not in columns.values()
+        ]
+        if dropped:
+            notes.append(f"left out, because the two sides say it: {', '.join(dropped)}")
+        later = () if self.when is not None else other_times(frame.columns)
+        if later:
+            notes.append(describe_passed("time", later[0]))
+        own = self.options.columns.get("match", "match")
+        if own in frame.columns and frame[own].n_unique() < len(frame):
+            notes.append(f"{own} repeats, so the number of the row is the id of a match")
+        return notes
+
+
+def _decided(rows: GameRows, layout: Layout) -> tuple[str, tuple[Ids, Ids], Ints]:
+    """Return the column that decides, score or rank, with its values, and why a row is no game.
+
+    The values are those of both sides; the reason is a number of `REASONS`.
+    """
+    if rows.has("white_score"):
+        first, second, reason = read_side_scores(rows)
+        return "score", (first, second), reason
+    if layout.decided:
+        totals = always_won(len(rows.frame))
+        points, reason = totals.points, totals.reason
+    elif rows.has("result"):
+        totals = read_single_results(rows, "white", "black")
+        points, reason = totals.points, totals.reason
+    else:
+        points = rows.numbers("points")
+        known = np.isin(points, (0.0, 0.5, 1.0)) | np.isnan(points)
+        rows.add("points", *faults_of((~known, ONE_GAME)))
+        if rows.has("games"):
+            rows.add("games", *faults_of((rows.numbers("games") != 1, SINGLE_ROW)))
+        reason = np.zeros(len(points), np.int64)
+    return "rank", places_of(points), reason
+
+
+def _match_ids(frame: pl.DataFrame, options: Options) -> pl.Series:
+    """Return the column `match` if every row has one of its own, else the number of the row."""
+    name = options.columns.get("match", "match")
+    if name in frame.columns and not frame[name].dtype.is_nested():
+        column = frame[name]
+        if column.null_count() == 0 and column.n_unique() == len(column):
+            return column
+    return pl.Series(np.arange(1, len(frame) + 1))
+
+
+def _time_column(rows: GameRows, options: Options) -> str | None:
+    """Return the column of times; without one, that of rounds if these are numbers."""
+    if rows.has("time"):
+        return rows.columns["time"]
+    if not rows.has("round") or options.time_format is not None:
+        return None
+    rounds = text_of(rows.column("round"))
+    numbered = rounds.null_count() == 0 and rounds.str.contains(_ROUND).all()
+    return rows.columns["round"] if numbered else None
+
+
+def _consumed(layout: Layout) -> set[str]:
+    """Return the columns of the file that the long table has in another form."""
+    meanings = ["white", "black", "points", "games", "draws", "white_score", "black_score"]
+    meanings += ["neutral"] if side_words(layout) else []
+    if "white_score" not in layout.columns:
+        meanings.append("result")
+    return {layout.columns[meaning] for meaning in meanings if meaning in layout.columns}
+
+
+def side_words(layout: Layout) -> tuple[str, str] | None:
+    """Return what the column `side` says of both sides; None if neither has an advantage."""
+    if not layout.coloured:
+        return None
+    at_home = spelling(layout.columns["white"]).startswith("home")
+    return ("home", "away") if at_home else ("white", "black")
