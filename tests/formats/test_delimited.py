@@ -109,27 +109,12 @@ def test_lines_are_those_of_the_file(written, above, newline):
     assert [one.line for one in scan_history(path).problems] == [5 + shift, 6 + shift]
 
 
-def test_lines_are_those_of_the_file_even_with_stray_quotes(written):
-    """A quotation mark inside a field is a letter; the slow reader takes over."""
-    path = written('match,player,rank,note\n1,"a\nb",0,\n1,c,1,5" disc\n\n1,d,x,\n')
-    (problem,) = scan_history(path).problems
-    assert (problem.line, problem.field) == (6, "rank")
-    history = scan_history(path, skip_bad="rows").history
-    assert history.attributes["note"].tolist() == [None, '5" disc']
-    assert history.player_ids.tolist() == ["a\nb", "c"]
-
-
 @pytest.mark.parametrize(("row", "count"), [("1,b", 2), ("1,b,1,9", 4), ("1", 1), ('1,"b,1"', 2)])
 def test_ragged_rows_are_told(written, row, count):
     (problem,) = scan_history(written(f"{GOOD}{row}\n")).problems
     assert (problem.line, problem.field) == (4, "")
     assert problem.rule == "must have 3 fields like the header"
     assert problem.got.startswith(f"{count}: ")
-
-
-def test_empty_last_fields_are_not_ragged(written):
-    text = 'match,player,team,winner\n1,"a,x",A,\n1,b,B,\n'
-    assert read_history(written(text)).rank.tolist() == [0, 0]
 
 
 def test_a_header_that_cannot_be_read_is_told_with_its_line(written):
@@ -238,12 +223,6 @@ def test_quotation_marks_are_escaped_in_one_way(field, name, more):
     assert table.broken_rows == ()
     assert table.frame["name"].to_list()[:2] == [name, "bob"]
     assert bool(table.notes) == (r"\"" in field and name != "C:\\")
-
-
-def test_quotation_marks_within_a_quoted_field_are_refused():
-    table = read_delimited(b'name,rank\n"Bo "X" Li",1\nbob,2\n', "t", ",")
-    (broken,) = table.broken_rows
-    assert broken.rule == "must be a row with well-formed quotation marks"
 
 
 def test_the_slow_reader_reads_what_the_fast_one_does(monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.games.games_of import DUEL
-from equipoise.formats.games.reading import read_games, scan_games
+from equipoise.formats.games.reading import read_games
 from formats.comparing import real_data
 from formats.reading_games import problems, rows, rows_of, scan
 
@@ -19,18 +19,17 @@ def test_ranks_decide_and_equal_ranks_are_draws() -> None:
     assert games.draws.tolist() == [0.0, 1.0, 0.0]
 
 
-def test_scores_may_decide_instead() -> None:
-    """Where there are opponents, a score is one of a table of pairs, as before."""
-    assert rows("match,player,score\n1,7,3\n1,8,1\n2,8,2\n2,7,2\n") == [
-        (7, 8, 1.0, 1.0),
-        (8, 7, 0.5, 1.0),
-    ]
-    assert rows("match,player,opponent,score\n1,7,8,1\n") == [(7, 8, 1.0, 1.0)]
-
-
-def test_a_winner_may_decide_instead() -> None:
-    text = "match,player,winner\n1,7,7\n1,8,7\n2,8,\n2,7,\n"
-    assert rows(text) == [(7, 8, 1.0, 1.0), (8, 7, 0.5, 1.0)]
+@pytest.mark.parametrize(
+    ("text", "games"),
+    [
+        ("match,player,score\n1,7,3\n1,8,1\n2,8,2\n2,7,2\n", [(7, 8, 1, 1), (8, 7, 0.5, 1)]),
+        ("match,player,winner\n1,7,7\n1,8,7\n2,8,\n2,7,\n", [(7, 8, 1, 1), (8, 7, 0.5, 1)]),
+        # Where there are opponents, a score is one of a table of pairs.
+        ("match,player,opponent,score\n1,7,8,1\n", [(7, 8, 1, 1)]),
+    ],
+)
+def test_scores_and_winners_may_decide_instead(text: str, games: list[tuple[float, ...]]) -> None:
+    assert rows(text) == games
 
 
 @pytest.mark.parametrize(
@@ -125,10 +124,3 @@ def test_the_world_cup_of_2022_has_64_matches() -> None:
     played = dict(zip(games.player_ids.tolist(), games.played().tolist(), strict=True))
     assert played["Argentina"] == played["France"] == 7.0
     assert min(played.values()) == 3.0
-
-
-def test_a_history_of_teams_is_not_games() -> None:
-    reading = scan_games(real_data("ut4.parquet"))
-    assert reading.games is None
-    assert {one.rule for one in reading.problems} == {DUEL}
-    assert len(reading.problems) == 3_578 - 1_917

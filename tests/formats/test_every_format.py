@@ -75,20 +75,17 @@ LONG_NAME = FRAME.with_columns(pl.col("player").replace("d", LONG))
 @pytest.mark.parametrize(
     ("format", "data"),
     [
-        ("json", LONG_NAME.write_json()),
-        ("jsonl", LONG_NAME.write_ndjson()),
-        ("parquet", binary("write_parquet", LONG_NAME)),
+        ("json", LONG_NAME.write_json().encode()),
+        ("jsonl", LONG_NAME.write_ndjson().encode()),
         ("parquet", binary("write_parquet", LONG_NAME.cast({"player": pl.Categorical}))),
         ("parquet", binary("write_parquet", LONG_NAME.cast({"player": pl.Binary}))),
-        ("arrow", binary("write_ipc", LONG_NAME)),
-        ("json", FRAME.rename({"weight": LONG}).write_json()),
-        ("contests", CONTESTS.replace('"d"', f'"{LONG}"')),
+        ("json", FRAME.rename({"weight": LONG}).write_json().encode()),
+        ("contests", CONTESTS.replace('"d"', f'"{LONG}"').encode()),
     ],
-    ids=["json", "jsonl", "parquet", "categorical", "bytes", "arrow", "column", "contests"],
+    ids=["json", "jsonl", "categorical", "bytes", "column", "contests"],
 )
 def test_a_field_that_is_far_too_long_is_refused(format, data):
     """Inspecting 50 MB of it took 14 s of processor time and 0.9 GB, of Parquet of 3 kB too."""
-    data = data.encode() if isinstance(data, str) else data
     with pytest.raises(InvalidDataError) as caught:
         read_history(io.BytesIO(data), format=format, time_format="s")
     (problem,) = caught.value.problems

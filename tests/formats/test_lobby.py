@@ -176,22 +176,6 @@ def test_a_table_without_its_columns_or_rows_is_refused() -> None:
     assert "must have at least one row" in problems("player,rating,deviation\n")[0]
 
 
-@pytest.mark.parametrize(
-    ("content", "rule"),
-    [
-        (b"{", "must be complete JSON"),
-        (b"3", "must be a list of rows"),
-        (b"[1, 2]", "must be one JSON object"),
-        (b'["\xff"]', "must be text in UTF-8"),
-    ],
-)
-def test_json_that_is_no_lobby_is_refused(content: bytes, rule: str) -> None:
-    with pytest.raises(InvalidDataError, match=rule):
-        read_lobby(io.BytesIO(content), format="json")
-    with pytest.raises(InvalidDataError, match="no such file or directory"):
-        read_lobby("nowhere.json")
-
-
 def test_players_are_picked_from_a_table_of_ratings(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("player,rating,deviation,matches\n1,1500,60,5\n2,1400,61,5\n3,,,\n")

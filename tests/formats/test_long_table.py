@@ -410,6 +410,7 @@ def test_statistics_are_numbers():
         {"where": {"nothing": 1}},
         {"where": "kills"},
         {"where": [1]},
+        {"where": {1: 2}},
         {"skip_bad": "all"},
         {"skip_bad": True},
         {"since": 5},

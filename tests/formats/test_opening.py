@@ -142,14 +142,6 @@ def rule_of(source) -> str:
     return problem.rule
 
 
-def test_an_archive_of_several_kinds_is_refused_with_a_way_out(tmp_path):
-    path = tmp_path / "t.zip"
-    path.write_bytes(zipped({"a.csv": "x", "b.csv": "y", "c.json": "{}"}))
-    (problem,) = scan_history(path).problems
-    assert problem.rule.startswith("must hold files of one kind")
-    assert "2 .csv, 1 .json" in problem.got
-
-
 def test_nothing_is_unpacked_twice():
     table = FILES["csv"]
     for inner in (gzip.compress(table), bz2.compress(table), zipped({"a.csv": table})):

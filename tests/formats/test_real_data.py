@@ -60,12 +60,3 @@ def test_internationals_keep_dates_and_attributes(tmp_path):
         write_history(history, tmp_path / f"football.{suffix}")
         again = read_history(tmp_path / f"football.{suffix}", statistics=["goals"])
         assert_same_history(again, history)
-
-
-def test_internationals_of_one_tournament():
-    path = real_data("football.parquet")
-    cup = {"tournament": "FIFA World Cup"}
-    reading = scan_history(path, where=cup, since="1990-01-01")
-    assert set(reading.history.attributes["tournament"]) == {"FIFA World Cup"}
-    assert str(reading.history.times()[0])[:4] == "1990"
-    assert reading.history.matches + reading.filtered == 49_520

@@ -233,27 +233,23 @@ def many_parties(count: int) -> dict[str, Any]:
     "make",
     [
         lambda: many_parties(100_000),
-        lambda: {**many_parties(0), "parties": [[]] * 10_000},
-        lambda: {**many_parties(0), "parties": [{}] * 10_000},
         lambda: many_parties(10_000),
-        lambda: {**many_parties(1), "unknown" * 1000: 1},
-        lambda: {str(at): 1 for at in range(100_000)},
+        lambda: {**many_parties(0), "parties": [{}] * 10_000},
+        lambda: {**many_parties(1), "unknown" * 1000: 1} | {str(at): 1 for at in range(100_000)},
     ],
-    ids=["parties", "lists", "empty", "limit", "long-name", "fields"],
-)  # fmt: skip
+    ids=["parties", "limit", "empty", "fields"],
+)
 def test_hostile_requests_end_in_bounded_time_and_memory(make: Callable[[], Any]) -> None:
     data = json.dumps(make()).encode()
     tracemalloc.start()
     with stopwatch(time.process_time) as watch:
         try:
-            found = rebalance(read_rebalance_request(data))
-            told = f"{len(found.teams)} teams"
+            outcome = f"{len(rebalance(read_rebalance_request(data)).teams)} teams"
         except EquipoiseError as error:
-            told = str(error)
+            outcome = str(error)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert told
-    assert len(told) < 10_000
+    assert 0 < len(outcome) < 10_000
     # Traced allocation is several times slower than without.
     assert watch.seconds < 20
     assert peak < 500e6

@@ -73,31 +73,22 @@ def test_every_other_name_is_taken(new: str) -> None:
 
 def test_one_line_says_what_was_understood() -> None:
     reading = eq.scan_history(table_of(match="game_id", rank="Place", time="Date"))
-    assert reading.notes == (
-        "read game_id as match, Date as time, Player as player, Place as rank",
-    )
-    assert dict(reading.columns) == {
-        "match": "game_id",
-        "time": "Date",
-        "player": "Player",
-        "rank": "Place",
-    }
+    (note,) = reading.notes
+    assert note == "read game_id as match, Date as time, Player as player, Place as rank"
+    names = {"match": "game_id", "time": "Date", "player": "Player", "rank": "Place"}
+    assert dict(reading.columns) == names
+
+
+OTHER_NAMES = [
+    *(name for names in SYNONYMS.values() for name in names),
+    *(name.title() for name in KNOWN),
+    *("rating", "points"),
+]
 
 
 @examples(60)
 @given(
-    extras=st.lists(
-        st.sampled_from(
-            [
-                *(name for names in SYNONYMS.values() for name in names),
-                *(name.title() for name in KNOWN),
-                "rating",
-                "points",
-            ]
-        ),
-        unique=True,
-        max_size=6,
-    ),
+    extras=st.lists(st.sampled_from(OTHER_NAMES), unique=True, max_size=6),
     deciding=st.sampled_from(["rank", "winner", "score"]),
     when=st.booleans(),
     renamed=st.booleans(),
@@ -116,14 +107,10 @@ def test_a_table_with_the_exact_names_is_read_as_before(
     columns = {"player": "x"} if renamed else None
     values = [[f"{name}{row}" for row in range(4)] for name in extras]
     plain = {f"extra {at}": column for at, column in enumerate(values)}
-    named = dict(zip(extras, values, strict=True))
     wanted = eq.read_history({**exact, **plain}, columns=columns)
-    reading = eq.scan_history({**exact, **named}, columns=columns)
-    assert_same_but_for_names(reading.history, wanted)
-    assert list(reading.history.attributes) == [
-        {"x": "player"}.get(name, name) if renamed else name
-        for name in [*(["score"] if deciding == "score" else []), *extras]
-    ]
+    history = eq.read_history({**exact, **dict(zip(extras, values, strict=True))}, columns=columns)
+    assert_same_but_for_names(history, wanted)
+    assert list(history.attributes) == [*(["score"] if deciding == "score" else []), *extras]
 
 
 def test_a_time_that_is_not_taken_is_said() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError
 from equipoise.formats.games.columns import GameColumns
@@ -76,16 +78,6 @@ def test_the_report_of_60_players_gives_its_standings() -> None:
     pairings = Counter(re.findall(r" ([wb]) ([10=])", "\n".join(lines)))
     assert pairings["w", "1"] + pairings["w", "="] / 2 == columns.points.sum() == 194.5
     assert pairings["w", "="] == columns.draws.sum() == 109  # type: ignore[union-attr]
-
-
-def test_the_report_of_5_players_has_two_games_and_a_bye() -> None:
-    columns = read_trf(real_data("trf_dutch_c9_5p.trf").read_bytes(), "t.trf")
-    names = [f"Test000{number} Player000{number}" for number in range(1, 6)]
-    assert games_of(columns) == [(1, names[0], names[2], 1.0), (1, names[3], names[1], 0.0)]
-    assert columns.others is not None
-    assert columns.players[columns.others].tolist() == names
-    assert columns.left_out == {"bye": 1}
-    assert columns.problems == columns.notes == ()
 
 
 # What a report may hold.
@@ -472,3 +464,86 @@ def test_other_points_are_noted_and_results_count() -> None:
 @pytest.mark.parametrize("code", ["XXS W=3 D=1", "162  W 3.0", "BBW  3.0", "299 W", "XXA    1"])
 def test_points_that_are_counted_otherwise_are_not_compared(code: str) -> None:
     assert read(report(code, player_line(1, points="3.0"))).notes == ()
+
+
+# Reports drawn at random.
+
+#: A report, its games, what is left out, its start numbers.
+Drawn: TypeAlias = tuple[bytes, list[tuple[Any, ...]], dict[str, int], list[str]]
+
+PLAYED = [("1", "0", 1.0), ("0", "1", 0.0), ("=", "=", 0.5)]
+PLAYED += [("W", "L", 1.0), ("l", "w", 0.0), ("D", "d", 0.5)]
+UNPLAYED = [("+", "-", "forfeit"), ("-", "-", "forfeit"), ("0", "0", "lost by both")]
+ALONE = [*(f"0000 - {letter}" for letter in "HFUZhfuz"), "0000 - +", "     - -", "        "]
+NAMES = st.text(alphabet="abcXYZ ,.-éüøß", min_size=1, max_size=9)
+
+
+@st.composite
+def tournaments(draw: st.DrawFn) -> Drawn:
+    """Return a report with its games, what is left out, and its start numbers as names."""
+    numbers = draw(st.lists(st.integers(1, 9999), min_size=2, max_size=9, unique=True))
+    cells: dict[int, list[str]] = {number: [] for number in numbers}
+    games: list[tuple[Any, ...]] = []
+    left_out: Counter[str] = Counter()
+    for at in range(draw(st.integers(0, 5))):
+        order = draw(st.permutations(numbers))
+        pairs = draw(st.integers(0, len(order) // 2))
+        for white, black in zip(order[:pairs], order[pairs : 2 * pairs], strict=True):
+            mine, theirs, outcome = draw(st.sampled_from([*PLAYED, *UNPLAYED]))
+            colours = draw(st.sampled_from(["wb", "WB"]))
+            cells[white].append(f"{black:>4} {colours[0]} {mine}")
+            cells[black].append(f"{white:04} {colours[1]} {theirs}")
+            if isinstance(outcome, str):
+                left_out[outcome] += 1
+            else:
+                games.append((at + 1, white, black, outcome))
+        for number in order[2 * pairs :]:
+            cells[number].append(draw(st.sampled_from(ALONE)))
+            left_out["bye"] += cells[number][-1].strip() != ""
+    in_bytes = draw(st.booleans())
+    lines = [
+        player_line(
+            number,
+            rounds,
+            name=f"{number} {draw(NAMES)}",
+            rating=str(draw(st.integers(1000, 2900))),
+            points="0.0",
+            in_bytes=in_bytes,
+        )
+        for number, rounds in cells.items()
+    ]
+    lines = ["012 Test", "XXS W=3", *lines, "XXR 9"]
+    lines = [line.rstrip() if draw(st.booleans()) else line for line in lines]
+    ends = [draw(st.sampled_from(["\r", "\n", "\r\n", "\r\n\r\n"])) for _ in lines]
+    text = "".join(line + end for line, end in zip(lines, ends, strict=True))
+    encoding = "utf-8" if in_bytes else draw(st.sampled_from(["utf-8", "utf-8-sig", "cp1252"]))
+    return text.encode(encoding), games, dict(+left_out), [str(number) for number in numbers]
+
+
+@given(tournaments())
+def test_a_random_tournament_comes_back(
+    drawn: Drawn,
+) -> None:
+    """Whatever its line ends, encoding, way to count columns and blanks at the ends of lines."""
+    data, games, left_out, numbers = drawn
+    columns = read_trf(data, "")
+    assert columns.problems == ()
+    assert columns.round is not None
+    found = [
+        (at, int(white.split()[0]), int(black.split()[0]), points)
+        for at, white, black, points in zip(
+            columns.round, *named(columns)[:2], columns.points, strict=True
+        )
+    ]
+    assert sorted(found) == sorted(games)
+    assert [at for at, *_ in found] == sorted(at for at, *_ in games)
+    assert columns.left_out == left_out
+    assert columns.others is not None
+    assert [one.split()[0] for one in columns.players[columns.others]] == numbers
+
+
+def test_a_line_with_very_many_rounds_costs_no_more_than_its_length() -> None:
+    lines = [player_line(number) for number in range(1, 2000)]
+    lines[0] += " " * 1_000_000 + "  0000 - Z"
+    columns = read_trf(report(*lines).encode(), "")
+    assert (columns.problems, columns.left_out) == ((), {"bye": 1})

@@ -211,77 +211,51 @@ def summarise(
     return f"{head} ({'; '.join(listed)})"
 
 
+@checks_arguments()
 def check_options(
     columns: Mapping[str, str] | None,
     statistics: Sequence[str],
-    skip_bad: str | None,
+    skip_bad: SkipBad | None,
     since: Instant | None,
     until: Instant | None,
     where: Where | None,
     time_format: str | None = None,
     lower_score_is_better: bool = False,
-    unplaced: str | None = None,
-    walkovers: str = "keep",
+    unplaced: Unplaced | None = None,
+    walkovers: Walkovers = "keep",
 ) -> Options:
     """Return the options of a reader, or raise InvalidParameterError."""
-    require(skip_bad in (None, *get_args(SkipBad)), "skip_bad", "matches or rows", skip_bad)
-    require(unplaced in (None, *get_args(Unplaced)), "unplaced (--unplaced)", "last", unplaced)
-    require(walkovers in get_args(Walkovers), "walkovers (--walkovers)", "drop or keep", walkovers)
-    require(not isinstance(statistics, str), "statistics", "a sequence of names", statistics)
     for name in statistics:
-        require(
-            name not in CANONICAL and bool(name),
-            "statistics",
-            "names of columns without another meaning",
-            name,
-        )
-    require(
-        isinstance(lower_score_is_better, bool),
-        "lower_score_is_better",
-        "True or False",
-        lower_score_is_better,
-    )
-    if time_format is not None:
-        time_format = check_time_format(time_format)
+        rule = "names of columns without another meaning"
+        require(name not in CANONICAL and bool(name), "statistics", rule, name)
+    for pair in (columns or {}).items():
+        require(all(pair), "columns", "a mapping of new to old names", pair)
+    time_format = check_time_format(time_format)
     for name, bound in (("--from", since), ("--until", until)):
-        if bound is not None:
-            check_bound(bound, addressed(name), time_format)
+        check_bound(bound, addressed(name), time_format)
     return Options(
-        columns=_renamings(columns or {}),
+        columns=dict(columns or {}),
         statistics=tuple(dict.fromkeys(statistics)),
-        skip_bad=skip_bad,  # type: ignore[arg-type]  # checked above
+        skip_bad=skip_bad,
         since=since,
         until=until,
         time_format=time_format,
         where=_pairs(where or ()),
         lower_score_is_better=lower_score_is_better,
-        unplaced=unplaced,  # type: ignore[arg-type]  # checked above
-        walkovers=walkovers,  # type: ignore[arg-type]  # checked above
+        unplaced=unplaced,
+        walkovers=walkovers,
     )
-
-
-def _renamings(columns: Mapping[str, str]) -> dict[str, str]:
-    rule = "a mapping of new to old names"
-    require(isinstance(columns, Mapping), "columns", rule, columns)
-    for pair in columns.items():
-        require(
-            "" not in pair and all(isinstance(name, str) for name in pair), "columns", rule, pair
-        )
-    return dict(columns)
 
 
 def _pairs(where: Where) -> tuple[tuple[str, object], ...]:
     rule = "a mapping or pairs of column and value"
-    if isinstance(where, Mapping):
-        return tuple(where.items())
-    require(not isinstance(where, str), "where", rule, where)
+    pairs = where.items() if isinstance(where, Mapping) else where
     try:
-        pairs = tuple((column, value) for column, value in where)
+        wanted = tuple((column, value) for column, value in pairs)
     except (TypeError, ValueError) as error:
         raise InvalidParameterError(f"where must be {rule}; got {where!r}") from error
-    for column, _ in pairs:
-        require(isinstance(column, str), "where", rule, where)
-    return pairs
+    require(all(isinstance(column, str) for column, _ in wanted), "where", rule, where)
+    return wanted
 
 
 def check_sheet(sheet: str | int | None) -> None:

@@ -381,7 +381,7 @@ def _with_cells(
 
     problems : of the lobby; lines are rows from 1
     """
-    whole = [problem for problem in problems if problem.line is None]
+    of_lobby = [replace(problem, file=table.name) for problem in problems if problem.line is None]
     for problem in problems:
         # An effective rating may be computed from the other numbers.
         numbers = ("effective_rating", "rating", "deviation", "form")
@@ -390,7 +390,7 @@ def _with_cells(
             has_commas = problem.field == "avoid" and "," in problem.got
             got = f"{problem.got}; semicolons separate ids" if has_commas else problem.got
             findings.add(np.array([problem.line - 1]), problem.field, problem.rule, [got])
-    return (*_located(whole, table), *findings.problems())
+    return (*of_lobby, *findings.problems())
 
 
 def _labels(frame: pl.DataFrame, name: str, findings: Findings) -> Ids | None:
@@ -424,17 +424,6 @@ def _ids_of(cell: Any) -> list[str]:
     listed = cell if isinstance(cell, list) else str(cell).split(SEPARATOR)
     texts = [str(text).strip() for text in listed if text is not None]
     return [text for text in texts if text]
-
-
-def _located(problems: Sequence[Problem], table: Table) -> list[Problem]:
-    """Return problems of rows of a lobby with their file and line."""
-    located = []
-    for problem in problems:
-        file, line = table.name, None
-        if problem.line is not None:
-            [(file, line)] = table.places(np.array([problem.line - 1]))
-        located.append(Problem(file, line, problem.field, problem.rule, problem.got))
-    return located
 
 
 def ids_of(text: str, option: str) -> list[str]:

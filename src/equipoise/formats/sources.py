@@ -530,16 +530,10 @@ ONE_REPORT = "must be the only source: reports are read one at a time"
 OTHER_COMMAND = "must be a table of matches, or contests"
 
 
-def open_source(
-    source: object,
-    format: str | None,
-    sheet: str | int | None = None,
-    needed: Collection[str] = (),
-) -> Table:
+def open_source(source: object, format: str | None, sheet: str | int | None = None) -> Table:
     """Return the table of a source.
 
     sheet : name or number, from 1, of the sheet of a workbook
-    needed : columns that every one of several files must have
     Raises : InvalidParameterError   the kind of source is unclear
     Raises : InvalidDataError        it does not have this format, or cannot be read
     """
@@ -548,7 +542,7 @@ def open_source(
             f"format must be one of {', '.join(get_args(Format))}; got {format!r}"
         )
     if is_source(source):
-        return table_of(contents_of(source, format), sheet, needed)
+        return table_of(contents_of(source, format), sheet)
     table = read_frame(source)
     if table is None:
         raise InvalidParameterError(f"source must be {SOURCES}; got {type(source).__name__}")
