@@ -91,6 +91,7 @@ def results_of_games(games: Games) -> str:
     return "; ".join(matches)
 
 
-def of_text(text: str, **options: Any) -> HistoryReading:
-    """Return what is read from the text of a CSV file."""
-    return scan_history(text.encode(), format="csv", **options)
+def of_text(text: str | bytes, format: str = "csv", **options: Any) -> HistoryReading:
+    """Return what is read from the text of a file, or its bytes."""
+    data = text.encode() if isinstance(text, str) else text
+    return scan_history(data, format=format, **options)

@@ -17,21 +17,15 @@ from equipoise.formats import read_history, scan_history
 from equipoise.formats.tables import delimited
 from equipoise.formats.tables.delimited import UNCLOSED, read_delimited
 from equipoise.formats.tables.values import number_ids, text_objects, whole_numbers
-from formats.comparing import told
+from formats.comparing import of_text, results_of, told
 
 GOOD = "match,player,rank\n1,a,0\n1,b,1\n"
+ROWS = [["Match", "Player", "Place"], ["1", "ann", "1"], ["1", "bob", "2"], ["2", "ann", "9"]]
+RAGGED = "".join(",".join(row) + ("," * at) + "\n" for at, row in enumerate(ROWS))
 
 
-@pytest.fixture
-def written(tmp_path):
-    """Write a file and give its path."""
-
-    def write(content, name="table.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
+def text_of(separator):
+    return "".join(separator.join(row) + "\n" for row in ROWS)
 
 
 @pytest.mark.parametrize(
@@ -48,9 +42,9 @@ def written(tmp_path):
         (["é", " b", "a\u200b"], [" b", "a\u200b", "é"]),
     ],
 )
-def test_ids_are_numbers_only_if_all_are_plain_whole_numbers(written, ids, kept):
+def test_ids_are_numbers_only_if_all_are_plain_whole_numbers(ids, kept):
     rows = "".join(f"1,{one},0\n" for one in ids)
-    history = read_history(written(f"match,player,rank\n{rows}"))
+    history = of_text(f"match,player,rank\n{rows}").history
     assert history.player_ids.tolist() == kept
 
 
@@ -66,9 +60,9 @@ def test_ids_are_numbers_only_if_all_are_plain_whole_numbers(written, ids, kept)
         (["", ""], object, [None, None]),
     ],
 )
-def test_other_columns_are_kept_in_the_plainest_type(written, values, dtype, kept):
+def test_other_columns_are_kept_in_the_plainest_type(values, dtype, kept):
     text = f"match,player,rank,x\n1,a,0,{values[0]}\n1,b,1,{values[1]}\n"
-    column = read_history(written(text)).attributes["x"]
+    column = of_text(text).history.attributes["x"]
     assert column.dtype == dtype
     assert column.tolist() == kept
 
@@ -85,65 +79,139 @@ def test_other_columns_are_kept_in_the_plainest_type(written, values, dtype, kep
         GOOD + ",,\n,,\n",
         'match,player,rank\n"1","a","0"\n1,b,"1"\n',
         "match , player, rank \n1,a,0\n1,b,1\n",
-        "match;player;rank\n1;a;0\n1;b;1\n",
-        "match\tplayer\trank\n1\ta\t0\n1\tb\t1\n",
         ",match,player,rank\n0,1,a,0\n1,1,b,1\n",
     ],
 )
-def test_harmless_variety_is_read_alike(written, content):
-    """Byte order marks, line ends, blank lines, quotes, other separators, an unnamed index."""
-    history = read_history(written(content))
+def test_harmless_variety_is_read_alike(content):
+    """Byte order marks, line ends, blank lines, quotes, an unnamed index."""
+    history = of_text(content).history
+    assert results_of(history) == "a>b"
     assert history.match_ids.tolist() == [1]
-    assert history.player_ids.tolist() == ["a", "b"]
-    assert history.rank.tolist() == [0, 1]
     assert list(history.attributes) == []
+
+
+HEADER_BELOW = "the header is line {}; what is above it is left out"
+NOT_A_COMMA = "columns are separated by {!r}, not by a comma"
+
+
+@pytest.mark.parametrize(
+    ("content", "format", "notes"),
+    [
+        *((text_of(mark), "csv", [NOT_A_COMMA.format(mark)]) for mark in ";\t|"),
+        (text_of(","), "tsv", ["columns are separated by ',', not by a tab"]),
+        (text_of(";"), "tsv", ["columns are separated by ';', not by a tab"]),
+        *(
+            (
+                line.format(mark) + text_of(mark),
+                "csv",
+                [f"columns are separated by {mark!r}, as line 1 says"],
+            )
+            for mark in ";|\t"
+            for line in ("sep={}\n", "SEP={}\r\n", '"sep={}"\n', "\n\nsep={}\n\n")
+        ),
+        ("sep=,\n" + text_of(","), "csv", []),
+        *(
+            (
+                (mark + text_of("\t")).replace("\n", "\r\n").encode(codec),
+                "tsv",
+                ["the file is text in UTF-16"],
+            )
+            for codec, mark in (
+                ("utf-16", ""),
+                ("utf-16-le", ""),
+                ("utf-16-be", ""),
+                ("utf-16-le", "\ufeff"),
+                ("utf-16-be", "\ufeff"),
+            )
+        ),
+        ("Spring League\n" + text_of(","), "csv", [HEADER_BELOW.format(2)]),
+        ("Spring League,,\n,,\n" + text_of(","), "csv", [HEADER_BELOW.format(3)]),
+        (
+            "Spring League\nfrom 2024, all rounds\n\n" + text_of(","),
+            "csv",
+            [HEADER_BELOW.format(4)],
+        ),
+        ("\nSpring League\n" + text_of(","), "csv", [HEADER_BELOW.format(3)]),
+        (
+            "Spring League\n" + text_of(";"),
+            "csv",
+            [HEADER_BELOW.format(2), NOT_A_COMMA.format(";")],
+        ),
+        (RAGGED, "csv", ["empty fields beyond the header are left out of 3 rows"]),
+    ],
+)
+def test_a_file_shows_how_it_is_written(content, format, notes):
+    reading = of_text(content, format)
+    assert results_of(reading.history) == "ann>bob; ann"
+    assert reading.history.match_ids.tolist() == [1, 2]
+    assert list(reading.notes) == [*notes, "read Match as match, Player as player, Place as rank"]
+
+
+@pytest.mark.parametrize("above", ["sep=;\n", "Spring League\n"])
+def test_lines_count_those_above_the_header(above):
+    (problem,) = of_text(f"{above}match;player;rank\n1;ann;1\n1;bob;x\n").problems
+    assert (problem.line, problem.field) == (4, "rank")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name,same_as\nann,anna\n",
+        "player,rating\nann,1500\n",
+        "a,b\n1,2\n",
+        "player,ann,bob\nann,X,1\nbob,0,X\n",
+        "x\n1\n2\n",
+    ],
+)
+def test_tables_of_other_kinds_are_left_as_they_are(text):
+    table = read_delimited(text.encode(), "table.csv", ",")
+    assert ",".join(table.frame.columns) == text.partition("\n")[0]
+    assert len(table.frame) == text.count("\n") - 1
+    assert table.notes == ()
 
 
 @pytest.mark.parametrize("above", [b"", b"\n", b"\r\n\r\n"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_lines_are_those_of_the_file(written, above, newline):
+def test_lines_are_those_of_the_file(above, newline):
     """Blank lines and quoted line ends count; the header is line 1 where nothing is above it."""
     rows = ["match,player,rank,note", '1,"a', 'b",0,x', "", '2,c,y,"p""q"', "3,d,-1,"]
-    path = written(above + newline.join(rows).encode())
+    problems = of_text(above + newline.join(rows).encode()).problems
     shift = above.count(b"\n")
-    assert [one.line for one in scan_history(path).problems] == [5 + shift, 6 + shift]
+    assert [problem.line for problem in problems] == [5 + shift, 6 + shift]
 
 
 @pytest.mark.parametrize(("row", "count"), [("1,b", 2), ("1,b,1,9", 4), ("1", 1), ('1,"b,1"', 2)])
-def test_ragged_rows_are_told(written, row, count):
-    (problem,) = scan_history(written(f"{GOOD}{row}\n")).problems
+def test_ragged_rows_are_told(row, count):
+    (problem,) = of_text(f"{GOOD}{row}\n").problems
     assert (problem.line, problem.field) == (4, "")
     assert problem.rule == "must have 3 fields like the header"
     assert problem.got.startswith(f"{count}: ")
 
 
-def test_a_header_that_cannot_be_read_is_told_with_its_line(written):
+def test_a_row_that_looks_like_a_header_is_a_row_below_one():
+    assert [problem.line for problem in of_text(f"{GOOD}Match,Player,Rank\n").problems] == [4]
+
+
+def test_a_header_that_cannot_be_read_is_told_with_its_line():
     """A name of a column is longer than Python's reader takes; empty lines above it count."""
     header = 'match,player,rank,"' + "x" * 200_000 + '"'
-    with pytest.raises(InvalidDataError) as refused:
-        read_history(written(f"\n\n{header}\n1,a,0,x\n"))
-    (problem,) = refused.value.problems
+    (problem,) = of_text(f"\n\n{header}\n1,a,0,x\n").problems
     assert (problem.line, problem.rule) == (3, "must have a header of column names")
 
 
-def test_text_after_a_closing_quote_is_told(written):
-    (problem,) = scan_history(written(f'{GOOD}1,"c"d,1\n')).problems
+def test_text_after_a_closing_quote_is_told():
+    (problem,) = of_text(f'{GOOD}1,"c"d,1\n').problems
     assert (problem.line, problem.rule) == (4, "must be a row with well-formed quotation marks")
 
 
-def test_an_open_quote_is_told_where_it_opens(written):
-    assert told(scan_history(written(f'{GOOD}1,"c,1\n2,d,0\n')).problems) == [
-        (
-            4,
-            "",
-            "must close all quotation marks",
-            "a quotation mark that is open at the end of the file",
-        )
-    ]
+def test_an_open_quote_is_told_where_it_opens():
+    got = "a quotation mark that is open at the end of the file"
+    problems = told(of_text(f'{GOOD}1,"c,1\n2,d,0\n').problems)
+    assert problems == [(4, "", "must close all quotation marks", got)]
 
 
-def test_column_names_must_be_different(written):
-    problems = scan_history(written("match,player,rank,rank,x,x,x\n1,a,0,1,2,3,4\n")).problems
+def test_column_names_must_be_different():
+    problems = of_text("match,player,rank,rank,x,x,x\n1,a,0,1,2,3,4\n").problems
     rule = "must be the name of only one column"
     assert told(problems) == [(1, "rank", rule, "2 columns"), (1, "x", rule, "3 columns")]
 
@@ -157,53 +225,51 @@ def test_column_names_must_be_different(written):
         (GOOD.encode("utf-16")[:-1], None, "text in UTF-16 that is damaged: "),
     ],
 )
-def test_refuses_damaged_utf_8(written, content, line, got):
+def test_refuses_damaged_utf_8(content, line, got):
     """Cut off, not a letter of Windows-1252 either, or beside whole characters of UTF-8."""
-    (problem,) = scan_history(written(content)).problems
+    (problem,) = of_text(content).problems
     assert (problem.line, problem.rule) == (line, "must be text in UTF-8")
     assert problem.got.startswith(got)
 
 
 @pytest.mark.parametrize("content", ["", "\n", "  \n\n", "\ufeff"])
-def test_an_empty_file_is_told(written, content):
-    (problem,) = scan_history(written(content)).problems
+def test_an_empty_file_is_told(content):
+    (problem,) = of_text(content).problems
     assert problem.got == "an empty file"
 
 
-def test_a_file_must_be_what_its_name_says(written):
-    (problem,) = scan_history(written(b"SQLite format 3\0")).problems
+def test_a_file_must_be_what_its_name_says(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"SQLite format 3\0")
+    (problem,) = scan_history(path).problems
     what = "an SQLite database: export the table as CSV"
     assert (problem.rule, problem.got) == ("must be text in the format csv", what)
 
 
-def test_a_gzip_file_must_be_one_and_whole(written):
+def test_a_gzip_file_must_be_complete(tmp_path):
+    """Cut off anywhere, or damaged, or no gzip at all."""
     packed = gzip.compress(GOOD.encode() * 100)
-    assert read_history(written(gzip.compress(GOOD.encode()), "t.csv.gz")).matches == 1
     for cut in (20, len(packed) // 2, len(packed) - 1):
-        (problem,) = scan_history(written(packed[:cut], "t.csv.gz")).problems
-        assert problem.rule == "must be a complete gzip file"
+        assert of_text(packed[:cut]).problems[0].rule == "must be a complete gzip file"
     damaged = packed[:-6] + b"\0" + packed[-5:]
-    (problem,) = scan_history(written(damaged, "t.csv.gz")).problems
-    assert problem.rule == "must be a readable gzip file"
-    (problem,) = scan_history(written(GOOD, "t.csv.gz"), format="csv.gz").problems
+    assert of_text(damaged).problems[0].rule == "must be a readable gzip file"
+    (problem,) = of_text(GOOD, "csv.gz").problems
     assert (problem.rule, problem.got) == ("must be a gzip file", "text")
-    reading = scan_history(written(GOOD, "t.csv.gz"))
-    assert reading.history.matches == 1
-    assert "is not compressed" in reading.notes[0]
+    path = tmp_path / "t.csv.gz"
+    path.write_text(GOOD)
+    assert "is not compressed" in scan_history(path).notes[0]
 
 
-def test_the_name_tells_the_format_or_the_content_or_the_caller(written):
+def test_the_name_tells_the_format_or_the_content_or_the_caller(tmp_path):
     """Only where neither the name nor the content shows a format, it must be given."""
+    path = tmp_path / "table.data"
+    path.write_text("player\n")
     with pytest.raises(InvalidParameterError, match=r"format must be given"):
-        scan_history(written("player\n", "table.data"))
-    path = written(GOOD, "table.data")
-    assert (
         scan_history(path)
-        .notes[0]
-        .endswith("table.data is read as CSV, because its content is that")
-    )
+    path.write_text(GOOD)
+    (note,) = scan_history(path).notes
+    assert note.endswith("table.data is read as CSV, because its content is that")
     assert read_history(path, format="csv").matches == 1
-    assert read_history(str(path), format="csv").matches == 1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ import equipoise as eq
 from equipoise.formats.pgn import values
 from equipoise.formats.trf import read_dates
 from formats.comparing import assert_same_history, of_text, real_data, results_of, rows_of
+from formats.reading_games import scan as scan_games
 from formats.trf_writing import player_line, report
 
 #: Hints are checked as they are typed on the command line.
@@ -34,13 +36,12 @@ def pgn(*games: Tags, moves: str = "1. e4 e5 ") -> str:
     return "".join(texts)
 
 
-def scan(text: str, path: Path, **options: object) -> eq.HistoryReading:
-    path.write_text(text, encoding="utf-8")
-    return eq.scan_history(path, **options)  # type: ignore[arg-type]
+def scan(text: str, **options: Any) -> eq.HistoryReading:
+    return of_text(text, "pgn", **options)
 
 
-def read(text: str, path: Path, **options: object) -> eq.History:
-    reading = scan(text, path, **options)
+def read(text: str, **options: Any) -> eq.History:
+    reading = scan(text, **options)
     assert reading.history is not None, reading.problems
     return reading.history
 
@@ -59,8 +60,8 @@ GAMES: Sequence[Tags] = (
 )
 
 
-def test_pgn_is_the_history_of_its_games(tmp_path: Path) -> None:
-    reading = scan(pgn(*GAMES), tmp_path / "open.pgn")
+def test_pgn_is_the_history_of_its_games() -> None:
+    reading = scan(pgn(*GAMES))
     history = eq.read_history(
         {
             "match": [3, 3, 2, 2, 1, 1],
@@ -79,7 +80,7 @@ def test_pgn_is_the_history_of_its_games(tmp_path: Path) -> None:
         "read 3 games of PGN as matches; side says who has white",
         "results that are no games are left out: 1 bye, 1 unfinished",
         "WhiteElo and BlackElo are kept in the column rating, and no rating depends on them; "
-        f"--initial {tmp_path / 'open.pgn'} begins with those of first games",
+        "--initial FILE begins with those of first games",
         "times come from Date; Round gives the order within a day",
     )
 
@@ -94,34 +95,34 @@ def test_pgn_is_found_by_its_content_and_in_folders(name: str, tmp_path: Path) -
     assert_same_history(found, eq.read_history(io.StringIO(text), format="pgn"))
 
 
-def test_times_of_day_order_games(tmp_path: Path) -> None:
+def test_times_of_day_order_games() -> None:
     games = [
         {"UTCDate": "2024.05.02", "UTCTime": "10:00:00", "Date": "2024.05.03", "Round": "1"},
         {"UTCDate": "2024.05.02", "UTCTime": "09:59:59", "Black": "Cid", "Round": "2"},
     ]
-    history = read(pgn(*games), tmp_path / "a.pgn")
+    history = read(pgn(*games))
     assert history.match_ids.tolist() == [2, 1]
     assert history.time_kind == "datetime"
-    less = scan(pgn(*games, {"UTCDate": "2024.05.02"}), tmp_path / "b.pgn")
+    less = scan(pgn(*games, {"UTCDate": "2024.05.02"}))
     assert less.history.time_kind == "date"
     assert less.history.match_ids.tolist() == [1, 2, 3]
     assert "1 game has no UTCDate and UTCTime, so only the day of every game counts" in less.notes
 
 
 @pytest.mark.parametrize("partial", ["2024.??.??", "2024.05.??", "????.??.??", "", "2024.02.30"])
-def test_some_games_without_a_date(partial: str, tmp_path: Path) -> None:
+def test_some_games_without_a_date(partial: str) -> None:
     days = [{"Date": "2024.05.02"}, {"Date": partial}, {"Date": "2024.05.03"}]
-    ordered = scan(pgn(*days), tmp_path / "a.pgn")
+    ordered = scan(pgn(*days))
     assert ordered.history.time is None
     assert ordered.history.match_ids.tolist() == [1, 2, 3]
     assert any(note.startswith("1 of 3 games have no complete date") for note in ordered.notes)
-    skipped = scan(pgn(*days), tmp_path / "a.pgn", skip_bad="matches")
+    skipped = scan(pgn(*days), skip_bad="matches")
     assert skipped.history is not None
     assert days_of(skipped.history) == [date(2024, 5, 2), date(2024, 5, 3)]
     assert skipped.dropped_matches == ("2",)
     for options in ({}, {"until": "2025-01-01"}):
         found = days if options else days[::-1]
-        refused = scan(pgn(*found), tmp_path / "a.pgn", **options)
+        refused = scan(pgn(*found), **options)
         assert refused.history is None
         (problem,) = refused.problems
         assert problem.field == "Date"
@@ -129,11 +130,11 @@ def test_some_games_without_a_date(partial: str, tmp_path: Path) -> None:
         assert "--skip-bad" in problem.rule
 
 
-def test_without_dates_rounds_of_one_event_are_the_order(tmp_path: Path) -> None:
+def test_without_dates_rounds_of_one_event_are_the_order() -> None:
     rounds = [{"Round": "2.1", "Event": "A"}, {"Round": "1.1", "Event": "A"}]
-    history = read(pgn(*rounds), tmp_path / "a.pgn")
+    history = read(pgn(*rounds))
     assert (history.order.tolist(), history.match_ids.tolist()) == ([1, 2], [2, 1])
-    two = scan(pgn(*rounds, {"Round": "1", "Event": "B"}), tmp_path / "b.pgn")
+    two = scan(pgn(*rounds, {"Round": "1", "Event": "B"}))
     assert two.history.order is None
     assert two.history.match_ids.tolist() == [1, 2, 3]
     assert two.notes[-1] == (
@@ -141,52 +142,51 @@ def test_without_dates_rounds_of_one_event_are_the_order(tmp_path: Path) -> None
     )
 
 
-def test_pgn_problems_and_skipped_games(tmp_path: Path) -> None:
+def test_pgn_problems_and_skipped_games() -> None:
     games = [{}, {"Result": "7-0"}, {"Black": "Ann"}, {"Black": "Cid"}]
     text = pgn(*games)
-    reading = scan(text, tmp_path / "a.pgn")
+    reading = scan(text)
     assert reading.history is None
     assert [(one.line, one.field) for one in reading.problems] == [(9, "Result"), (13, "Black")]
-    skipped = scan(text, tmp_path / "a.pgn", skip_bad="matches")
+    skipped = scan(text, skip_bad="matches")
     assert skipped.history is not None
     assert rows_of(skipped.history) == [(1, "Ann", 0), (1, "Ben", 1), (4, "Ann", 0), (4, "Cid", 1)]
     assert skipped.dropped_matches == ("2", "3")
-    merged = scan(text, tmp_path / "a.pgn", skip_bad="matches", synonyms={"Cid": "Ann"})
+    merged = scan(text, skip_bad="matches", synonyms={"Cid": "Ann"})
     assert merged.history.matches == 1
 
 
-def test_pgn_without_games_is_a_problem(tmp_path: Path) -> None:
+def test_pgn_without_games_is_a_problem() -> None:
     for skip in (None, "matches"):
-        reading = scan(pgn({"Result": "*"}), tmp_path / "a.pgn", skip_bad=skip)
+        reading = scan(pgn({"Result": "*"}), skip_bad=skip)
         assert reading.history is None
         assert [one.got for one in reading.problems] == ["none, but 1 unfinished"]
 
 
-def test_tags_select_and_become_columns(tmp_path: Path) -> None:
+def test_tags_select_and_become_columns() -> None:
     games = [
         {"Site": "x/1", "Date": "2024.05.01", "TimeControl": "300"},
         {"Site": "x/2", "Date": "2024.05.02", "Black": "Cid", "TimeControl": "60"},
         {"Site": "x/3", "Date": "2024.05.03", "Black": "Cid", "TimeControl": "300"},
     ]
-    path = tmp_path / "a.pgn"
-    chosen = scan(pgn(*games), path, where={"TimeControl": "300"}, until="2024-05-03")
+    chosen = scan(pgn(*games), where={"TimeControl": "300"}, until="2024-05-03")
     assert (chosen.history.match_ids.tolist(), chosen.filtered) == ([1], 2)
-    named = read(pgn(*games), path, columns={"match": "Site", "control": "TimeControl"})
+    named = read(pgn(*games), columns={"match": "Site", "control": "TimeControl"})
     assert named.match_ids.tolist() == ["x/1", "x/2", "x/3"]
     assert named.attributes["control"].tolist() == ["300", "300", "60", "60", "300", "300"]
-    twice = scan(pgn(*games, games[0]), path, columns={"match": "Site"})
+    twice = scan(pgn(*games, games[0]), columns={"match": "Site"})
     assert [(one.field, one.got) for one in twice.problems] == [("Site", "'x/1'")]
     times = read(
-        pgn({"EventDate": "1.5.2024"}), path, columns={"time": "EventDate"}, time_format="%d.%m.%Y"
+        pgn({"EventDate": "1.5.2024"}), columns={"time": "EventDate"}, time_format="%d.%m.%Y"
     )
     assert days_of(times) == [date(2024, 5, 1)]
     with pytest.raises(eq.InvalidParameterError, match="cannot rename white"):
-        eq.read_history(path, columns={"white": "Site"})
+        read(pgn(*games), columns={"white": "Site"})
 
 
-def test_events_of_large_sites_are_no_events(tmp_path: Path) -> None:
+def test_events_of_large_sites_are_no_events() -> None:
     names = ["Rated Blitz game", "Live Chess", "?", "Titled Tuesday", "rated rapid game x"]
-    history = read(pgn(*({"Event": name} for name in names)), tmp_path / "a.pgn")
+    history = read(pgn(*({"Event": name} for name in names)))
     events = history.attributes["event"].tolist()[::2]
     assert events == [None, None, None, "Titled Tuesday", "rated rapid game x"]
 
@@ -216,9 +216,8 @@ def dated_report(start: str = "", *rounds: str) -> str:
     return report(*lines, *REPORT)
 
 
-def test_a_report_is_the_history_of_its_rounds(tmp_path: Path) -> None:
-    path = tmp_path / "open.trf"
-    reading = scan(dated_report(), path)
+def test_a_report_is_the_history_of_its_rounds() -> None:
+    reading = of_text(dated_report(), "trf")
     history = reading.history
     assert rows_of(history) == [
         *((1, "Doe, Jane", 0), (1, "Roe, Ann", 1)),
@@ -231,18 +230,17 @@ def test_a_report_is_the_history_of_its_rounds(tmp_path: Path) -> None:
     assert reading.notes[-1] == (
         "no game has a complete date: round is the order of the matches, and no days are counted"
     )
-    only = eq.read_history(path, where={"round": 2})
+    only = of_text(dated_report(), "trf", where={"round": 2}).history
     assert only.matches == 1
 
 
-def test_a_report_has_the_dates_of_its_rounds_or_of_its_first_day(tmp_path: Path) -> None:
-    path = tmp_path / "open.trf"
-    dated = scan(dated_report("2024/05/01", "24/05/01", "24/05/03"), path)
+def test_a_report_has_the_dates_of_its_rounds_or_of_its_first_day() -> None:
+    dated = of_text(dated_report("2024/05/01", "24/05/01", "24/05/03"), "trf")
     assert dated.history is not None
     assert days_of(dated.history) == [date(2024, 5, 1), date(2024, 5, 1), date(2024, 5, 3)]
     assert dated.notes[-1] == "times come from the dates of the rounds (line 132)"
     for rounds in ((), ("24/05/01",), ("24/05/03", "24/05/01"), ("24/05/01", "soon")):
-        first = scan(dated_report("2024/05/01", *rounds), path)
+        first = of_text(dated_report("2024/05/01", *rounds), "trf")
         assert days_of(first.history) == [date(2024, 5, 1)] * 3
         assert first.notes[-1] == (
             "times come from the first day of the tournament (line 042); round gives the order "
@@ -259,32 +257,32 @@ def test_centuries_of_reports() -> None:
     assert read_dates("1999/02/30", []).start is None
 
 
-def test_initial_ratings_are_those_of_first_games(tmp_path: Path) -> None:
-    path = tmp_path / "a.pgn"
+def initial_ratings(text: str, format: str) -> eq.InitialRatings:
+    return eq.read_initial_ratings(io.StringIO(text), format=format)
+
+
+def test_initial_ratings_are_those_of_first_games() -> None:
     games = [
         {"Date": "2024.05.02", "WhiteElo": "2100", "BlackElo": "1900"},
         {"Date": "2024.05.01", "WhiteElo": "2000", "Black": "Cid"},
         {"Date": "2024.05.03", "White": "Cid", "WhiteElo": "1800", "Result": "7-0"},
         {"Date": "2024.05.04", "White": "Cid", "WhiteElo": "1801"},
     ]
-    path.write_text(pgn(*games))
-    known = eq.read_initial_ratings(path)
+    known = initial_ratings(pgn(*games), "pgn")
     assert dict(zip(known.player_ids, known.rating.tolist(), strict=True)) == {
         "Ann": 2000,
         "Ben": 1900,
     }
-    (tmp_path / "open.trf").write_text(dated_report())
-    assert len(eq.read_initial_ratings(tmp_path / "open.trf").player_ids) == 2
-    path.write_text(pgn({}))
+    assert len(initial_ratings(dated_report(), "trf").player_ids) == 2
     with pytest.raises(eq.InvalidDataError, match="must have ratings of players"):
-        eq.read_initial_ratings(path)
+        initial_ratings(pgn({}), "pgn")
 
 
 CROSS = "player,rating,1,2,3\nann,2310,X,1,½ 1\nbob,2250,0,X,+\ncyd,,½ 0,-,X\n"
 
 
-def test_a_cross_table_is_a_history_without_an_order(tmp_path: Path) -> None:
-    reading = scan(CROSS, tmp_path / "cross.csv")
+def test_a_cross_table_is_a_history_without_an_order() -> None:
+    reading = of_text(CROSS)
     history = reading.history
     assert rows_of(history) == [
         *((1, "ann", 0), (1, "bob", 1)),
@@ -295,7 +293,7 @@ def test_a_cross_table_is_a_history_without_an_order(tmp_path: Path) -> None:
     assert history.order is None
     assert "side" not in history.attributes
     assert any(note.startswith("a cross table has no order") for note in reading.notes)
-    totals = scan("name,1,2\na,X,1.5/2\nb,0.5/2,X\n", tmp_path / "totals.csv")
+    totals = of_text("name,1,2\na,X,1.5/2\nb,0.5/2,X\n")
     assert [(one.line, one.got) for one in totals.problems] == [(2, "1.5 of 2 games")]
     frame = pl.DataFrame({"player": ["a", "b"], "a": [None, "1"], "b": ["0", None]})
     assert rows_of(eq.read_history(frame)) == [(1, "a", 1), (1, "b", 0)]
@@ -339,7 +337,7 @@ def test_rows_of_pairs_can_be_games_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["chess_palma1970_interzonal", "chess_palma2017_grandprix"])
-def test_palma_from_pgn_and_pairs_is_that_of_the_table(name: str, tmp_path: Path) -> None:
+def test_palma_from_pgn_and_pairs_is_that_of_the_table(name: str) -> None:
     table = real_data(f"{name}.csv")
     expected = eq.read_history(table)
     frame = pl.read_csv(table).with_columns(pl.col("white_elo", "black_elo").cast(pl.String))
@@ -352,7 +350,7 @@ def test_palma_from_pgn_and_pairs_is_that_of_the_table(name: str, tmp_path: Path
         WhiteElo=pl.col("white_elo").fill_null(""),
         BlackElo=pl.col("black_elo").fill_null(""),
     )
-    history = read(pgn(*tags.to_dicts()), tmp_path / "palma.pgn")
+    history = read(pgn(*tags.to_dicts()))
     assert [one[1:] for one in rows_of(history)] == [one[1:] for one in rows_of(expected)]
     assert history.order.tolist() == expected.order.tolist()
     assert history.attributes["side"].tolist() == expected.attributes["side"].tolist()
@@ -361,24 +359,19 @@ def test_palma_from_pgn_and_pairs_is_that_of_the_table(name: str, tmp_path: Path
     assert results_of(again) == results_of(expected)
 
 
-def test_games_of_a_tournament_are_selected_by_date(tmp_path: Path) -> None:
-    path = tmp_path / "a.pgn"
+def test_games_of_a_tournament_are_selected_by_date() -> None:
     days = [{"Date": "2024.05.01"}, {"Date": "2024.05.02", "Black": "Cid"}, {"Date": "2024.??.??"}]
-    path.write_text(pgn(*days[:2]))
-    found = eq.scan_games(path, since="2024-05-02")
+    found = scan_games(pgn(*days[:2]), "pgn", since="2024-05-02")
     assert (found.games.player_ids.tolist(), found.left_out) == (["Ann", "Cid"], {"filtered": 1})
-    path.write_text(pgn(*days))
-    (problem,) = eq.scan_games(path, until="2024-05-02").problems
+    (problem,) = scan_games(pgn(*days), "pgn", until="2024-05-02").problems
     assert problem.field == "Date"
-    skipped = eq.scan_games(path, until="2024-05-02", skip_bad=True)
+    skipped = scan_games(pgn(*days), "pgn", until="2024-05-02", skip_bad=True)
     assert (skipped.games.rows, skipped.skipped) == (1, 1)
-    path = tmp_path / "open.trf"
-    path.write_text(dated_report("2024/05/01", "24/05/01", "24/05/03"))
-    rounds = eq.scan_games(path, since="2024-05-03")
+    report = dated_report("2024/05/01", "24/05/01", "24/05/03")
+    rounds = scan_games(report, "trf", since="2024-05-03")
     assert rounds.games.rows == 1
-    path.write_text(dated_report())
     with pytest.raises(eq.InvalidParameterError, match="need games with complete dates"):
-        eq.scan_games(path, since="2024-05-03")
+        scan_games(dated_report(), "trf", since="2024-05-03")
 
 
 @pytest.mark.parametrize(
@@ -389,8 +382,7 @@ def test_games_of_a_tournament_are_selected_by_date(tmp_path: Path) -> None:
         ("player,points\na,3\n", "who met whom"),
     ],
 )
-def test_tables_of_players_say_what_they_are_for(text: str, words: str, tmp_path: Path) -> None:
-    path = tmp_path / "players.csv"
-    for found in (scan(text, path), eq.scan_games(path)):
+def test_tables_of_players_say_what_they_are_for(text: str, words: str) -> None:
+    for found in (of_text(text), scan_games(text, "csv")):
         (problem,) = found.problems
         assert words in problem.rule
