@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from equipoise.formats import read_history, scan_history
-from formats.comparing import assert_same_history, told
+from formats.comparing import assert_same_history, results_of, told
 from formats.contest_documents import (
     CHANGES,
     DMOJ,
@@ -36,21 +36,11 @@ def saved(tmp_path):
     return save
 
 
-def places(history):
-    """Return the standings of every match as {match: {player: rank}}."""
-    return {
-        str(match): {
-            str(history.player_ids[history.player[row]]): int(history.rank[row])
-            for row in range(history.offsets[at], history.offsets[at + 1])
-        }
-        for at, match in enumerate(history.match_ids)
-    }
-
-
 def test_contests_are_matches_in_order_of_time(saved):
     """The name is the id; the lowest rank counts; weights and ceilings may be absent."""
     history = read_history(saved(x=FIRST, y=SECOND))
-    assert places(history) == {"Second": {"c": 0, "a": 1}, "First": {"a": 0, "b": 1, "c": 1}}
+    assert history.match_ids.tolist() == ["Second", "First"]
+    assert results_of(history) == "c>a; a>b=c"
     assert history.times().tolist() == [50, 100]
     assert history.weight.tolist() == [0.5, 1.0]
     assert history.performance_ceiling[0] == 1900
@@ -138,7 +128,7 @@ def test_a_time_is_on_all_contests_or_on_none(saved):
 def test_codeforces_rating_changes(saved):
     history = read_history(saved(x=CHANGES) / "x.json")
     assert history.match_ids.tolist() == [4]
-    assert places(history) == {"4": {"tourist": 0, "petr": 1, "x": 1}}
+    assert results_of(history) == "tourist>petr=x"
     assert history.times().tolist() == [900]
     assert history.attributes["new_rating"].tolist() == [1602, 1540, 1400]
 
@@ -146,7 +136,7 @@ def test_codeforces_rating_changes(saved):
 def test_codeforces_standings(saved):
     """Contestants only; a party of several is a team; the time is the contest's end."""
     history = read_history(saved(x=STANDINGS))
-    assert places(history) == {"7": {"a": 0, "b": 0, "c": 1, "e": 2, "f": 2}}
+    assert results_of(history) == "a=b>c>e=f"
     assert history.team.tolist() == [0, 0, 1, 2, 2]
     assert history.team_labels.tolist() == [
         "Twins (row 1)",
@@ -186,13 +176,11 @@ def test_codeforces_answers_that_are_none(saved, answer, field, got):
     assert (problem.field, problem.got) == (field, got)
 
 
-DMOJ_PLACES = {"first": 0, "late": 1, "tie": 1, "broken tie": 2, "zero": 3}
-
-
 def test_dmoj_contests(saved):
     """By score, time and tiebreaker; without the disqualified and the unrated."""
     history = read_history(saved(x=DMOJ))
-    assert places(history) == {"dmopc20": DMOJ_PLACES}
+    assert history.match_ids.tolist() == ["dmopc20"]
+    assert results_of(history) == "first>late=tie>broken tie>zero"
     assert history.times().astype(str).tolist() == ["2020-01-01T03:00:00.000000"]
 
 
@@ -201,7 +189,7 @@ def test_dmoj_contests_of_the_first_api(saved):
     old = {"name": "DMOPC", "has_rating": True, "rankings": rankings}
     for at, entry in enumerate(rankings):
         entry["points"], entry["cumtime"] = entry.pop("score") + at, entry.pop("cumulative_time")
-    assert places(read_history(saved(dmopc=old))) == {"dmopc": {"b": 0, "a": 1}}
+    assert results_of(read_history(saved(dmopc=old))) == "b>a"
 
 
 def test_dmoj_contests_that_are_not_rated_are_counted(saved):
@@ -214,7 +202,7 @@ def test_dmoj_scores_must_be_numbers(saved):
     path = saved(x=dmoj(rankings=[entrant("a", 1, 1), entrant("b", None, 1)]))
     (problem,) = scan_history(path).problems
     assert (problem.line, problem.field, problem.rule) == (2, "score", "must be a number")
-    assert places(scan_history(path, skip_bad="rows").history) == {"dmopc20": {"a": 0}}
+    assert results_of(scan_history(path, skip_bad="rows").history) == "a"
 
 
 def test_atcoder_standings(saved):
@@ -227,7 +215,8 @@ def test_atcoder_standings(saved):
         contestant("e", 9, count=0),
     ]
     history = read_history(saved(abc300={"Fixed": True, "StandingsData": entries}))
-    assert places(history) == {"abc300": {"a": 0, "c": 1, "d": 1}}
+    assert history.match_ids.tolist() == ["abc300"]
+    assert results_of(history) == "a>c=d"
     assert history.time is None
 
 
@@ -245,7 +234,8 @@ def test_atcoder_results(saved):
         for name, place, rated in (("a", 1, True), ("b", 2, False), ("c", 3, True))
     ]
     history = read_history(saved(x=results) / "x.json")
-    assert places(history) == {"agc001": {"a": 0, "c": 1}}
+    assert history.match_ids.tolist() == ["agc001"]
+    assert results_of(history) == "a>c"
     assert history.times().astype(str).tolist() == ["2016-07-16T13:50:00.000000"]
     assert history.attributes["new_rating"].tolist() == [2, 2]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,8 @@ from equipoise.errors import InvalidDataError
 from equipoise.formats import read_history
 from equipoise.formats.games.games_of import game_table
 from equipoise.formats.games.reading import read_games
-from equipoise.formats.writing import trf_text, write_table
-from formats.comparing import assert_same
+from equipoise.formats.writing import trf_text
+from formats.comparing import assert_same, of_text, results_of
 
 PLAYERS = ["ann", "Ben, B", 'c"d', "Ömer\\x", "eva", "李"]
 PAIRS = st.lists(st.sampled_from(PLAYERS), min_size=2, max_size=2, unique=True)
@@ -49,18 +48,13 @@ def duels(draw: st.DrawFn, *, dated: bool | None = None) -> History:
     return read_history(rows)
 
 
-def results(history: History) -> list[tuple[Any, str, str, int]]:
-    """Return every match: time, both players in order of name, and who was ahead."""
-    found = []
+def results(history: History) -> list[tuple[Any, str]]:
+    """Return the time of every match, and who won; of a draw in order of name."""
+    matches = ["=".join(sorted(text.split("="))) for text in results_of(history).split("; ")]
     times = history.datetimes()
-    for at in range(history.matches):
-        rows = range(int(history.offsets[at]), int(history.offsets[at + 1]))
-        two = sorted(
-            (str(history.player_ids[history.player[row]]), int(history.rank[row])) for row in rows
-        )
-        sign = int(np.sign(two[1][1] - two[0][1]))
-        found.append((None if times is None else times[at].tolist(), two[0][0], two[1][0], sign))
-    return found
+    return list(
+        zip([None] * len(matches) if times is None else times.tolist(), matches, strict=True)
+    )
 
 
 @given(duels())
@@ -82,15 +76,8 @@ def test_a_table_of_games_is_read_as_the_same_history(history: History) -> None:
 
 
 def test_scores_decide_in_a_table_of_home_and_away() -> None:
-    history = read_history(
-        {
-            "home": ["a", "b", "c"],
-            "away": ["b", "c", "a"],
-            "home_score": [3, 1, 2],
-            "away_score": [1, 1, 4],
-            "neutral": [False, True, False],
-        }
-    )
+    rows = "a,b,3,1,false\nb,c,1,1,true\nc,a,2,4,false\n"
+    history = of_text(f"home,away,home_score,away_score,neutral\n{rows}").history
     frame, lost = game_table(history)
     assert frame.columns == ["match", "home", "away", "home_score", "away_score", "neutral"]
     assert frame["home_score"].to_list() == [3, 1, 2]
@@ -101,37 +88,23 @@ def test_scores_decide_in_a_table_of_home_and_away() -> None:
 
 
 @pytest.mark.parametrize("names", [("white_elo", "black_elo"), ("WhiteRating", "BlackRating")])
-def test_ratings_of_both_sides_survive_every_conversion(
-    names: tuple[str, str], tmp_path: Path
-) -> None:
+def test_ratings_of_both_sides_survive_every_conversion(names: tuple[str, str]) -> None:
     text = f"white,black,result,{','.join(names)}\nann,ben,1-0,2000,1900\nben,cid,0-1,1910,\n"
-    (tmp_path / "games.csv").write_text(text)
-    history = read_history(tmp_path / "games.csv")
-    expected = [(2000.0, 1900.0), (1910.0, None)]
-
+    history = of_text(text).history
     frame, lost = game_table(history)
     assert not lost
-    assert list(frame.select(names).iter_rows()) == expected
-
-    write_table(history, tmp_path / "long.csv")
-    games = read_games(tmp_path / "long.csv")
+    assert frame.select(names).rows() == [(2000.0, 1900.0), (1910.0, None)]
+    games = read_games(history.file_table())
     assert [games.player_ids[row] for row in games.white] == ["ann", "ben"]
     # One rating differs between games, so ratings are those of the games.
-    assert games.black_rating is not None
     assert games.white_rating.tolist() == [2000.0, 1910.0]
     np.testing.assert_array_equal(games.black_rating, [1900.0, np.nan])
 
 
 def test_what_a_table_of_games_cannot_hold_is_named() -> None:
-    history = read_history(
-        {
-            "match": [1, 1, 2, 2, 2, 3, 3, 3, 3],
-            "player": ["a", "b", "a", "b", "c", "a", "b", "c", "d"],
-            "team": [None, None, None, None, None, "x", "x", "y", "y"],
-            "rank": [1, 2, 1, 2, 3, 1, 1, 2, 2],
-            "kills": [3, 4, 5, 6, 7, 8, 9, 1, 2],
-        }
-    )
+    rows = "1,a,,1,3\n1,b,,2,4\n2,a,,1,5\n2,b,,2,6\n2,c,,3,7\n"
+    rows += "3,a,x,1,8\n3,b,x,1,9\n3,c,y,2,1\n3,d,y,2,2\n"
+    history = of_text(f"match,player,team,rank,kills\n{rows}").history
     frame, lost = game_table(history)
     assert frame["match"].to_list() == [1]
     assert lost == [
@@ -144,20 +117,10 @@ def test_what_a_table_of_games_cannot_hold_is_named() -> None:
 
 
 def test_one_column_of_ratings_becomes_one_for_each_side() -> None:
-    history = read_history(
-        {
-            "match": [1, 1],
-            "player": ["ann", "ben"],
-            "side": ["black", "white"],
-            "rank": [1, 2],
-            "rating": [2400.0, 2300.4],
-        }
-    )
-    frame, lost = game_table(history)
-    assert frame.row(0, named=True) == {
-        **{"match": 1, "white": "ben", "black": "ann", "result": "0-1"},
-        **{"white_elo": 2300.4, "black_elo": 2400.0},
-    }
+    rows = "1,ann,black,1,2400\n1,ben,white,2,2300.4\n"
+    frame, lost = game_table(of_text(f"match,player,side,rank,rating\n{rows}").history)
+    names = ["match", "white", "black", "result", "white_elo", "black_elo"]
+    assert frame.select(names).rows() == [(1, "ben", "ann", "0-1", 2300.4, 2400.0)]
     assert lost == []
 
 
