@@ -133,13 +133,13 @@ def test_every_word_of_every_system_is_one_of_its_choices() -> None:
 def test_an_outlook_refuses_unknown_words(word: str) -> None:
     outlook = {"centre": np.zeros(2), "scale": np.ones(2), "curve": "logistic", "team": "mean"}
     with pytest.raises(InvalidParameterError, match=rf"^{word} must be .* or .*; got 'nonsense'$"):
-        eq.Outlook(**{**outlook, word: "nonsense"})  # type: ignore[arg-type]
+        eq.Outlook(**{**outlook, word: "nonsense"})
 
 
 def test_a_plot_of_a_trace_refuses_unknown_words(history: eq.History) -> None:
     trace = eq.replay(eq.Elo(), history, trace=True).trace
     with pytest.raises(InvalidParameterError, match=r"^by must be .*time, match, played.*; got 'x"):
-        trace.plot(by="x")  # type: ignore[arg-type]
+        trace.plot(by="x")
 
 
 PARTY = MatchedParty(players=(MatchedPlayer(player="ann"),))
@@ -160,7 +160,7 @@ VALUES: list[tuple[type[Any], dict[str, object]]] = [
     (eq.Lobby, NUMBERS),
     (eq.Games, GAMES),
     (eq.Ruleset, RULES),
-    (eq.RebalanceRequest, {"ruleset": eq.Ruleset(**RULES), "parties": (PARTY,)}),  # type: ignore[arg-type]
+    (eq.RebalanceRequest, {"ruleset": eq.Ruleset(**RULES), "parties": (PARTY,)}),
     (eq.History, HISTORY),
 ]
 
@@ -179,7 +179,7 @@ def test_a_public_value_refuses_the_wrong_kind(kind: type[Any], given: dict[str,
 def test_rows_that_are_not_whole_are_not_cut_off() -> None:
     for white in ([0.5], [True], ["0"]):
         with pytest.raises(InvalidParameterError, match="white must be an array of whole numbers"):
-            eq.Games(**{**GAMES, "white": white})  # type: ignore[arg-type]
+            eq.Games(**{**GAMES, "white": white})
 
 
 # What people did, word for word.
@@ -194,7 +194,7 @@ def history() -> eq.History:
 
 def test_swapped_arguments_are_recognised(history: eq.History) -> None:
     with pytest.raises(InvalidParameterError) as refused:
-        eq.replay(history, eq.Elo())  # type: ignore[arg-type]
+        eq.replay(history, eq.Elo())
     assert str(refused.value) == (
         "system must be a rating system, such as equipoise.EloMMR(); got a History. "
         "It seems that system and history are swapped"
@@ -203,15 +203,15 @@ def test_swapped_arguments_are_recognised(history: eq.History) -> None:
 
 def test_a_class_is_not_its_instance(history: eq.History) -> None:
     with pytest.raises(InvalidParameterError, match=r"got the class Elo; write Elo\(\.\.\.\)$"):
-        eq.tune(eq.Elo, history)  # type: ignore[arg-type]
+        eq.tune(eq.Elo, history)
     with pytest.raises(InvalidParameterError, match=r"^systems\['elo'\] must be a rating system"):
-        eq.backtest({"elo": eq.Elo}, history, rng=np.random.default_rng(0))  # type: ignore[dict-item]
+        eq.backtest({"elo": eq.Elo}, history, rng=np.random.default_rng(0))
 
 
 def test_choices_are_lists_or_ranges(history: eq.History) -> None:
     for choice in ("12", 12, {"k": 12}, Strange()):
         with pytest.raises(InvalidParameterError, match=r"choices\['k'\] must be a list of values"):
-            eq.tune(eq.Elo(), history, {"k": choice})  # type: ignore[dict-item]
+            eq.tune(eq.Elo(), history, {"k": choice})
 
 
 def test_a_string_is_not_a_list_of_players(history: eq.History) -> None:
@@ -228,17 +228,17 @@ def test_a_string_is_not_a_list_of_players(history: eq.History) -> None:
     with pytest.raises(InvalidParameterError, match="players must be a list"):
         eq.incentives(eq.Elo(), history, "jade-kite")
     with pytest.raises(InvalidParameterError, match="players must be a list"):
-        state.rows("jade-kite")  # type: ignore[arg-type]
+        state.rows("jade-kite")
     with pytest.raises(InvalidParameterError, match="statistics must be a list of strings"):
         eq.read_history(SAMPLE, statistics="rank")
 
 
 def test_ids_are_not_rows() -> None:
     for ids in ([107, 105, 103, 101], ["ann", "bob", "cyd", "dee"]):
-        lobby = eq.Lobby(player_ids=ids, rating=[1.0, 2.0, 3.0, 4.0], deviation=[0.0] * 4)  # type: ignore[arg-type]
+        lobby = eq.Lobby(player_ids=ids, rating=[1.0, 2.0, 3.0, 4.0], deviation=[0.0] * 4)
         teams = eq.balance(lobby).teams
         with pytest.raises(InvalidParameterError, match=r"teams.* must be .*(rows|whole number)"):
-            eq.win_probability(lobby.rating, lobby.deviation, teams)  # type: ignore[arg-type]
+            eq.win_probability(lobby.rating, lobby.deviation, teams)
     assert eq.win_probability([1500, 1500], [50, 50], [[0], [1]]) == [0.5, 0.5]
 
 
@@ -306,7 +306,7 @@ def test_errors_are_of_rows(prior: float) -> None:
         for call in (found.errors, found.superiority):
             with pytest.raises(InvalidParameterError, match=r"^rows must be .*; got "):
                 call(rows)
-    assert found.errors([1]).tolist() == found.errors()[1:].tolist()  # type: ignore[arg-type]
+    assert found.errors([1]).tolist() == found.errors()[1:].tolist()
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def test_a_table_of_results_is_written_with_the_times_that_came_in(tmp_path: Pat
 
 def test_a_seed_gives_the_numbers_of_its_generator_and_leaves_the_global_one_alone() -> None:
     outlook = value_of("Prediction").outlook
-    before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002  # looked at only
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002  # looked at only
     by_seed = eq.place_distribution(outlook, seed=7, samples=500)
     by_generator = eq.place_distribution(outlook, rng=np.random.default_rng(7), samples=500)
     assert by_seed.mean.tolist() == by_generator.mean.tolist()
@@ -261,7 +261,7 @@ def test_a_seed_gives_the_numbers_of_its_generator_and_leaves_the_global_one_alo
     one = eq.backtest(systems, history, resamples=20, min_history=1, seed=3)
     other = eq.backtest(systems, history, resamples=20, min_history=1, rng=np.random.default_rng(3))
     assert one.systems[0].intervals == other.systems[0].intervals
-    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]  # noqa: NPY002  # as above
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002  # as above
 
 
 def test_a_negative_seed_is_refused() -> None:

@@ -72,4 +72,4 @@ def test_functions_take_a_time_as_days_or_as_a_date() -> None:
     ):
         assert function(days) == function(moment) == function(date(2024, 1, 31))
     with pytest.raises(eq.InvalidParameterError, match="at must be a number or a date"):
-        eq.replay(system, history, at="2024-01-31")  # type: ignore[arg-type]  # no date
+        eq.replay(system, history, at="2024-01-31")

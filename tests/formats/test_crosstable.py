@@ -187,7 +187,6 @@ def test_ratings_numbers_and_other_columns() -> None:
     np.testing.assert_array_equal(columns.white_rating, [2500, 2500, np.nan])
     np.testing.assert_array_equal(columns.black_rating, [np.nan, np.nan, np.nan])
     assert columns.draws.tolist() == [0, 0, 1]
-    assert columns.locate is not None
     assert [columns.locate(row) for row in range(3)] == [("t.csv", 2), ("t.csv", 2), ("t.csv", 3)]
 
 

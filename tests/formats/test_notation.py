@@ -158,7 +158,7 @@ def test_who_has_no_place_can_share_the_last() -> None:
     (problem,) = eq.scan_history(table, unplaced="last").problems
     assert (problem.line, problem.rule) == (2, WHOLE)
     with pytest.raises(eq.InvalidParameterError, match="unplaced"):
-        eq.scan_history(table, unplaced="first")  # type: ignore[arg-type]
+        eq.scan_history(table, unplaced="first")
 
 
 @pytest.mark.parametrize("place", ["-1", "1.5", "1-2", "1/2", "th", "2nd place", "12a", ""])

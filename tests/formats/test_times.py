@@ -54,56 +54,102 @@ def table_of(times):
     )
 
 
-@pytest.mark.parametrize(
-    ("written", "seconds"),
-    [
-        ("1970-01-02T00:00:00", 86_400),
-        ("1970-01-02 00:00:00", 86_400),
-        ("1970-01-02T00:00", 86_400),
-        ("1970-01-02T00:00:00Z", 86_400),
-        ("1970-01-02T00:00:00z", 86_400),
-        ("1970-01-02T02:00:00+02:00", 86_400),
-        ("1970-01-02T02:00+0200", 86_400),
-        ("1970-01-02 02:00:00 +02", 86_400),
-        ("1970-01-01T18:30:00-05:30", 86_400),
-        ("1970-01-02T00:00:00.25", 86_400.25),
-        ("1970-01-02T00:00:00,250000Z", 86_400.25),
-        ("19700102T000000Z", 86_400),
-        ("1969-12-31T23:59:59Z", -1),
-    ],
-)
-def test_iso_8601_times(written, seconds):
-    history = read_history(table_of([written]))
-    assert history.time.tolist() == [round(seconds * 1e6)]
-    assert history.time_kind == "datetime"
+DAY = 86_400 * 10**6
+OF_2024 = 1_706_659_200 * 10**6  # 31 January
+STAMPS = pl.Series([datetime(1970, 1, 1, 0, 0, 5)])
 
 
-def test_dates_stay_dates():
-    for times in (["1872-11-30", "2026-01-01"], [date(1872, 11, 30), date(2026, 1, 1)]):
-        history = read_history(table_of(times))
-        assert history.time_kind == "date"
-        assert history.times().astype(str).tolist() == ["1872-11-30", "2026-01-01"]
-
-
-def test_dates_among_times_are_midnights():
-    history = read_history(table_of(["1970-01-01", "1970-01-01T00:00:01"]))
-    assert (history.time_kind, history.time.tolist()) == ("datetime", [0, 1_000_000])
+def at(*when):
+    """Return the microseconds since 1970 of a date or a time."""
+    return int(np.datetime64(datetime(*when), "us").astype(np.int64))
 
 
 @pytest.mark.parametrize(
-    "times",
+    ("times", "time_format", "kind", "micros"),
     [
-        [5, 7],
-        [5.0, 7.0],
-        ["5", "7"],
-        ["5.0", "+7"],
-        pl.Series([5, 7], dtype=pl.UInt8),
-        pl.Series([5, 7], dtype=pl.Decimal(10, 2)),
+        # ISO 8601: zones are converted, a time without one is UTC.
+        *(
+            ([text], None, "datetime", [DAY])
+            for text in (
+                *("1970-01-02T00:00:00", "1970-01-02 00:00:00", "1970-01-02T00:00"),
+                *("1970-01-02T00:00:00Z", "1970-01-02T00:00:00z", "1970-01-02T02:00:00+02:00"),
+                *("1970-01-02T02:00+0200", "1970-01-02 02:00:00 +02", "1970-01-01T18:30:00-05:30"),
+            )
+        ),
+        (["1970-01-02T00:00:00.25"], None, "datetime", [DAY + 250_000]),
+        (["1970-01-02T00:00:00,250000Z"], None, "datetime", [DAY + 250_000]),
+        (["19700102T000000Z"], None, "datetime", [DAY]),
+        (["1969-12-31T23:59:59Z"], None, "datetime", [-(10**6)]),
+        (["1872-11-30", "2026-01-01"], None, "date", [at(1872, 11, 30), at(2026, 1, 1)]),
+        ([date(1872, 11, 30), date(2026, 1, 1)], None, "date", [at(1872, 11, 30), at(2026, 1, 1)]),
+        # Dates among times are midnights.
+        (["1970-01-01", "1970-01-01T00:00:01"], None, "datetime", [0, 10**6]),
+        # Zones of frames are converted to UTC, units to microseconds.
+        *(
+            (STAMPS.cast(pl.Datetime(unit)), None, "datetime", [5 * 10**6])
+            for unit in ("ms", "us", "ns")
+        ),
+        (STAMPS.dt.replace_time_zone("Etc/GMT-2"), None, "datetime", [-7_195 * 10**6]),
+        *(
+            (times, "s", "seconds", [5 * 10**6, 7 * 10**6])
+            for times in (
+                *([5, 7], [5.0, 7.0], ["5", "7"], ["5.0", "+7"]),
+                *(pl.Series([5, 7], dtype=pl.UInt8), pl.Series([5, 7], dtype=pl.Decimal(10, 2))),
+            )
+        ),
+        # YYYYMMDD, as numbers or as text; not seconds in August 1970.
+        *(
+            (times, None, "date", [OF_2024, at(2024, 2, 29)])
+            for times in (
+                *([20240131, 20240229], [20240131.0, 20240229.0], ["20240131", "20240229"]),
+                pl.Series([20240131, 20240229], dtype=pl.UInt32),
+            )
+        ),
+        # The first second is larger than any date YYYYMMDD and any day of a spreadsheet.
+        ([94_694_400, 1_700_000_000], None, "seconds", [94_694_400 * 10**6, 1_700_000_000 * 10**6]),
+        # Nothing is asked of the values if a format is given.
+        ([20240131], "s", "seconds", [20240131 * 10**6]),
+        (["45322"], "s", "seconds", [45322 * 10**6]),
+        ([1_700_000_000_123], "ms", "datetime", [1_700_000_000_123_000]),
+        (["1700000000123"], "ms", "datetime", [1_700_000_000_123_000]),
+        ([5], "ms", "datetime", [5_000]),
+        ([1_700_000_000_123_456], "us", "datetime", [1_700_000_000_123_456]),
+        ([20240131], "iso", "date", [OF_2024]),
+        (["20240131T0000"], "iso", "datetime", [OF_2024]),
+        (["2024-W05-3"], "iso", "date", [OF_2024]),
+        # Days of a spreadsheet: from 1899-12-30, so that 61 is 1900-03-01; to the millisecond.
+        *(
+            ([number], "excel", kind, [micros])
+            for serial, kind, micros in (
+                (45322, "date", OF_2024),
+                (61, "date", at(1900, 3, 1)),
+                (2_958_465, "date", at(9999, 12, 31)),
+                (45322.5, "datetime", OF_2024 + DAY // 2),
+                (45322 + 1 / 3, "datetime", OF_2024 + DAY // 3),
+                (45322.99999, "datetime", at(2024, 1, 31, 23, 59, 59, 136_000)),
+            )
+            for number in (serial, repr(serial))
+        ),
+        # Patterns of strptime, as Python reads them.
+        (["03/04/2024"], "%d/%m/%Y", "date", [at(2024, 4, 3)]),
+        (["03/04/2024"], "%m/%d/%Y", "date", [at(2024, 3, 4)]),
+        (["3/4/2024"], "%d/%m/%Y", "date", [at(2024, 4, 3)]),
+        (["03.04.24 18:30"], "%d.%m.%y %H:%M", "datetime", [at(2024, 4, 3, 18, 30)]),
+        (["2024-04-03 18:30 +0200"], "%Y-%m-%d %H:%M %z", "datetime", [at(2024, 4, 3, 16, 30)]),
+        (
+            ["1 Apr 2024 06:30:00.25 PM"],
+            "%d %b %Y %I:%M:%S.%f %p",
+            "datetime",
+            [at(2024, 4, 1, 18, 30, 0, 250_000)],
+        ),
+        (["2024", "1999"], "%Y", "date", [at(1999, 1, 1), at(2024, 1, 1)]),
+        ([2024, 1999], "%Y", "date", [at(1999, 1, 1), at(2024, 1, 1)]),
+        ([20240403.0], "%Y%m%d", "date", [at(2024, 4, 3)]),
     ],
 )
-def test_whole_seconds(times):
-    history = read_history(table_of(times), time_format="s")
-    assert (history.time_kind, history.times().tolist()) == ("seconds", [5, 7])
+def test_times_that_are_read(times, time_format, kind, micros):
+    history = read_history(table_of(times), time_format=time_format)
+    assert (history.time_kind, history.time.tolist()) == (kind, micros)
 
 
 @pytest.mark.parametrize("time_format", [None, "s"])
@@ -114,14 +160,6 @@ def test_seconds_with_fractions_are_read_to_the_microsecond(time_format):
         assert history.time.tolist() == [1_682_351_591_132_200, 1_682_351_592_000_000]
         written = io.BytesIO(history.file_table().write_csv().encode())
         assert_same_history(read_history(written, format="csv"), history)
-
-
-@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
-def test_timestamps_of_frames(unit):
-    stamps = pl.Series([datetime(1970, 1, 1, 0, 0, 5)]).cast(pl.Datetime(unit))
-    zoned = stamps.dt.replace_time_zone("Etc/GMT-2")
-    assert read_history(table_of(stamps)).time.tolist() == [5_000_000]
-    assert read_history(table_of(zoned)).time.tolist() == [-7_195_000_000]
 
 
 @pytest.mark.parametrize(
@@ -196,23 +234,6 @@ def test_times_that_are_refused(times, time_format, rule, problems):
 
 # --- whole numbers without a format -------------------------------------------------------------
 
-DAYS = ["2024-01-31", "2024-02-29"]
-
-
-@pytest.mark.parametrize(
-    "times",
-    [
-        [20240131, 20240229],
-        [20240131.0, 20240229.0],
-        ["20240131", "20240229"],
-        pl.Series([20240131, 20240229], dtype=pl.UInt32),
-        np.array([20240131, 20240229], dtype=np.int32),
-    ],
-)
-def test_numbers_that_are_all_dates_are_dates(times):
-    history = read_history(table_of(times))
-    assert (history.time_kind, history.times().astype(str).tolist()) == ("date", DAYS)
-
 
 @given(number=st.integers(17_990_101, 22_011_231))
 @examples(300)
@@ -266,12 +287,6 @@ def test_an_order_is_rated_as_the_same_matches_without_times():
     assert_same_history(replace(one, order=None), other)
 
 
-def test_seconds_from_1973_on_are_seconds():
-    """The first such number is larger than any date YYYYMMDD and any day of a spreadsheet."""
-    history = read_history(table_of([94_694_400, 1_700_000_000]))
-    assert (history.time_kind, history.times().tolist()) == ("seconds", [94_694_400, 1_700_000_000])
-
-
 def test_numbers_that_read_as_seconds_and_as_hours_are_refused():
     """2024013112 is noon on a day of 2024, and a second of 2034; beside others it is a second."""
     reading = scan_history(table_of([2024013112, 2024013113]))
@@ -306,70 +321,7 @@ def test_dates_that_are_not_as_in_iso_8601_are_refused_with_the_patterns_that_fi
     assert re.findall(r"--time-format ('[^']*'|\S+)", problems[0].rule) == named
 
 
-@pytest.mark.parametrize(
-    ("texts", "time_format", "expected"),
-    [
-        (["03/04/2024"], "%d/%m/%Y", [date(2024, 4, 3)]),
-        (["03/04/2024"], "%m/%d/%Y", [date(2024, 3, 4)]),
-        (["3/4/2024"], "%d/%m/%Y", [date(2024, 4, 3)]),
-        (["03.04.24 18:30"], "%d.%m.%y %H:%M", [datetime(2024, 4, 3, 18, 30)]),
-        (["2024-04-03 18:30 +0200"], "%Y-%m-%d %H:%M %z", [datetime(2024, 4, 3, 16, 30)]),
-        (["1 Apr 2024 06:30:00.25 PM"], "%d %b %Y %I:%M:%S.%f %p", [
-            datetime(2024, 4, 1, 18, 30, 0, 250_000)
-        ]),
-        (["2024", "1999"], "%Y", [date(1999, 1, 1), date(2024, 1, 1)]),
-        ([2024, 1999], "%Y", [date(1999, 1, 1), date(2024, 1, 1)]),
-        ([20240403.0], "%Y%m%d", [date(2024, 4, 3)]),
-    ],
-)  # fmt: skip
-def test_patterns_of_strptime(texts, time_format, expected):
-    """As Python reads them; of days where the pattern has no time within the day."""
-    history = read_history(table_of(texts), time_format=time_format)
-    assert history.times().tolist() == expected
-    assert history.time_kind == ("datetime" if "%M" in time_format else "date")
-
-
 # --- formats that are said ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("times", "time_format", "micros", "kind"),
-    [
-        ([20240131], "s", 20240131 * 10**6, "seconds"),
-        (["45322"], "s", 45322 * 10**6, "seconds"),
-        ([1_700_000_000_123], "ms", 1_700_000_000_123_000, "datetime"),
-        (["1700000000123"], "ms", 1_700_000_000_123_000, "datetime"),
-        ([5], "ms", 5_000, "datetime"),
-        ([1_700_000_000_123_456], "us", 1_700_000_000_123_456, "datetime"),
-        ([20240131], "iso", 1_706_659_200 * 10**6, "date"),
-        (["20240131T0000"], "iso", 1_706_659_200 * 10**6, "datetime"),
-        (["2024-W05-3"], "iso", 1_706_659_200 * 10**6, "date"),
-    ],
-)
-def test_numbers_are_what_the_format_says(times, time_format, micros, kind):
-    history = read_history(table_of(times), time_format=time_format)
-    assert (history.time.tolist(), history.time_kind) == ([micros], kind)
-
-
-@pytest.mark.parametrize(
-    ("serial", "expected"),
-    [
-        (45322, datetime(2024, 1, 31)),
-        (61, datetime(1900, 3, 1)),
-        (2_958_465, datetime(9999, 12, 31)),
-        (45322.5, datetime(2024, 1, 31, 12)),
-        (45322 + 1 / 3, datetime(2024, 1, 31, 8)),
-        (45322.99999, datetime(2024, 1, 31, 23, 59, 59, 136_000)),
-        (41_275.75, datetime(2013, 1, 1, 18)),
-    ],
-)
-def test_days_of_a_spreadsheet(serial, expected):
-    """From 1899-12-30, so that 61 is 1900-03-01; fractions to the millisecond."""
-    for one in (serial, repr(serial)):
-        history = read_history(table_of([one]), time_format="excel")
-        assert history.time.astype("datetime64[us]").tolist() == [expected]
-        whole = serial == int(serial)
-        assert history.time_kind == ("date" if whole else "datetime")
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,14 @@ from formats.trf_writing import player_line, report
 GAME = ("   2 w 1", "   1 b 0")
 
 
-def read(text: str) -> GameColumns:
-    return read_trf(text.encode(), "t.trf")
+def read(*lines: str) -> GameColumns:
+    """Read a report of lines below the name of a tournament, which is line 1."""
+    return read_trf(report(*lines).encode(), "t.trf")
 
 
 def pair(mine: str, theirs: str, **given: Any) -> GameColumns:
     """Read a report of two players and one round."""
-    return read(report(player_line(1, [mine], **given), player_line(2, [theirs])))
+    return read(player_line(1, [mine], **given), player_line(2, [theirs]))
 
 
 def games_of(columns: GameColumns) -> list[tuple[Any, ...]]:
@@ -62,8 +63,6 @@ def test_the_report_of_60_players_gives_its_standings() -> None:
     assert columns.problems == columns.notes == ()
     assert columns.coloured
     assert columns.left_out == {"forfeit": 25}
-    assert columns.others is not None
-    assert columns.other_rating is not None
     assert (len(columns.points), len(columns.others)) == (395, 60)
     lines = [line for line in data.decode().split("\r") if line.startswith("001")]
     scored, rating = (
@@ -77,7 +76,7 @@ def test_the_report_of_60_players_gives_its_standings() -> None:
         assert rating[name[0]] == float(elo)
     pairings = Counter(re.findall(r" ([wb]) ([10=])", "\n".join(lines)))
     assert pairings["w", "1"] + pairings["w", "="] / 2 == columns.points.sum() == 194.5
-    assert pairings["w", "="] == columns.draws.sum() == 109  # type: ignore[union-attr]
+    assert pairings["w", "="] == columns.draws.sum() == 109
 
 
 # What a report may hold.
@@ -85,11 +84,9 @@ def test_the_report_of_60_players_gives_its_standings() -> None:
 
 def test_every_game_is_told_once_with_white_first() -> None:
     columns = read(
-        report(
-            player_line(1, ["   2 w 1", "   3 b =", "0000 - U"], rating="2500"),
-            player_line(2, ["   1 b 0", "0000 - H", "   3 w 0"], rating="   0"),
-            player_line(3, ["0000 - Z", "   1 w =", "   2 b 1"]),
-        )
+        player_line(1, ["   2 w 1", "   3 b =", "0000 - U"], rating="2500"),
+        player_line(2, ["   1 b 0", "0000 - H", "   3 w 0"], rating="   0"),
+        player_line(3, ["0000 - Z", "   1 w =", "   2 b 1"]),
     )
     assert games_of(columns) == [
         (1, "Player 1", "Player 2", 1.0),
@@ -101,7 +98,6 @@ def test_every_game_is_told_once_with_white_first() -> None:
     np.testing.assert_array_equal(columns.black_rating, [np.nan, 2500, np.nan])
     np.testing.assert_array_equal(columns.other_rating, [2500, np.nan, np.nan])
     assert columns.draws.tolist() == [0, 1, 0]
-    assert columns.locate is not None
     assert [columns.locate(row) for row in range(3)] == [("t.trf", 2), ("t.trf", 4), ("t.trf", 3)]
 
 
@@ -149,7 +145,6 @@ def test_what_is_no_game_is_counted(mine: str, theirs: str, left_out: dict[str, 
     columns = pair(mine, theirs)
     assert (columns.problems, len(columns.points)) == ((), 0)
     assert columns.left_out == left_out
-    assert columns.others is not None
     assert columns.players[columns.others].tolist() == ["Player 1", "Player 2"]
 
 
@@ -196,11 +191,9 @@ def test_what_contradicts_itself_is_a_problem_with_both_lines(
 
 def test_an_opponent_who_names_somebody_else_is_a_problem_and_the_others_are_not() -> None:
     columns = read(
-        report(
-            player_line(1, ["   2 w 1"]),
-            player_line(2, ["   3 b 0"]),
-            player_line(3, ["   2 w 1"]),
-        )
+        player_line(1, ["   2 w 1"]),
+        player_line(2, ["   3 b 0"]),
+        player_line(3, ["   2 w 1"]),
     )
     rule = "must be an opponent who names this player in the same round"
     assert told(columns.problems) == [(2, "round 1", rule, "'2 w 1', while line 3 has '3 b 0'")]
@@ -208,9 +201,7 @@ def test_an_opponent_who_names_somebody_else_is_a_problem_and_the_others_are_not
 
 
 def test_a_game_without_colours_among_others_is_a_problem() -> None:
-    columns = read(
-        report(player_line(1, [GAME[0], "   2 - 1"]), player_line(2, [GAME[1], "   1 - 0"]))
-    )
+    columns = read(player_line(1, [GAME[0], "   2 - 1"]), player_line(2, [GAME[1], "   1 - 0"]))
     rule = "must be w or b because other games of the report have colours"
     assert told(columns.problems) == [(2, "round 2", rule, "'2 - 1'")]
     assert len(columns.points) == 1
@@ -237,19 +228,17 @@ def test_unusual_results_are_noted(mine: str, theirs: str, note: str) -> None:
 @pytest.mark.parametrize("start", ["    ", "   0", "  -1", " abc", "1 2 "])
 def test_a_line_needs_a_start_number(start: str) -> None:
     line = player_line(1, [GAME[0]])
-    columns = read(report(line[:4] + start + line[8:], player_line(2, [GAME[1]])))
+    columns = read(line[:4] + start + line[8:], player_line(2, [GAME[1]]))
     rule = "must be a start number from 1, in columns 5 to 8"
     assert told(columns.problems) == [(2, "start number", rule, repr(f" {start} "))]
 
 
 def test_a_start_number_belongs_to_one_player() -> None:
     columns = read(
-        report(
-            player_line(1, [GAME[0]]),
-            player_line(2, [GAME[1]]),
-            player_line(1, ["   3 w 1"], name="Somebody"),
-            player_line(3, ["   1 b 0"]),
-        )
+        player_line(1, [GAME[0]]),
+        player_line(2, [GAME[1]]),
+        player_line(1, ["   3 w 1"], name="Somebody"),
+        player_line(3, ["   1 b 0"]),
     )
     rule = "must be the start number of only one player"
     got = "1, which line 2 has for 'Player 1'"
@@ -271,18 +260,15 @@ def test_a_rating_is_a_whole_number(rating: str) -> None:
 
 def test_players_with_one_name_are_told_apart() -> None:
     columns = read(
-        report(
-            player_line(1, GAME[:1], name="Smith, John", fide="1234567"),
-            player_line(2, GAME[1:], name="Smith,  John", fide="7654321"),
-            player_line(3, name="Smith, John"),
-            player_line(4, name="Doe, Jane", fide="1"),
-            player_line(5, name="Doe, Jane", fide="1"),
-            player_line(6, name="Doe, Jane (no. 5)"),
-            player_line(7, name="Roe, Ann", fide="99"),
-            player_line(8, name=" "),
-        )
+        player_line(1, GAME[:1], name="Smith, John", fide="1234567"),
+        player_line(2, GAME[1:], name="Smith,  John", fide="7654321"),
+        player_line(3, name="Smith, John"),
+        player_line(4, name="Doe, Jane", fide="1"),
+        player_line(5, name="Doe, Jane", fide="1"),
+        player_line(6, name="Doe, Jane (no. 5)"),
+        player_line(7, name="Roe, Ann", fide="99"),
+        player_line(8, name=" "),
     )
-    assert columns.others is not None
     assert columns.players[columns.others].tolist() == [
         "Smith, John (1234567)",
         "Smith, John (7654321)",
@@ -304,7 +290,7 @@ def test_a_name_may_fill_its_columns_and_the_blank_behind() -> None:
     """The rating is in its columns; a digit beside them would be a shifted rating."""
     name = "Abcdefghijklmnopqrstuvwxyz, Abcdef"
     line = player_line(1, GAME[:1], rating="2000")
-    columns = read(report(line[:14] + name + line[48:], player_line(2, GAME[1:])))
+    columns = read(line[:14] + name + line[48:], player_line(2, GAME[1:]))
     assert columns.problems == ()
     assert columns.players[columns.white].tolist() == [name[:33]]
 
@@ -356,7 +342,7 @@ def test_every_line_is_read_in_the_columns_that_it_fits() -> None:
 def test_a_line_that_fits_no_columns_is_reported() -> None:
     """One blank too many before the rating, and everything behind it is beside its columns."""
     line = player_line(1, GAME[:1], name=ACCENTS[0], rating="2000")
-    columns = read(report(line[:47] + " " + line[47:], player_line(2, GAME[1:])))
+    columns = read(line[:47] + " " + line[47:], player_line(2, GAME[1:]))
     assert [(one.line, one.field) for one in columns.problems] == [(2, "rating"), (2, "round 1")]
 
 
@@ -374,7 +360,7 @@ def test_letters_that_are_line_ends_elsewhere_are_not() -> None:
 
 
 def test_an_end_of_file_mark_of_old_systems_is_no_line() -> None:
-    assert read(report(*[player_line(1)]) + "\x1a").notes == ()
+    assert read(player_line(1) + "\n\x1a").notes == ()
 
 
 @pytest.mark.parametrize(
@@ -401,29 +387,27 @@ def test_what_is_no_report_is_refused(data: bytes, words: str) -> None:
 def test_lines_of_the_tournament_teams_and_extensions_are_skipped() -> None:
     """Codes of TRF16, of its version of 2026, and of pairing programs; rulers and remarks."""
     columns = read(
-        report(
-            "         1         2",
-            "123456789012345678901",
-            "DDD SSSS sTTT NNN",
-            "### remark",
-            "",
-            player_line(1, GAME[:1]),
-            player_line(2, GAME[1:]),
-            "013 Team                               1    2",
-            "022 Place",
-            "132                24/01/01",
-            "XXR 5",
-            "XXZ 1 2",
-            "NED    1 m    Player 1",
-            "310   1 Team",
-            "802   3 GEO",
-        )
+        "         1         2",
+        "123456789012345678901",
+        "DDD SSSS sTTT NNN",
+        "### remark",
+        "",
+        player_line(1, GAME[:1]),
+        player_line(2, GAME[1:]),
+        "013 Team                               1    2",
+        "022 Place",
+        "132                24/01/01",
+        "XXR 5",
+        "XXZ 1 2",
+        "NED    1 m    Player 1",
+        "310   1 Team",
+        "802   3 GEO",
     )
     assert (columns.problems, columns.notes, len(columns.points)) == ((), (), 1)
 
 
 def test_unknown_lines_are_noted() -> None:
-    columns = read(report(player_line(1), "777 x", "555 y", "777 z", "(c) nobody", " 001 indented"))
+    columns = read(player_line(1), "777 x", "555 y", "777 z", "(c) nobody", " 001 indented")
     assert columns.notes == (
         "lines with codes that TRF16 does not have were skipped: 555, 777",
         "2 lines without a code were skipped (the first is line 6: '(c) nobody')",
@@ -447,13 +431,13 @@ def test_unknown_lines_are_noted() -> None:
 def test_points_that_are_the_sum_of_the_results_need_no_note(
     points: str, rounds: list[str]
 ) -> None:
-    columns = read(report(player_line(1, rounds, points=points), player_line(2, GAME[1:])))
+    columns = read(player_line(1, rounds, points=points), player_line(2, GAME[1:]))
     assert (columns.problems, columns.notes) == ((), ())
 
 
 def test_other_points_are_noted_and_results_count() -> None:
     lines = [player_line(1, GAME[:1], points="3.0"), player_line(2, GAME[1:], points="0.0")]
-    columns = read(report(*lines))
+    columns = read(*lines)
     assert columns.notes == (
         "points of 1 of 2 players differ from the sum of their results (the first on line 2: 3 "
         "instead of 1); results count, not points",
@@ -463,7 +447,7 @@ def test_other_points_are_noted_and_results_count() -> None:
 
 @pytest.mark.parametrize("code", ["XXS W=3 D=1", "162  W 3.0", "BBW  3.0", "299 W", "XXA    1"])
 def test_points_that_are_counted_otherwise_are_not_compared(code: str) -> None:
-    assert read(report(code, player_line(1, points="3.0"))).notes == ()
+    assert read(code, player_line(1, points="3.0")).notes == ()
 
 
 # Reports drawn at random.
@@ -538,7 +522,6 @@ def test_a_random_tournament_comes_back(
     assert sorted(found) == sorted(games)
     assert [at for at, *_ in found] == sorted(at for at, *_ in games)
     assert columns.left_out == left_out
-    assert columns.others is not None
     assert [one.split()[0] for one in columns.players[columns.others]] == numbers
 
 
