@@ -50,9 +50,9 @@ def test_the_one_at_home_comes_first(column: str, home: str, away: str) -> None:
 
 
 def test_a_match_on_neutral_ground_leaves_nobody_at_home() -> None:
-    text = "match,player,rank,at_home\n1,a,1,0\n1,b,2,1\n2,b,1,0\n2,a,2,0\n"
+    text = "match,player,rank,at_home\n1,a,1,0\n1,b,2,1\n2,b,1,0\n2,a,2,0\n3,b,1,1\n3,a,2,1\n"
     games = scan(text).games
-    assert rows_of(games) == [("b", "a", 0.0, 1.0), ("b", "a", 1.0, 1.0)]
+    assert rows_of(games) == [("b", "a", 0.0, 1.0), *[("b", "a", 1.0, 1.0)] * 2]
     assert not games.coloured
 
 

@@ -196,7 +196,9 @@ def test_every_rule_has_its_line(header: str, row: str, problem: str) -> None:
 
 
 def test_a_bye_needs_no_opponent() -> None:
-    text = "white,black,result\n1,2,1-0\n3,,bye\n2,BYE,1-0\nspielfrei,1,0-1\n,3,bye\n2,--,+\n"
+    text = (
+        "white,black,result\n1,2,1-0\n3,,bye\n2,Not paired,1-0\nspielfrei,1,0-1\n,3,bye\n2,--,+\n"
+    )
     reading = scan(text)
     assert reading.problems == ()
     assert reading.left_out == {"bye": 5}

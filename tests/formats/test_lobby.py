@@ -23,6 +23,7 @@ from equipoise.formats.players import (
     read_rating_list,
     read_strengths,
 )
+from equipoise.formats.tables.values import FINITE, NOT_EMPTY, NUMBER
 from equipoise.teams.lobby_split import balance
 
 ROOT = Path(__file__).parents[2]
@@ -111,41 +112,46 @@ def test_a_lobby_without_deviations_is_balanced_by_rating_alone(content: str, by
     assert balance(csv("player,rating,deviation\na,1500,60\nb,1400,60\n")).notes == ()
 
 
-def test_all_problems_are_listed_with_their_lines() -> None:
-    text = (
-        "player,rating,deviation,effective_rating\n"
-        "ann,1500,60,1500\n"
-        ",1400,x,1400\n"
-        "\n"
-        "cyd,inf,,\n"
-        "dan,nan,60,1400\n"
-    )
-    assert problems(text) == [
-        "3 player: must not be empty; nothing",
-        "3 deviation: must be a number; 'x'",
-        "5 rating: must be a finite number; 'inf'",
-        "5 deviation: must be a number; nothing",
-        "5 effective_rating: must be a number; nothing",
-        "6 rating: must be a finite number; 'nan'",
-    ]
-
-
-def test_a_bad_cell_hides_no_other_fault() -> None:
-    assert problems("player,rating,deviation\na,x,-5\na,1500,10\nb,1e99,10\n,1,2\n,1,2\n") == [
-        "2 rating: must be a number; 'x'",
-        f"2 deviation: {rules.DEVIATION}; -5.0",
-        "3 player: must be named once; 'a'",
-        f"4 rating: {rules.RATING}; 1e+99",
-        "5 player: must not be empty; nothing",
-        "6 player: must not be empty; nothing",
-    ]
-    text = "player,rating,deviation,form,avoid\na,x,60,1,c\nb,1500,-1,1,\nc,1,60,y,d\n"
-    assert problems(text) == [
-        "2 rating: must be a number; 'x'",
-        f"3 deviation: {rules.DEVIATION}; -1.0",
-        "4 form: must be a number; 'y'",
-        f"4 avoid: {rules.IN_LOBBY}; 'd'",
-    ]
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "player,rating,deviation,effective_rating\n"
+            "ann,1500,60,1500\n,1400,x,1400\n\ncyd,inf,,\ndan,nan,60,1400\n",
+            [
+                f"3 player: {NOT_EMPTY}; nothing",
+                f"3 deviation: {NUMBER}; 'x'",
+                f"5 rating: {FINITE}; 'inf'",
+                f"5 deviation: {NUMBER}; nothing",
+                f"5 effective_rating: {NUMBER}; nothing",
+                f"6 rating: {FINITE}; 'nan'",
+            ],
+        ),
+        # A bad cell hides no other fault.
+        (
+            "player,rating,deviation\na,x,-5\na,1500,10\nb,1e99,10\n,1,2\n,1,2\n",
+            [
+                f"2 rating: {NUMBER}; 'x'",
+                f"2 deviation: {rules.DEVIATION}; -5.0",
+                f"3 player: {rules.ONCE}; 'a'",
+                f"4 rating: {rules.RATING}; 1e+99",
+                f"5 player: {NOT_EMPTY}; nothing",
+                f"6 player: {NOT_EMPTY}; nothing",
+            ],
+        ),
+        (
+            "player,rating,deviation,form,avoid\na,x,60,1,c\nb,1500,-1,1,\nc,1,60,y,d\n",
+            [
+                f"2 rating: {NUMBER}; 'x'",
+                f"3 deviation: {rules.DEVIATION}; -1.0",
+                f"4 form: {NUMBER}; 'y'",
+                f"4 avoid: {rules.IN_LOBBY}; 'd'",
+            ],
+        ),
+    ],
+)
+def test_all_problems_are_listed_with_their_lines(text: str, found: list[str]) -> None:
+    assert problems(text) == found
 
 
 @pytest.mark.parametrize(

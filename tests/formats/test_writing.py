@@ -123,13 +123,6 @@ def test_reading_what_was_written_gives_the_same_history(tmp_path, suffix, histo
     assert_same_history(again, read_back(history))
 
 
-@given(history=histories())
-@examples(40)
-def test_a_history_read_from_its_own_table_is_the_same(history):
-    again = read_history(history.file_table(), statistics=list(history.statistics))
-    assert_same_history(again, read_back(history))
-
-
 @given(history=histories(), data=st.data())
 @examples(40)
 def test_the_order_of_matches_in_a_table_does_not_matter(history, data):
