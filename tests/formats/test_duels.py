@@ -99,6 +99,8 @@ def test_matches_can_be_chosen_and_unrated_ones_do_not_count() -> None:
     )
     assert scan(text).left_out == {"unrated": 1}
     assert scan(text, where={"cup": "x"}).left_out == {"unrated": 1, "filtered": 1}
+    # The unrated match is of the other cup, and counts once.
+    assert scan(text, where={"cup": "y"}).left_out == {"unrated": 1, "filtered": 1}
     assert rows(text, since=2) == [("b", "a", 1.0, 1.0)]
     assert rows(text.replace("match", "game"), columns={"match": "game"})[0][:2] == ("a", "b")
     with pytest.raises(InvalidParameterError, match=r"where must name a column"):

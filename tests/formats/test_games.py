@@ -244,3 +244,9 @@ def test_bundled_synonyms_turn_full_names_into_those_of_the_example() -> None:
     games = read_games(full, synonyms=ROOT / "examples" / "synonyms.csv")
     points = dict(zip(games.player_ids.tolist(), games.scored().tolist(), strict=True))
     assert points == PALMA_1970
+
+
+@pytest.mark.parametrize(("third", "rounds"), [("2,cyd,ann,1", 2), ("1,cyd,ann,1", None)])
+def test_rounds_have_one_game_of_each_player(third: str, rounds: int | None) -> None:
+    games = read_games(io.BytesIO(f"round,white,black,score\n1,ann,bob,1\n{third}\n".encode()))
+    assert (games.rounds and games.rounds.rounds) == rounds

@@ -26,6 +26,14 @@ def duel(match: object, time: str, first: str, second: str) -> str:
     return f"{match},{time},{first},1\n{match},{time},{second},2\n"
 
 
+def with_columns(text: str, names: str) -> str:
+    """Return a table with more columns, each with the number of the line."""
+    lines = text.splitlines()
+    cells = [f",{row}" * len(names.split(",")) for row in range(1, len(lines))]
+    more = [f",{names}", *cells]
+    return "".join(f"{line}{cell}\n" for line, cell in zip(lines, more, strict=True))
+
+
 ONE = HEAD + duel(1, "2024-01-01", "ann", "ben") + duel(2, "2024-01-02", "ben", "cid")
 TWO = HEAD + duel(3, "2024-02-01", "cid", "ann")
 
@@ -144,6 +152,9 @@ def test_a_column_that_an_option_names_must_be_in_every_file(tmp_path):
 
 def test_columns_are_the_same_without_capitals(tmp_path):
     written(tmp_path, a=ONE, b=TWO.replace("match,time,player", "Match,TIME,Player"))
+    assert read_history(tmp_path).matches == 3
+    # Two columns of a file that differ in capitals alone are two.
+    written(tmp_path, a=with_columns(ONE, "note"), b=with_columns(TWO, "Note,NOTE"))
     assert read_history(tmp_path).matches == 3
 
 

@@ -88,6 +88,8 @@ def test_every_source_gives_the_same_request(monkeypatch: pytest.MonkeyPatch) ->
         ("ruleset.auto_backfill", 1, "", must.TRUE_OR_FALSE),
         ("ruleset.auto_backfill", False, "", must.BACKFILL),
         ("ruleset.rebalance_enable", "no", "", must.TRUE_OR_FALSE),
+        ("ruleset.rebalance_version", 3, "", "must be 1 or 2"),
+        ("ruleset.rebalance_version", True, "", "must be 1 or 2"),
         ("ruleset.alliance", GONE, "", must.GIVEN),
         ("ruleset.alliance", 5, "", must.OBJECT),
         ("ruleset.alliance.max_number", GONE, "", must.GIVEN),
