@@ -253,3 +253,10 @@ def test_lobbies_and_ratings_are_read_alike(content: bytes, said: str) -> None:
 def test_two_columns_that_could_be_the_player_are_refused():
     with pytest.raises(InvalidDataError, match="player: must be a column of the table"):
         read_lobby({"Name": ["ann"], "Nickname": ["a"], "rating": [1500]})
+
+
+def test_of_a_player_who_is_listed_twice_the_row_with_a_rating_counts() -> None:
+    table = b"player,rating\nann,\nann,1500\nbob,1400\n"
+    found = read_rating_list(io.BytesIO(table), columns={}, synonyms={}, what="the list")
+    assert found.ids.to_list() == ["ann", "bob"]
+    assert found.rating.tolist() == [1500, 1400]

@@ -125,14 +125,14 @@ _SHEETS = (".xlsx", ".xls", ".ods")
 
 def format_of(path: Path, allowed: tuple[str, ...]) -> str:
     """Return the format of these that a suffix means. Raises : InvalidParameterError."""
-    endings_found = [ending for ending in allowed if path.name.lower().endswith(f".{ending}")]
-    if not endings_found:
-        endings = ", ".join(f".{ending}" for ending in allowed)
-        hint = "; spreadsheet programs open .csv" if path.suffix.lower() in _SHEETS else ""
-        raise InvalidParameterError(
-            f"the name of a file must end in {endings}; got {str(path)!r}{hint}"
-        )
-    return max(endings_found, key=len)
+    for ending in allowed:
+        if path.name.lower().endswith(f".{ending}"):
+            return ending
+    endings = ", ".join(f".{ending}" for ending in allowed)
+    hint = "; spreadsheet programs open .csv" if path.suffix.lower() in _SHEETS else ""
+    raise InvalidParameterError(
+        f"the name of a file must end in {endings}; got {str(path)!r}{hint}"
+    )
 
 
 def _write_to(path: Path, frame: pl.DataFrame, format: str, raw: bool) -> None:
