@@ -257,6 +257,6 @@ def test_two_columns_that_could_be_the_player_are_refused():
 
 def test_of_a_player_who_is_listed_twice_the_row_with_a_rating_counts() -> None:
     table = b"player,rating\nann,\nann,1500\nbob,1400\n"
-    found = read_rating_list(io.BytesIO(table), columns={}, synonyms={}, what="the list")
-    assert found.ids.to_list() == ["ann", "bob"]
-    assert found.rating.tolist() == [1500, 1400]
+    ratings = read_rating_list(io.BytesIO(table), columns={}, synonyms={}, what="the list")
+    assert ratings.ids.to_list() == ["ann", "bob"]
+    assert ratings.rating.tolist() == [1500, 1400]
