@@ -77,6 +77,19 @@ def test_a_file_that_is_cut_off_is_told():
     assert scan(f"{LINES[:-20]}\n", skip_bad="rows").history is not None
 
 
+@pytest.mark.parametrize(
+    ("content", "format", "rule", "got"),
+    [
+        ("", "jsonl", "must hold at least one row", "an empty file"),
+        (" \n", "jsonl", "must hold at least one row", "an empty file"),
+        ("[1, 2]", "json", "must be one JSON object", "1"),
+    ],
+)
+def test_files_without_objects_are_refused(content, format, rule, got):
+    (problem,) = scan(content, format).problems
+    assert (problem.rule, problem.got) == (rule, got)
+
+
 def test_undecodable_text_is_told():
     (problem,) = scan(LINES.encode() + b'{"match":1,"player":"\xff","rank":1}\n').problems
     assert (problem.line, problem.rule) == (3, "must be text in UTF-8")

@@ -118,13 +118,21 @@ def test_evidence_has_an_order(name, text, format, tmp_path):
         (b"SQLite format 3\0", "SQLite"),
         (b"Rar!\x1a\x07", "unpack it"),
         (b"\0\1\2\3", "a binary file"),
+        (b"hello\n", "text"),
     ],
 )
 def test_what_no_reader_reads_is_named_with_a_way_out(content, words, tmp_path):
-    path = tmp_path / "t.dat"
+    path = tmp_path / ("t.zip" if words == "text" else "t.dat")
     path.write_bytes(content)
     (problem,) = scan_history(path).problems
     assert words in problem.got
+
+
+def test_the_only_file_of_a_folder_needs_no_ending(tmp_path):
+    (tmp_path / "matches").write_bytes(FILES["csv"])
+    assert_same_history(
+        read_history(tmp_path, time_format="s"), read_history(FRAME, time_format="s")
+    )
 
 
 def test_a_similar_name_is_offered(tmp_path):

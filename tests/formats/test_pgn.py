@@ -170,6 +170,8 @@ def test_names_are_read_in_windows_1252():
     games = read(pgn("Hübner, Robert", "Jos\u00e9 \u2026").encode("cp1252"))
     assert rows(games) == [("Hübner, Robert", "José \u2026", 1.0)]
     assert len(games.notes) == 1
+    # A byte that Windows-1252 lacks is that of Latin-1.
+    assert rows(read(pgn("M\x81ller").encode("latin-1"))) == [("M\x81ller", "bob", 1.0)]
 
 
 def test_a_file_put_together_from_two_encodings_has_one_player():
@@ -428,6 +430,9 @@ def test_only_games_with_the_values_asked_for_count():
     assert games.problems == ()
     assert games.others is None
     assert rows(read(pgn() + pgn("cyd", "dan", Site="x"), where={"Site": ""})) == ANN_WON
+    # A comment that is not closed may hold games that are wanted.
+    games = read(pgn() + pgn("cyd", "dan", Event="x", moves="{ 1-0"), where={"Event": "cup"})
+    assert [one[2] for one in told(games.problems)] == [UNCLOSED]
 
 
 def test_a_tag_that_no_game_has_is_noted():

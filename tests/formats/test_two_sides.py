@@ -128,6 +128,14 @@ def test_scores_in_one_column_decide(scores: tuple[str, str, str]) -> None:
     assert len(problems_of(text.replace(scores[2], "later"))) >= 2
 
 
+def test_categories_are_names_and_scores_decide_before_results() -> None:
+    text = "white,black,white_score,black_score,result\nann ,bob,2,1,0-1\nbob, ann,1,1,1-0\n"
+    table = pl.read_csv(text.encode()).cast({"white": pl.Categorical, "black": pl.Categorical})
+    reading = eq.scan_history(table)
+    assert results_of(reading.history) == "ann>bob; bob=ann"
+    assert "white_score and black_score decide the places, not result" in reading.notes
+
+
 def test_results_of_chess_stay_results() -> None:
     text = "home,away,result\nann,bob,1-0\nbob,cyd,0-1\ncyd,ann,0-0\n"
     assert eq.scan_games(text.encode(), format="csv").left_out == {"forfeit": 1}

@@ -20,7 +20,7 @@ from equipoise.data.files import check_distinct, check_place
 from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA, OF_MATCHES, History
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, write_history, write_table
-from equipoise.formats.writing import write_pieces
+from equipoise.formats.writing import check_target, write_pieces
 from formats.comparing import assert_same_history
 
 SUFFIXES = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
@@ -186,6 +186,8 @@ def test_other_suffixes_are_refused_with_those_that_are_allowed(tmp_path, name):
         write_table(RESULTS, tmp_path / name)
     with pytest.raises(InvalidParameterError, match=r"\.csv, .*\.jsonl; got"):
         write_history(small_history(), tmp_path / "history.json")
+    with pytest.raises(InvalidParameterError, match=r"\.csv, .*\.jsonl; got"):
+        check_target(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
