@@ -89,6 +89,7 @@ ann,bob,1-0,"[Event ""Cup, 2024""]
         ("t.trf", REPORT, "trf"),
         ("t.csv", REPORT, "trf"),
         ("t", f"### by, x\n{REPORT}", "trf"),
+        ("t", "012 Cup\n022 Oslo\n", "trf"),
         ("t.txt", pgn(), "pgn"),
         ("t", f"{{ a comment, that\nhas two lines }}\n; and, another\n{pgn()}", "pgn"),
         ("t.csv", f"Games of, a club\n\n{pgn()}", "pgn"),

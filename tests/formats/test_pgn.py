@@ -351,6 +351,12 @@ def test_ratings_and_their_absence(elo, rating):
     )
 
 
+def test_provisional_ratings_are_read_and_counted():
+    games = read(pgn(WhiteElo="1500P") + pgn(WhiteElo="1500P", BlackElo="1600P"))
+    assert games.white_rating.tolist() == [1500, 1500]
+    assert [note[:9] for note in games.notes] == ["3 ratings"]
+
+
 @pytest.mark.parametrize(
     "elo", ["5001", "-5", "1e3", "GM", "25OO", "24,5", "0.5", "9" * 500, "\u0662"]
 )
