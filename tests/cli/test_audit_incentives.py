@@ -143,20 +143,3 @@ def test_wrong_usage_is_a_sentence_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
     assert audit(SAMPLE, *arguments, "--json") == status
     assert message in json.loads(capsys.readouterr().err)["error"]["message"]
-
-
-@pytest.mark.slow
-def test_audit_alone_names_both_questions(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["audit", "--help"]) == 0
-    out = capsys.readouterr().out
-    assert "drift" in out
-    assert "incentives" in out
-
-
-def test_the_study_of_new_accounts_is_in_the_repository(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for option in ("--accounts", "--accounts-in"):
-        assert audit(SAMPLE, option, "3") == 2
-        err = capsys.readouterr().err
-        assert f"No such option: {option}. The study of new accounts is in the repository" in err

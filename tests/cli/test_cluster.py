@@ -130,8 +130,6 @@ def test_a_cluster_gives_the_same_answers(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--insecure-cluster"], "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=False"),
-        (["--cluster-ca", "ca.pem"], "set DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
         (["--workers", "2", "--cluster", "tcp://127.0.0.1"], "cannot be combined"),
         (["--cluster", "10.0.0.7:8786"], "the address of a cluster must be tls://"),
         (["--cluster", "tcp://10.0.0.7:8786"], "must be tls:// with certificates of both sides"),

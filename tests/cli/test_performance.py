@@ -278,8 +278,6 @@ def test_an_average_is_that_of_each_class(capsys: pytest.CaptureFixture[str]) ->
         ),
         (["--k-factor", "0"], 2, "k_factor must be above 0 and at most 1000; got 0"),
         (["--colour-advantage", "much"], 2, "rating points or the word estimate; got 'much'"),
-        (["--ratings", "r.csv"], 2, "are columns of the games: white_rating and black_rating"),
-        (["--initial", "r.csv"], 2, "are columns of the games: white_rating and black_rating"),
         (["--output", "table.doc"], 2, "must end in"),
         (["--chart", "chart.doc"], 2, "must be a file that ends in .svg, .png, .pdf"),
         (["--where", "round=99"], 1, "must hold at least one game; got none, but 276 filtered"),

@@ -1,4 +1,4 @@
-"""Names of earlier versions: they work as before, and one line says the new name."""
+"""Names of earlier versions: they work as before, and a line says the new name or what is left."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.test_usage import commands
 from equipoise.cli import run
+from equipoise.cli.helping import why_gone
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HISTORY = str(EXAMPLES / "league.csv")
@@ -103,3 +105,46 @@ def test_the_first_page_of_help_has_no_old_command(capsys: pytest.CaptureFixture
     shown = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert "db" in shown
     assert not {"keys", "import", "verify", "restore"} & shown
+
+
+#: Removed options by command, and a part of the sentence on what to do instead.
+GONE = {
+    "audit incentives": {
+        "--accounts --accounts-in": "benchmarks/new_accounts.py",
+        "--others --replays": "papers/elo_mmr/theorems.py",
+        "--details": "--output FILE writes all matches",
+        "--chart --title": "draw no charts",
+    },
+    "audit drift": {"--chart --title --no-band": "draw no charts"},
+    "backtest": {"--min-total": "--min-history N", "--sheet --strict --stat": "[reading]"},
+    "balance": {"--alternatives": "five next best splits"},
+    "compare": {"--raw --no-escape-formulas": "no .csv or .tsv"},
+    "demo": {"--json": "has --json"},
+    "explain": {"--threads": "All cores", "--sheet": "[reading]"},
+    "performance": {"--ratings --initial": "white_rating", "--synonyms": "[reading]"},
+    "plot": {"--threads": "All cores", "--sheet": "[reading]"},
+    "rate": {"--cluster-ca --cluster-cert --cluster-key": "TLS", "--again": "each time"},
+    "rebalance": {"--time-limit": "--nodes N"},
+    "serve": {"--workers": "one process", "--replica --replica-lag": "standby"},
+    "simulate": {"--newcomer-gap": "the key `newcomer_gap` of the file of a population"},
+    "strengths": {"--scale": "odds of ten to one", "--raw": "no .csv or .tsv"},
+}
+
+
+def test_removed_options_say_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    known = {name: {text for one in each.params for text in one.opts} for name, each in commands()}
+    for command, hints in GONE.items():
+        for options, hint in hints.items():
+            for option in options.split():
+                assert option not in known[command]
+                assert hint in str(why_gone(f"equipoise {command}", option)), (command, option)
+    assert run(["balance", "x.csv", "--alternatives", "3"]) == 2
+    message = "No such option: --alternatives. The five next best splits are shown.\n"
+    assert message in capsys.readouterr().err
+
+
+def test_no_option_is_called_removed_where_it_is_left() -> None:
+    for name, command in commands():
+        for one in command.params:
+            for option in one.opts:
+                assert why_gone(f"equipoise {name}", option) is None, (name, option)

@@ -91,10 +91,7 @@ def test_the_demo_can_be_read_by_anybody_and_leaves_nothing(
         (["--set", "readers"], "--set takes NAME=VALUE"),
         (["--database", "mysql://x"], "the database must be sqlite:///FILE or"),
         (["--port", "70000"], "--port must be at most 65535; got '70000'"),
-        (["--replica", "postgresql://x"], "--replica. The service no longer reads from a standby"),
-        (["--replica-lag", "5"], "--replica-lag. The service no longer reads from a standby"),
         (["--set", "replica=x"], "replica: the service no longer reads from a standby"),
-        (["--workers", "2"], "--workers. The service is one process: run several services behind"),
     ],
 )
 def test_wrong_usage_is_explained(

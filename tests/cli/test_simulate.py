@@ -310,7 +310,7 @@ def test_a_wrong_population_is_refused(
     assert not target.exists()
 
 
-def test_options_override_the_population_and_old_ones_name_their_key(
+def test_options_override_the_population(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = str(tmp_path / "made.csv")
@@ -319,5 +319,3 @@ def test_options_override_the_population_and_old_ones_name_their_key(
     assert "4 matches, " in capsys.readouterr().err
     assert simulate(str(tmp_path / "none.toml")) == 1
     assert "no file" in capsys.readouterr().err
-    assert simulate("--newcomer-gap", "150") == 2
-    assert "It is the key `newcomer_gap` of the file of a population" in capsys.readouterr().err

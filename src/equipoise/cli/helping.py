@@ -267,30 +267,44 @@ _BEFORE = (
     "Ratings before the tournament are columns of the games: white_rating and black_rating. "
     "--anchor PLAYER=R fixes one."
 )
-#: Options that are gone, or that other commands have, by command: where to look instead.
-_GONE = {
-    "performance": {"--ratings": _BEFORE, "--initial": _BEFORE},
-    "audit incentives": {"--accounts": _STUDY, "--accounts-in": _STUDY},
-    "serve": {
-        "--workers": f"The service is one process: {SEVERAL_SERVICES}.",
-        "--replica": _STANDBY,
-        "--replica-lag": _STANDBY,
-    },
-    "simulate": {
-        f"--{name}": f"It is the key `{name.replace('-', '_')}` of the file of a population, as in "
-        "examples/population.toml."
-        for name in _POPULATION.split()
-    },
-}
+_AUDIT_CHART = "Audits draw no charts; the file of --output has all columns for one of your own."
 _CERTIFICATES = "The certificates for --cluster are those of Dask's configuration"
-#: Options that are gone from all commands that had them.
-_GONE_EVERYWHERE = {
-    "--cluster-ca": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE.",
-    "--cluster-cert": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT.",
-    "--cluster-key": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY.",
-    "--again": "Every pool is rated each time.",
-    "--insecure-cluster": "Set DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=False instead.",
-}
+#: Options that are gone: commands that had them (none named: all), names, and what to do instead.
+_GONE = (
+    ("performance", "ratings initial", _BEFORE),
+    ("audit incentives", "accounts accounts-in", _STUDY),
+    ("audit incentives", "details", "--output FILE writes all matches."),
+    (
+        "audit incentives",
+        "others replays",
+        "The other players keep their ratings; `papers/elo_mmr/theorems.py` in the repository "
+        "rates everything again.",
+    ),
+    ("audit drift, audit incentives", "chart title no-band", _AUDIT_CHART),
+    (
+        "backtest",
+        "min-total",
+        "It selected players by later matches. --min-history N uses earlier matches alone; in "
+        "Python, backtest() has min_total.",
+    ),
+    ("balance", "alternatives", "The five next best splits are shown."),
+    ("rebalance", "time-limit", "--nodes N limits the search, the same on every machine."),
+    ("strengths", "scale", "400 points mean odds of ten to one."),
+    ("explain, plot", "threads", "All cores are used, which does not change results."),
+    (
+        "compare, strengths",
+        "raw no-escape-formulas",
+        "A file of --output that is no .csv or .tsv has text as it is.",
+    ),
+    ("demo", "json", "Each command that the tour shows has --json."),
+    ("serve", "workers", f"The service is one process: {SEVERAL_SERVICES}."),
+    ("serve", "replica replica-lag", _STANDBY),
+    ("", "cluster-ca", f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE."),
+    ("", "cluster-cert", f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT."),
+    ("", "cluster-key", f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY."),
+    ("", "insecure-cluster", "Set DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=False instead."),
+    ("", "again", "Every pool is rated each time."),
+)
 
 
 def with_new_command(words: Sequence[str]) -> list[str]:
@@ -324,8 +338,15 @@ def with_new_options(words: Sequence[str], known: Collection[str]) -> list[str]:
 def why_gone(command: str, option: str) -> str | None:
     """Return where to look instead of an option that is gone; None if there was none."""
     name = command.partition(" ")[2]
-    reason = _GONE.get(name, {}).get(option) or _GONE_EVERYWHERE.get(option)
-    return reason or (_setting(name, option) if name in _READING else None)
+    for commands, options, reason in _GONE:
+        if option[2:] in options.split() and (not commands or name in commands.split(", ")):
+            return reason
+    if name == "simulate" and option[2:] in _POPULATION.split():
+        return (
+            f"It is the key `{option[2:].replace('-', '_')}` of the file of a population, as in "
+            "examples/population.toml."
+        )
+    return _setting(name, option) if name in _READING else None
 
 
 #: Commands that read, and have some of the options of reading.
@@ -340,6 +361,8 @@ def _setting(command: str, option: str) -> str | None:
     if option.removeprefix("--") not in settings_alone(command):
         return None
     known = reading_options()[option]
+    if known[0].is_of(command.rpartition(" ")[2]):
+        return None
     words = (
         f"`equipoise {'db ' if command == 'import' else ''}{command}`"
         for command in known[0].commands
