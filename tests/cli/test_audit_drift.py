@@ -179,35 +179,6 @@ def test_without_times_matches_are_counted(
     assert "--active-days needs a history with times" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["--points", "1"], 2, "--points must be at least 2"),
-        (["--active-days", "0"], 2, "--active-days must be positive"),
-        (["--active-days", "nan"], 2, "--active-days must be positive"),
-        (["--active-matches", "0"], 2, "--active-matches must be at least 1"),
-        (["--active-matches", "3", "--active-days", "3"], 2, "cannot be combined"),
-        (["--output", "drift.doc"], 2, "must end in"),
-    ],
-)
-def test_wrong_usage_is_a_sentence_and_nothing_is_written(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert audit(SAMPLE, *arguments) == status
-    out, err = capsys.readouterr()
-    assert message in err
-    assert out == ""
-    assert list(tmp_path.iterdir()) == []
-    assert audit(SAMPLE, *arguments, "--json") == status
-    assert message in json.loads(capsys.readouterr().err)["error"]["message"]
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not UT4.exists(), reason=f"no real data at {UT4}")
 @pytest.mark.usefixtures("statistics")

@@ -115,31 +115,3 @@ def test_the_league_is_what_its_script_makes(tmp_path: Path) -> None:
     target = tmp_path / "league.csv"
     eq.write_history(script["league"](), str(target))
     assert target.read_bytes() == LEAGUE.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["--matches", "0"], 2, "matches must be at least 1"),
-        (["--budget", "0"], 2, "budget must be at least 1"),
-        (["--seed", "-1"], 2, "--seed must be at least 0"),
-        (["--player", "nobody"], 1, "no player 'nobody'"),
-        (["--output", "plan.doc"], 2, "must end in"),
-    ],
-)
-def test_wrong_usage_is_a_sentence_and_nothing_is_written(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert audit(SAMPLE, *arguments) == status
-    out, err = capsys.readouterr()
-    assert message in err
-    assert out == ""
-    assert list(tmp_path.iterdir()) == []
-    assert audit(SAMPLE, *arguments, "--json") == status
-    assert message in json.loads(capsys.readouterr().err)["error"]["message"]

@@ -180,45 +180,6 @@ def test_the_table_is_written_by_suffix(tmp_path: Path, capsys: pytest.CaptureFi
     assert {"brier", "brier_lower", "brier_upper", "calibration_error"} <= set(written.columns)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["--system", "elo", "--system", "elo"], 2, "two systems have the label 'elo'"),
-        (["--system", "baseline=elo"], 2, "'baseline' is reserved"),
-        (["--system", "=elo"], 2, "--system takes [LABEL=]NAME; got '=elo'"),
-        (["--system", "a="], 2, "--system takes [LABEL=]NAME"),
-        (["--system", "elo-mr"], 1, "did you mean elo-mmr?"),
-        (["--system", "elo", "--system", "elo-mmr", "--set", "k=3"], 2, "LABEL.NAME=VALUE"),
-        (["--system", "elo", "--set", "elo-mmr.k=3"], 2, "the labels are elo"),
-        (["--system", "elo", "--set", "k=3", "--set", "elo.k=4"], 2, "'k' of elo twice"),
-        (["--system", "elo", "--set", "elo.kk=3"], 2, "no parameter 'kk'"),
-        (["--system", "elo", "--system", "glicko2"], 1, "glicko2 cannot rate matches of"),
-        (["--from", "100%"], 2, "--from must be a share from 0% to less than 100%"),
-        (["--from", "-0.2"], 2, "--from must be a share"),
-        (["--from", "yesterday"], 2, "--from must be"),
-        (["--from", "2090-01-01"], 1, "nothing to score"),
-        (["--min-history", "1000"], 1, "nothing to score"),
-        (["--confidence", "95"], 2, "confidence must be in (0, 1)"),
-        (["--output", "found.xlsx"], 2, ".parquet"),
-        (["--output", "nowhere/found.csv"], 2, "directory of an output"),
-    ],
-)
-def test_wrong_usage_is_refused_and_nothing_is_written(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert backtest(SAMPLE, *arguments) == status
-    out, err = capsys.readouterr()
-    assert message in err
-    assert out == ""
-    assert list(tmp_path.iterdir()) == []
-
-
 TEAMS = [name for name in sorted(SYSTEMS) if make_system(name).capabilities.max_team_size != 1]
 
 

@@ -119,32 +119,6 @@ def test_bad_rows_are_listed_without_folders(tmp_path: Path) -> None:
     assert "--skip-bad=rows" in words(part(page, "command"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--report", "found.htm"], "--report must be a file that ends in .html; got 'found.htm'"),
-        (["--report", "nowhere/found.html"], "directory of an output"),
-        (["--report", "a.html", "--from", "2090-01-01"], "nothing to score"),
-        (["--report", "a.html", "--output", "found.xlsx"], ".parquet"),
-        (["--report", "a.html", "--output", "a.html"], "name the same file"),
-    ],
-)
-def test_what_cannot_be_written_is_refused_and_nothing_is(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
-) -> None:
-    """Before anything is rated, where that can be known."""
-    monkeypatch.chdir(tmp_path)
-    assert run(["backtest", str(SAMPLE), "--system", "elo", *arguments]) in (1, 2)
-    out, err = capsys.readouterr()
-    assert message in err
-    assert out == ""
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_history_is_never_overwritten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

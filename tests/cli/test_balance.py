@@ -302,44 +302,6 @@ def test_standard_input_is_read(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ([], 2, "give either a LOBBY, or --ratings with --players"),
-        (["--state", "s.npz", "--ratings", EXAMPLE, "--players", "a,b"], 2, "give either a LOBBY"),
-        (["--ratings", EXAMPLE, "--players", "a,b", "--at", "2024-01-01"], 2, "--at needs --state"),
-        (["--state", "nowhere.npz"], 2, "needs the ratings"),
-        (["--state", "nowhere.npz", "--players", "a,b"], 1, "no saved state at nowhere.npz"),
-        ([EXAMPLE, "--players", "a,b"], 2, "give either a LOBBY"),
-        (["--ratings", EXAMPLE], 2, "needs the ratings"),
-        (["--ratings", EXAMPLE, "--players", "a,,b"], 2, "--players takes ids separated by"),
-        (["--ratings", EXAMPLE, "--players", "iris-mole,iris-mole"], 1, "must be named once"),
-        ([EXAMPLE, "--teams", "2", "--size", "5"], 2, "size cannot be combined with teams"),
-        ([EXAMPLE, "--size", "10"], 2, "size must leave two teams or more"),
-        ([EXAMPLE, "--teams", "1"], 2, "--teams"),
-        ([EXAMPLE, "--teams", "11"], 2, "teams must be at most 10"),
-        ([EXAMPLE, "--uncertainty-weight", "-1"], 2, "uncertainty-weight"),
-        ([EXAMPLE, "--uncertainty-weight", "inf"], 2, "uncertainty_weight"),
-        ([EXAMPLE, "--teams", "3", "--objective", "sum"], 2, "do not make 3 equal teams"),
-        ([EXAMPLE, "--output", "teams.doc"], 2, ".parquet"),
-        (["nowhere.csv"], 1, "nowhere.csv"),
-        (["-", "--format", "word"], 2, "format must be one of csv"),
-    ],
-)
-def test_wrong_usage_is_explained(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert balance(*arguments) == status
-    assert message in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
     ("rows", "message"),
     [
         ("a,1500,80,,,\na,1400,80,,,\n", "line 3, player: must be named once; got 'a'"),
@@ -475,41 +437,6 @@ def test_a_state_says_how_a_newcomer_starts(
     assert "--newcomer, player: must not have a rating already; got 'a'" in capsys.readouterr().err
     assert balance(*named, "--newcomer", "d", "--default-deviation", "9") == 2
     assert "--default-deviation cannot be combined with --state" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("added", "status", "message"),
-    [
-        (["--party", "amber-fox"], 1, "--party, player: must name at least two players; got 'am"),
-        (["--party", "amber-fox,nobody"], 1, "must be a player of the lobby (10 players); got 'n"),
-        (["--party", "amber-fox,amber-fox"], 1, "--party, player: must be named once; got 'amber"),
-        (["--party", "amber-fox,basil-owl"], 1, "one party only, and is in 'blue-moon'; got 'basi"),
-        (["--party", "a,,b"], 2, "--party takes ids separated by commas"),
-        (["--party", "dune-lynx,grove-wren"], 1, "--party, player grove-wren: must not name a"),
-        (["--avoid", "basil-owl,ember-jay"], 1, "--avoid, player basil-owl: must not name a p"),
-        (["--avoid", "amber-fox,nobody"], 1, "--avoid, player: must be a player of the lobby"),
-        (["--newcomer", "kite"], 2, "--newcomer kite needs --default-rating"),
-        (["--newcomer", "kite", "--default-rating", "9"], 2, "kite needs --default-deviation"),
-        (
-            [*(["--newcomer", "kite"] * 2), "--default-rating", "9", "--default-deviation", "9"],
-            1,
-            "--newcomer, player: must be named once; got 'kite'",
-        ),
-        (["--default-rating", "9"], 2, "--default-rating needs --newcomer"),
-        (["--default-deviation", "-1"], 2, "--default-deviation must be a number from 0"),
-        (["--default-deviation", "nan"], 2, "--default-deviation must be a number from 0"),
-        (
-            ["--newcomer", "jade-newt", "--default-rating", "9", "--default-deviation", "9"],
-            1,
-            "--newcomer, player: must not have a rating already; got 'jade-newt'",
-        ),
-    ],
-)
-def test_an_addition_that_cannot_be_is_named_with_its_option(
-    capsys: pytest.CaptureFixture[str], added: list[str], status: int, message: str
-) -> None:
-    assert balance(EXAMPLE, *added) == status
-    assert message in capsys.readouterr().err
 
 
 def test_a_misspelt_name_is_told_before_the_teams(

@@ -126,29 +126,6 @@ def test_a_cluster_gives_the_same_answers(
     assert without_times(found[0]) == without_times(found[1])
 
 
-@pytest.mark.no_kernel
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--workers", "2", "--cluster", "tcp://127.0.0.1"], "cannot be combined"),
-        (["--cluster", "10.0.0.7:8786"], "the address of a cluster must be tls://"),
-        (["--cluster", "tcp://10.0.0.7:8786"], "must be tls:// with certificates of both sides"),
-        (["--cluster", "tls://127.0.0.1:8786"], "needs certificates"),
-    ],
-)
-def test_wrong_options_are_explained(
-    options: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    pytest.importorskip("distributed", reason="needs the extra cluster")
-    monkeypatch.chdir(tmp_path)
-    assert run(["db", "verify", *options]) == 2
-    assert said in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_each_file_is_imported_into_a_pool_of_its_own(
     pools: Path, capsys: pytest.CaptureFixture[str]
@@ -181,30 +158,3 @@ def test_each_file_is_imported_into_a_pool_of_its_own(
         ("second", 0),
         ("third", 0),
     ]
-
-
-@pytest.mark.no_kernel
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["a.csv"], "--pool is needed, or --each"),
-        (["a.csv", "--pool", "a", "--workers", "2"], "--workers and --cluster need --each"),
-        (["a.csv", "--pool", "a", "--each"], "--pool cannot be combined with --each"),
-        (["*.csv*", "--each", "--create"], "a.csv.gz and a.csv would go into one pool, 'a'"),
-        (["*.parquet", "--each", "--create"], "needs a folder or pattern with files"),
-        (["seasons", "--each", "--create"], "needs a folder or pattern with files; got 'seasons'"),
-        (["*.csv", "--each", "--dry-run"], "--dry-run cannot be combined with --each"),
-    ],
-)
-def test_wrong_imports_are_explained(
-    options: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.csv", "a.csv.gz"):
-        Path(name).touch()
-    assert run(["db", "import", *options]) == 2
-    assert said in capsys.readouterr().err

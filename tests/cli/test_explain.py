@@ -237,26 +237,6 @@ def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == straight
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["--player", "jade-kit"], 1, "no player jade-kit among the 120 of the history; did you"),
-        (["--player", "jade-kite", "--match", "99"], 1, "no match 99 among the 40"),
-        (["--player", "jade-kite", "--match", "1"], 1, "jade-kite did not take part in match 1"),
-        (["--player", "jade-kite", "--set", "rh=1"], 2, "did you mean rho?"),
-        (["--player", "jade-kite", "--state", "no.npz"], 1, "no saved state at no.npz"),
-        ([], 2, "--player"),
-    ],
-)
-def test_wrong_usage_is_explained(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
-) -> None:
-    assert explain(SAMPLE, *arguments) == status
-    assert message in capsys.readouterr().err
-    assert explain(SAMPLE, *arguments, "--json") == status
-    assert json.loads(capsys.readouterr().err)["error"]["message"]
-
-
 def test_the_chain_begins_with_the_statistics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,21 +299,3 @@ def test_the_posterior_is_printed_drawn_and_a_message(
     assert explain(*arguments, "--chart", str(chart)) == 0
     assert f"mean                {one['mean']:.2f}" in capsys.readouterr().out
     assert "Skill of jade-kite" in chart.read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--posterior", "--system", "elo"], "--posterior needs elo-mmr or elo-mmx"),
-        (["--chart", "x.svg"], "--chart must be given with --posterior"),
-        (
-            ["--posterior", "x.bmp"],
-            "x.bmp is a picture, not a history; --chart FILE draws the posterior (.svg, .png,",
-        ),
-    ],
-)
-def test_a_posterior_that_cannot_be_is_refused(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert explain(SAMPLE, "--player", "jade-kite", *arguments) == 2
-    assert said in capsys.readouterr().err

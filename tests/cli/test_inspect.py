@@ -285,7 +285,6 @@ def test_a_source_of_games_is_called_what_it_is(
 CLOCK = (
     "Date,Time,HomeTeam,AwayTeam,FTHG,FTAG\n13/08/2023,15:00,a,b,1,0\n14/08/2023,15:00,b,a,2,2\n"
 )
-ROLES = "match,player,team,position,winner\n1,a,x,top,x\n1,b,y,jungle,x\n"
 
 
 def test_a_column_that_is_not_what_its_name_says_can_be_set_aside(

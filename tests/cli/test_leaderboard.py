@@ -239,24 +239,6 @@ def test_without_ties_strengths_are_performances(
     assert means[0] == pytest.approx(means[1], abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--by", "categry"], "did you mean --by category?"),
-        (["--by", "model_a"], "--by must name a column of the history (language, category)"),
-        (["--rounds", "5"], "--rounds must be from 20 to 10,000; got 5"),
-        (["--system", "performance", "--set", "k=4"], "--set needs a rating system"),
-        (["--every", "week", "--chart", "x.svg"], "--chart with --every draws one system"),
-        (["--confidence", "1"], "confidence must be above 0"),
-    ],
-)
-def test_what_cannot_be_is_refused(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert leaderboard(ARENA, *arguments) == 2
-    assert said in capsys.readouterr().err
-
-
 def test_performances_of_successive_weeks_are_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -261,35 +261,6 @@ def test_an_average_is_that_of_each_class(capsys: pytest.CaptureFixture[str]) ->
     assert "Each class by itself" not in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "words"),
-    [
-        (["--scale", "400"], 2, "scale must be from 0.001 to 20; got 400"),
-        (["--confidence", "2"], 2, "confidence must be above 0 and at most"),
-        (["--anchor", "Fischer"], 2, "--anchor takes a rating, or PLAYER=RATING; got 'Fischer'"),
-        (["--anchor", "1", "--anchor", "2"], 2, "one rating for the average"),
-        (["--anchor", "Nobody=2000"], 1, "not among the 24 players: Nobody"),
-        (["--player", "Nobody"], 1, "not among the 24 players: Nobody"),
-        (["--also", "cubic"], 2, "--also must be one of linear, recursive; got 'cubic'"),
-        (
-            ["--tie-breaks", "wins,bucholz"],
-            2,
-            "--tie-breaks must be one of buchholz, buchholz-cut1",
-        ),
-        (["--k-factor", "0"], 2, "k_factor must be above 0 and at most 1000; got 0"),
-        (["--colour-advantage", "much"], 2, "rating points or the word estimate; got 'much'"),
-        (["--output", "table.doc"], 2, "must end in"),
-        (["--chart", "chart.doc"], 2, "must be a file that ends in .svg, .png, .pdf"),
-        (["--where", "round=99"], 1, "must hold at least one game; got none, but 276 filtered"),
-    ],
-)
-def test_wrong_usage_says_what_to_do(
-    arguments: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["performance", INTERZONAL, *arguments]) == status
-    assert words in capsys.readouterr().err
-
-
 def test_bad_games_are_refused_with_their_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,38 +129,6 @@ def test_a_player_whom_nothing_rated_is_told(
     assert "cyd has no match that elo rates" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ([], 2, "name players with --player, or use --distribution"),
-        (["--player", "jade-kite", "--output", "chart.gif"], 2, "ends in .svg, .png, .pdf"),
-        (["--player", "jade-kite", "--size", "7"], 2, "WIDTHxHEIGHT in inches from 3 to 40"),
-        (["--player", "jade-kite", "--size", "1x2"], 2, "WIDTHxHEIGHT"),
-        (["--player", "jade-kite", "--size", "nanx5"], 2, "WIDTHxHEIGHT"),
-        (["--player", "jade-kite", "--by", "week"], 2, "--by must be one of time, match, played"),
-        (["--player", "jade-kite", "--min-matches", "3"], 2, "--min-matches is for --distribution"),
-        (["--distribution", "--by", "time"], 2, "--by must be left out with --distribution"),
-        (["--distribution", "--min-matches", "0"], 2, "--min-matches"),
-        (["--distribution", "--min-matches", "900"], 1, "no player has 900 rated matches"),
-        (["--player", "jade-kite", "--system", "glicko2"], 1, "glicko2 cannot rate matches of"),
-    ],
-)
-def test_wrong_usage_is_refused_and_nothing_is_drawn(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert plot(SAMPLE, *arguments) == status
-    out, err = capsys.readouterr()
-    assert message in err
-    assert out == ""
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_more_players_than_colours_and_dashes_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -226,46 +226,6 @@ def test_home_and_time_count_where_the_system_knows_them(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (teams("jade-kite", "jade-kit"), 0, "a newcomer: jade-kit; did you mean jade-kite, "),
-        (teams("jade-kite", "nobody", "none"), 0, "120 rated players, so newcomers: nobody, none"),
-        (teams("nobody", "jade-kit"), 0, "nobody, jade-kit; did you mean jade-kite, "),
-        (teams("jade-kite"), 2, "two teams or more"),
-        (teams("jade-kite", "a,,b"), 2, "--team takes ids separated by commas"),
-        (teams("jade-kite", 'a"b,"c'), 2, "--team takes ids separated by commas"),
-        (teams("jade-kite", "jade-kite"), 2, "only once in a match; jade-kite is named twice"),
-        (
-            [*teams("jade-kite,dune-kite", "jade-ant"), "--what-if"],
-            2,
-            "of at most 1 player for elo-mmr",
-        ),
-        ([*teams(*FOUR), "--player", "jade-kite"], 2, "--what-if"),
-        ([*teams(*FOUR), "--what-if", "--player", "jade-ant"], 1, "among the 4 players named"),
-        (
-            [*teams(*FOUR), "--home", "jade-kite"],
-            2,
-            "elo-mmr has no home advantage: leave out home",
-        ),
-        ([*teams(*FOUR), "--home", "jade-ant"], 1, "is in none of the teams"),
-        ([*teams(*FOUR), "--at", "tomorrow"], 2, "--at"),
-        ([*teams(*FOUR), "--at", "2001-01-01", "--what-if"], 2, "before the last match"),
-        ([*teams(*FOUR), "--places", "--samples", "0"], 2, "--samples"),
-        (["--field", "nowhere.csv"], 1, "no file nowhere.csv"),
-    ],
-)
-def test_wrong_usage_is_explained(
-    saved: str,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    assert predict(saved, *arguments) == status
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "must name a player on every line"),

@@ -596,39 +596,6 @@ def test_a_wrong_parameter_file_is_explained(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["--set", "rho"], 2, "--set takes NAME=VALUE; got 'rho'"),
-        (["--set", "rho=1", "--set", "rho=2"], 2, "names 'rho' twice"),
-        (["--system", "elo-mr"], 1, "did you mean elo-mmr?"),
-        (["--system", "glicko2"], 1, "glicko2 cannot rate matches of"),
-        (["--skip-bad=some"], 2, "--skip-bad takes no value or =rows"),
-        (["--from", "yesterday"], 2, "yesterday"),
-        (["--threads", "0"], 2, "threads"),
-        (["--state", "nowhere.npz"], 1, "no saved state at nowhere.npz"),
-        (["--output", "ratings.xlsx"], 2, ".parquet"),
-        (["--trace", "trace.doc", "--output", "never.csv"], 2, ".parquet"),
-        (["--trace", "trace.csv", "--output", "never.doc"], 2, ".parquet"),
-        (["--output", "r.csv", "--save", "state.pickle"], 2, "--save must be a file that ends in"),
-        (["--output", "r.csv", "--save", "nowhere/state.npz"], 2, "directory of an output"),
-        (["--colour", "red"], 2, "--colour"),
-    ],
-)
-def test_wrong_usage_is_refused_and_nothing_is_written(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert rate(SAMPLE, *arguments) == status
-    assert message in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("h.csv", "match,player,rank\n1,a,first\n1,b,1\n", "line 2, rank"),

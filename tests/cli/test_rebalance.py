@@ -152,31 +152,6 @@ def test_standard_input_is_read_and_a_table_written(
     assert table["player"].to_list() == ["A", "B", "C", "D", "E"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ([], 2, "REQUEST"),
-        ([EXAMPLE, "--method", "magic"], 2, "magic"),
-        ([EXAMPLE, "--compare", "--all"], 2, "--compare cannot be combined with --method"),
-        ([EXAMPLE, "--max-sequences", "0"], 2, "max-sequences"),
-        ([EXAMPLE, "--output", "teams.doc"], 2, ".parquet"),
-        (["nowhere.json"], 1, "nowhere.json: must be a readable file"),
-    ],
-)
-def test_wrong_usage_is_explained(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert rebalance(*arguments) == status
-    assert message in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_request_that_breaks_rules_is_refused_with_every_path(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -124,23 +124,6 @@ def test_an_attribute_that_players_lack_names_the_option(
     assert "--attribute skill=effective_rating" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--default-rating", "1500"], "--default-rating needs --ratings"),
-        (["--attribute", "mmr=rating"], "--attribute needs --ratings"),
-        (["--ratings", "r.csv", "--attribute", "mmr=elo"], "must name one of rating, effective"),
-        (["--ratings", "p.npz", "--default-rating", "1"], "cannot be combined with a saved state"),
-        (["--ratings", "r.csv", "--default-deviation", "-1"], "got -1.0"),
-    ],
-)
-def test_options_of_no_use_are_refused(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["rebalance", REQUEST, *arguments]) == 2
-    assert told in capsys.readouterr().err
-
-
 def test_attributes_replace_those_of_the_request() -> None:
     found = eq.read_rebalance_request(REQUEST, attributes={"B": {"mmr": 61.0}})
     by_name = {

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from equipoise.cli import run
 from trials.server import free_port
 
 #: It starts processes, and waits for their ends.
@@ -81,27 +80,3 @@ def test_the_demo_can_be_read_by_anybody_and_leaves_nothing(
     assert process.wait(120) == 0
     assert list((tmp_path / "thrown").iterdir()) == []
     assert not (tmp_path / "equipoise.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--set", "colour=blue"], "has no setting 'colour'; its settings are database, body_by"),
-        (["--set", "readers=none"], "readers: Expected `int`"),
-        (["--set", "readers"], "--set takes NAME=VALUE"),
-        (["--database", "mysql://x"], "the database must be sqlite:///FILE or"),
-        (["--port", "70000"], "--port must be at most 65535; got '70000'"),
-        (["--set", "replica=x"], "replica: the service no longer reads from a standby"),
-    ],
-)
-def test_wrong_usage_is_explained(
-    arguments: list[str],
-    message: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("EQUIPOISE_DATABASE", raising=False)
-    assert run(["serve", *arguments]) == 2
-    assert message in capsys.readouterr().err

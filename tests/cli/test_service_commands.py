@@ -240,50 +240,6 @@ def test_the_environment_names_the_database(
     assert run(["db", "verify", "sample", "--database", "sqlite:///other.db"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["db", "verify"], 1, "no database equipoise.db"),
-        (["db", "keys", "list"], 1, "no database equipoise.db"),
-        (["db", "keys", "create", "--name", ""], 2, "name must be 1 to 200 printable characters"),
-        (["db", "keys", "create", "--name", "a", "--pool", "none"], 1, "no pool 'none'; create it"),
-        (["db", "keys", "create", "--name", "a", "--expires", "soon"], 2, "expires must be"),
-        (
-            ["db", "keys", "create", "--name", "a", "--expires", "2001-01-01"],
-            2,
-            "must be in the future",
-        ),
-        (["db", "keys", "create", "--name", "a", "--role", "king"], 2, "king"),
-        (["db", "keys", "revoke", "7"], 1, "no database"),
-        (["db", "export", "x", "--output", "x.txt"], 2, "must end in .csv, .parquet, .ndjson"),
-        (["db", "export", "x", "--output", "x.csv"], 1, "no database"),
-        (["db", "import", SAMPLE, "--pool", "a"], 1, "no database"),
-        (["db", "import", SAMPLE, "--pool", "A", "--create"], 1, "lower-case letters"),
-        (["db", "import", SAMPLE, "--pool", "a", "--system", "elo"], 2, "they need --create"),
-        (["db", "import", "no.csv", "--pool", "a", "--create"], 1, "no such file or directory"),
-        (["db", "import", SAMPLE, "--pool", "a", "--create", "--system", "chess"], 1, "no system"),
-        (
-            ["db", "verify", "--database", "mysql://x/y"],
-            2,
-            "the database must be sqlite:///FILE or",
-        ),
-        (["db", "verify", "--database", "sqlite://"], 2, "must be a file"),
-        (["db", "verify", "--database", "nonsense"], 2, "the database must be"),
-        (
-            ["db", "keys", "create", "--name", "a", "--database", "sqlite:///no/x.db"],
-            1,
-            "no folder",
-        ),
-    ],
-)
-def test_wrong_usage_is_explained(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
-) -> None:
-    assert run(arguments) == status
-    assert message in capsys.readouterr().err
-    assert not os.path.exists("x.csv")
-
-
 def test_missing_libraries_are_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

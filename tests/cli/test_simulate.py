@@ -142,33 +142,6 @@ def test_defaults_in_the_help_are_those_of_the_models() -> None:
                 assert read(default) == known[name]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--kind", "duels"], "--kind must be contests or teams; got 'duels'"),
-        (["--roles"], "--roles is not an option of --kind contests"),
-        (["--players", "0"], "players must be at least 1"),
-        (["--attendance", "0"], "attendance must be in (0, 1]"),
-        (["--attendance", "1e-12"], "large enough that a player takes part"),
-        (["--seed", "-1"], "--seed"),
-        (["--skills", "skills.doc"], ".parquet"),
-        (["--output", "made.json"], "must end in .csv, .csv.gz, .tsv, .parquet, .jsonl"),
-        (["--output", "nowhere/made.csv"], "directory of an output"),
-    ],
-)
-def test_wrong_usage_is_refused_and_nothing_is_written(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert simulate(*SMALL, "--output", "made.csv", *arguments) == 2
-    assert message in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_json_needs_a_file_for_the_history(capsys: pytest.CaptureFixture[str]) -> None:
     assert simulate(*SMALL, "--json") == 2
     assert "--output" in json.loads(capsys.readouterr().err)["error"]["message"]
@@ -260,29 +233,6 @@ def test_teams_can_be_rated_by_their_statistics(
     out, err = capsys.readouterr()
     assert out.startswith("player")
     assert "30 matches" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--contests", "3"], "--contests is not an option of --kind teams"),
-        (["--sizes", "5"], "--sizes takes sizes such as 5v5,5v4; got '5'"),
-        (["--sizes", "5v5,"], "--sizes takes sizes"),
-        (["--sizes", "0v5"], "sizes must be pairs of numbers from 1"),
-        (["--sizes", "30v30"], "at least 60 who are not newcomers"),
-    ],
-)
-def test_wrong_usage_of_teams_is_refused_and_nothing_is_written(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert simulate(*TEAMS, "--output", "made.csv", *arguments) == 2
-    assert message in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

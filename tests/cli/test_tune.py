@@ -142,40 +142,6 @@ def test_what_a_system_refuses_is_counted(capsys: pytest.CaptureFixture[str]) ->
     assert "none of 2 trials succeeded; the first: k must be positive" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--grid", "k=1,,2"], "--grid takes NAME=V1,V2"),
-        (["--grid", "k=1,2", "--grid", "k=3"], "--grid names 'k' twice"),
-        (["--grid", "k=1,2,1.0"], "names the value 1.0 of k twice"),
-        (["--grid", "q=1"], "elo has no parameter 'q'"),
-        (["--grid", "k=slow"], "elo.k must be a number"),
-        (["--grid", "k=1,2", "--trials", "5"], "cannot be combined"),
-        (["--range", "k=1:2"], "--range needs --trials"),
-        (["--range", "k=1", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
-        (["--range", "k=1:2:cubic", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
-        (["--range", "k=9:2", "--trials", "5"], "--range k=9:2: high must be above low"),
-        (
-            ["--system", "codeforces", "--trials", "5", "--range", "rules=1:2"],
-            "codeforces.rules takes words: use --grid rules=...",
-        ),
-        (["--range", "k=0:2:log", "--trials", "5"], "positive in a logarithmic range"),
-        (["--range", "k=none:2", "--trials", "5"], "--range k=none:2: elo.k must have a value"),
-        (["--grid", "k=1,2", "--metric", "luck"], "--metric must be one of pair_inversion"),
-        (["--grid", "k=1,2", "--first", "0%"], "--first must leave matches for the search"),
-        (["--grid", "k=1,2", "--first", "100%"], "--first must be a share from 0%"),
-        (["--grid", "k=1,2", "--output", "best.csv"], "must end in .toml"),
-        (["--grid", "k=1,2", "--chart", "map.csv"], "the name of a chart"),
-        (["--grid", "k=1,2", "--confidence", "1"], "--confidence must be in (0, 1)"),
-    ],
-)
-def test_wrong_usage_is_refused_with_the_reason(
-    arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert tune(SAMPLE, "--system", "elo", "--first", "50%", *arguments) == 2
-    assert why in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_too_few_matches_to_search_on_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A tenth of forty matches is four, in which nobody has five earlier ones."""
