@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
-from charts.colours_seen import VISION, contrast, nearest
 from equipoise.analysis.backtest.chart import Estimate, intervals_figure
 from equipoise.charts import theme
 
@@ -26,20 +24,6 @@ def lines(figure: object) -> list[tuple[list[float], list[float], str]]:
          one.get_marker())
         for one in axes.lines
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("vision", VISION)
-def test_in_the_dark_any_two_colours_can_be_told_apart_by_everybody(vision: str) -> None:
-    """As by day: see the test of the theme."""
-    assert nearest([theme.DARK[one] for one in theme.PALETTE], vision) > 20
-
-
-def test_in_the_dark_lines_and_words_stand_out_from_the_page() -> None:
-    """WCAG 2 asks for 3 : 1 of graphics and 4.5 : 1 of text."""
-    page = theme.DARK[theme.PAGE]
-    assert min(contrast(theme.DARK[one], page) for one in theme.PALETTE) >= 3
-    words = (*theme.WORDS, theme.INK, theme.MUTED)
-    assert min(contrast(theme.DARK[one], page) for one in words) >= 4.5
 
 
 def test_dots_and_whiskers_stand_where_their_values_are() -> None:

@@ -129,29 +129,15 @@ def test_a_learned_entry_and_a_held_level_are_shown(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("statistics")
-def test_what_is_printed_of_the_end_adds_up(teams: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """To the last digit printed, of four numbers."""
-    assert audit(teams, *THREE) == 0
-    head, *rows = capsys.readouterr().out.splitlines()[-9:-5]
-    for row in rows:
-        cells = dict(zip(head.split(), row.split(), strict=True))
-        moved = sum(float(cells[name]) for name in ("by_matches", "by_entering", "by_leaving"))
-        assert 1400 + moved == pytest.approx(float(cells["rating"]), abs=0.21)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
-@pytest.mark.usefixtures("statistics")
 def test_a_table_has_all_moments_of_all_systems(
-    tmp_path: Path, teams: str, suffix: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, teams: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = tmp_path / f"drift.{suffix}"
+    target = tmp_path / "drift.parquet"
     assert audit(teams, *THREE, "--points", "7", "--output", str(target)) == 0
     out, err = capsys.readouterr()
     assert out == ""
     assert f"wrote {target}" in err
-    read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "json": pl.read_json}[suffix]
-    table = read(target)  # type: ignore[operator]
+    table = pl.read_parquet(target)
     assert table.columns == ["system", "matches", "time", *DRIFT_COLUMNS]
     assert len(table) == 21
     conserved = table.filter(pl.col("system") == "conserved")

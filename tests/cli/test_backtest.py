@@ -146,18 +146,6 @@ def test_scoring_starts_at_a_share_or_a_time(capsys: pytest.CaptureFixture[str])
     assert late["history"]["matches"] < 40
 
 
-def test_the_seed_decides_the_intervals_and_nothing_else(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    first, again, other = (
-        answer(capsys, SAMPLE, "--system", "elo", "--seed", seed)["systems"][0]
-        for seed in ("1", "1", "2")
-    )
-    assert first["intervals"] == again["intervals"]
-    assert first["intervals"] != other["intervals"]
-    assert [first[name] for name in METRICS] == [other[name] for name in METRICS]
-
-
 def test_ties_as_authors_counts_equal_predictions_as_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

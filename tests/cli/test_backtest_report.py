@@ -119,16 +119,6 @@ def test_bad_rows_are_listed_without_folders(tmp_path: Path) -> None:
     assert "--skip-bad=rows" in words(part(page, "command"))
 
 
-def test_the_history_is_never_overwritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copy = Path(shutil.copy(SAMPLE, tmp_path / "contests.html"))
-    before = copy.read_bytes()
-    assert run(["backtest", str(copy), "--format", "csv", "--report", str(copy)]) == 2
-    assert "HISTORY and --report name the same file" in capsys.readouterr().err
-    assert copy.read_bytes() == before
-
-
 def test_an_old_page_stays_where_the_new_one_fails(tmp_path: Path) -> None:
     old = tmp_path / "found.html"
     old.write_text("old")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from pathlib import Path
@@ -48,31 +47,9 @@ def test_a_lobby_comes_out_as_two_teams_in_words(capsys: pytest.CaptureFixture[s
     assert len(after) == 6
 
 
-def test_json_has_the_shape_of_the_interfaces(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_says_how_fair_the_teams_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert balance(EXAMPLE, "--json") == 0
     found = answer(capsys)
-    assert list(found) == [
-        "teams",
-        "objective",
-        "rating_difference",
-        "deviation_difference",
-        "win_probability",
-        "constraints",
-        "alternatives",
-        "bound",
-        "gap",
-        "expected",
-        "win",
-        "draw",
-        "draw_by",
-        "by",
-        "newcomers",
-        "at",
-        "notes",
-        "objective_kind",
-        "uncalibrated",
-        "calibrated_range",
-    ]
     assert found["objective_kind"] == "mean"
     assert found["expected"] == found["win_probability"]
     assert (found["by"], found["win"], found["draw"], found["at"]) == (
@@ -87,21 +64,7 @@ def test_json_has_the_shape_of_the_interfaces(capsys: pytest.CaptureFixture[str]
     assert sum(found["win_probability"]) == pytest.approx(1, abs=1e-15)
     assert found["gap"] == 0
     assert found["bound"] == found["objective"]
-    assert set(found["constraints"][0]) == {
-        "name",
-        "status",
-        "objective_without",
-        "kind",
-        "players",
-        "label",
-    }
     assert len(found["alternatives"]) == 5
-    assert set(found["alternatives"][0]) == {
-        "teams",
-        "objective",
-        "rating_difference",
-        "deviation_difference",
-    }
 
 
 def test_constraints_are_switched_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,21 +92,6 @@ def test_a_party_of_the_top_two_is_said_to_waive_the_rule(
     assert balance(path, "--json") == 0
     found = {one["name"]: one["status"] for one in answer(capsys)["constraints"]}
     assert found == {"top-two": "waived", "party:p": "held", "lock:c": "held"}
-
-
-def test_a_lobby_without_deviations_is_split_and_it_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(tmp_path / "l.csv", TEN.replace(",80", "").replace(",deviation", ""))
-    line = "The lobby has no deviations: it is balanced by rating alone (deviation 0)."
-    assert balance(path) == 0
-    assert capsys.readouterr().err == line + "\n"
-    assert balance(path, "--json") == 0
-    found = answer(capsys)
-    assert found["notes"] == [line]
-    zero = write(tmp_path / "z.csv", TEN.replace(",80", ",0"))
-    assert balance(zero, "--json") == 0
-    assert answer(capsys) == found
 
 
 def test_more_teams_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,17 +154,6 @@ def test_a_table_of_ratings_is_taken_as_it_is(
     system, time = answer(capsys)["notes"]
     assert system.startswith("the table does not say which system made its ratings")
     assert time == "deviations are as of each player's last match"
-
-
-def test_a_table_of_ratings_without_deviations_says_nothing_of_their_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(tmp_path / "l.csv", "player,rating\na,1500\nb,1400\n")
-    assert balance("--ratings", path, "--players", "a,b") == 0
-    printed = capsys.readouterr()
-    assert "The lobby has no deviations" in printed.err
-    assert "as of" not in printed.err
-    assert "There is only one possible split." in printed.out
 
 
 def test_a_state_gives_deviations_of_its_last_time_or_of_another(
@@ -293,42 +230,6 @@ def test_teams_of_a_state_have_the_closest_chances_of_its_system(
     assert "a comparison of mean ratings ignores this" in err
 
 
-def test_standard_input_is_read(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEN.encode())))
-    assert balance("-", "--format", "csv", "--json") == 0
-    assert answer(capsys)["teams"][0][0] == 0
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("a,1500,80,,,\na,1400,80,,,\n", "line 3, player: must be named once; got 'a'"),
-        (
-            "".join(f"{i},1500,80,,red,\n" for i in range(23)) + "x,1500,80,,,\n",
-            "23 players are locked to team 'red', but the largest team has 12 places",
-        ),
-    ],
-)
-def test_a_lobby_without_an_answer_is_refused_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, message: str
-) -> None:
-    """Exit 1, the same as JSON, and no table is written."""
-    path = write(tmp_path / "lobby.csv", "player,rating,deviation,party,team,avoid\n" + rows)
-    assert balance(path, "--output", str(tmp_path / "teams.csv")) == 1
-    assert message in capsys.readouterr().err
-    assert balance(path, "--json") == 1
-    error = json.loads(capsys.readouterr().err)["error"]
-    assert error["code"] == "invalid-data"
-    told = error["message"] + "".join(
-        f"line {one['line']}, {one['field']}: {one['rule']}; got {one['got']}"
-        for one in error["problems"]
-    )
-    assert message in told
-    assert not (tmp_path / "teams.csv").exists()
-
-
 def test_a_time_that_changes_no_rating_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -387,22 +288,6 @@ def test_a_group_of_three_avoids_each_other(
     assert balance(path, "--avoid", "1,2,3", "--teams", "3", "--json") == 0
     found = answer(capsys)
     assert sorted(len(set(team) & {1, 2, 3}) for team in found["teams"]) == [1, 1, 1]
-
-
-def test_names_with_commas_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = '"Li, Bo",1500\n"Ma, Jo",1400\nann,1450\nben,1350\n'
-    path = write(tmp_path / "lobby.csv", "player,rating\n" + rows)
-    assert balance(path, "--party", '"Li, Bo","Ma, Jo"', "--json") == 0
-    assert together(answer(capsys), "Li, Bo", "Ma, Jo")
-    assert balance(path, "--party", "Li, Bo,ann") == 1
-    assert "--party, player: must be a player of the lobby (4 players); got 'Li'" in (
-        capsys.readouterr().err
-    )
-    added = ["--newcomer", "Xu, An", "--default-rating", "1425"]
-    assert balance(path, *added, "--avoid", '"Xu, An",ann', "--json") == 0
-    found = answer(capsys)
-    assert found["newcomers"] == ["Xu, An"]
-    assert not together(found, "Xu, An", "ann")
 
 
 def test_newcomers_have_the_default_rating_and_deviation(

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -72,35 +69,6 @@ def test_bash_completes_commands_options_systems_and_parameters(
     ]
     assert asked("rate", "x.csv", "--set", "bet") == ["beta="]
     assert asked("rate", "--format", "parq") == ["parquet"]
-
-
-@pytest.mark.slow
-def test_a_terminal_with_bash_completes(path: dict[str, str], tmp_path: Path) -> None:
-    """Tab is pressed after the beginning of an option, then of a file."""
-    (tmp_path / "matches of ann.csv").touch()
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(tmp_path)
-        os.execve(str(BASH), ["bash", "--norc", "--noprofile", "-i"], {**path, "PS1": "> "})
-    try:
-        os.write(terminal, b"source <(equipoise --show-completion bash); echo re''ady\n")
-        shown = _until(terminal, b"ready\r\n")
-        os.write(terminal, b"equipoise rate matc\t--lower\t")
-        shown += _until(terminal, b"--lower-score-is-better ")
-        assert rb"equipoise rate matches\ of\ ann.csv --lower-score-is-better " in shown
-    finally:
-        os.close(terminal)
-        os.waitpid(child, 0)
-
-
-def _until(terminal: int, wanted: bytes) -> bytes:
-    """Read a terminal until it has shown something."""
-    shown, end = b"", time.monotonic() + 60
-    while wanted not in shown:
-        assert time.monotonic() < end, shown
-        if select.select([terminal], [], [], 1)[0]:
-            shown += os.read(terminal, 4096)
-    return shown
 
 
 def test_the_old_command_says_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.analysis.explain.command import ordinal, print_explanation, rounded_parts, summary
+from equipoise.analysis.explain.command import print_explanation, rounded_parts, summary
 from equipoise.analysis.explain.computation import explain_message, written
 from equipoise.cli import run
 from equipoise.data.explanation import (
@@ -164,14 +164,6 @@ def test_rounded_parts_add_up(parts: list[float], digits: int, off: float) -> No
         assert abs(part - shown) < 1.02 * unit
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (21, "21st")],
-)
-def test_places_are_ordinals(number: int, text: str) -> None:
-    assert ordinal(number) == text
-
-
 def test_times_are_written_as_the_history_has_them() -> None:
     assert written(18_535.5, "seconds") == 1_601_467_200
     assert written(18_535.5, "datetime") == "2020-09-30T12:00:00"
@@ -274,13 +266,6 @@ def test_the_default_system_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     for named, arguments in ((True, []), (False, ["--system", "elo"])):
         assert explain(str(source), "--player", "ada", *arguments) == 0
         assert ("rated by elo-mmr" in capsys.readouterr().err) == named
-
-
-def test_missing_columns_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = tmp_path / "games.csv"
-    source.write_text("match,player,rank\n1,ada,1\n1,ben,2\n", encoding="utf-8")
-    assert explain(str(source), "--player", "ada", "--system", "uscf") == 0
-    assert "no column birth_year: uscf assumes" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_posterior_is_printed_drawn_and_a_message(

@@ -173,13 +173,6 @@ def test_a_table_that_nothing_reads_shows_its_columns(
     assert len(answer["problems"]) == 1
 
 
-def test_a_file_that_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["inspect", "nowhere.csv"]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "nowhere.csv: no such file or directory" in err
-
-
 DRY = [
     ("rate", "contests.csv", ["--output", "ratings.csv"]),
     ("backtest", "contests.csv", ["--system", "elo", "--report", "page.html"]),
@@ -255,14 +248,6 @@ def test_the_format_of_times_is_suggested(
     words = shlex.split(answer["next"]["command"])[1:]
     assert words == ["inspect", path, "--time-format", "%d/%m/%Y"]
     assert inspected(capsys, *words[1:])["ready"] is True
-
-
-def test_no_columns_are_guessed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The problem says which columns are missing, and how to name them."""
-    path = write(tmp_path / "german.csv", "spiel,wer,platz\n1,ann,1\n1,ben,2\n")
-    answer = inspected(capsys, path)
-    assert answer["next"] is None
-    assert [one["column"] for one in answer["columns"]] == ["spiel", "wer", "platz"]
 
 
 @pytest.mark.parametrize(

@@ -102,27 +102,3 @@ def test_trials_of_a_study_are_kept(folder: Path, capsys: pytest.CaptureFixture[
     found = goes_on(folder, capsys, port, command)
     assert found["search"]["recorded"] == before
     assert found["trials"] == answer(capsys, *search)["trials"]
-
-
-@pytest.mark.nightly
-def test_a_backtest_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["backtest", CONTESTS, "--system", "elo", "--system", "elo-mmr", "--from", "50%"]
-
-    def works(address: str) -> bool:
-        with distributed.Client(address, set_as_default=False) as client:
-            return any(client.processing().values())
-
-    port = loses_its_scheduler(folder, command, works)
-    there = goes_on(folder, capsys, port, command)
-    assert without_seconds(there) == without_seconds(answer(capsys, *command))
-
-
-def without_seconds(found: Any) -> Any:
-    """Return an answer without the times that work took."""
-    if isinstance(found, dict):
-        return {
-            name: without_seconds(one)
-            for name, one in found.items()
-            if not name.startswith("second")
-        }
-    return [without_seconds(one) for one in found] if isinstance(found, list) else found

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import openpyxl
 import pytest
@@ -71,16 +68,6 @@ def test_no_output_replaces_one_of_the_files(capsys: pytest.CaptureFixture[str])
             assert status == 2
             assert "name the same file" in messages
     assert Path("r2.csv").read_bytes() == before
-
-
-def test_standard_input_needs_no_format(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = io.BytesIO(Path("r1.csv").read_bytes())
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data, isatty=lambda: False))
-    status, _, messages = run(capsys, "rate", "-", "--system", "elo")
-    assert status == 0
-    assert "standard input is read as CSV" in messages
 
 
 def test_a_slip_in_a_name_is_answered_with_the_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,13 +88,6 @@ def test_strict_ends_with_status_one_and_the_sweeps(capsys: pytest.CaptureFixtur
     assert "(--prior 1 gives some)" in error["message"]
 
 
-def test_without_ratings_the_output_names_the_prior(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["performance", WORLD_CUP])
-    assert "add --prior 1: one drawn game of each" in capsys.readouterr().out
-    run(["performance", WORLD_CUP, "--prior", "1"])
-    assert "add --prior" not in capsys.readouterr().out
-
-
 def test_columns_from_ratings_have_a_legend(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -271,29 +264,6 @@ def test_bad_games_are_refused_with_their_lines(
     problems = json.loads(capsys.readouterr().err)["error"]["problems"]
     assert [one["line"] for one in problems] == [3, 4]
     assert not table.exists()
-
-
-def test_the_bundled_world_cup_is_that_of_the_shared_data() -> None:
-    """Facts of 64 matches, compared with the collection they were taken from."""
-    pl = pytest.importorskip("polars")
-    data = ROOT.parent / "shared" / "data" / "football.parquet"
-    if not data.exists():
-        pytest.skip("the shared data is absent")
-    found = pl.read_parquet(data).filter(
-        (pl.col("tournament") == "FIFA World Cup") & (pl.col("time").dt.year() == 2022)
-    )
-    pairs = [
-        (first["player"], second["player"], first["rank"], second["rank"])
-        for first, second in zip(found[::2].to_dicts(), found[1::2].to_dicts(), strict=True)
-    ]
-    with Path(WORLD_CUP).open() as file:
-        rows = list(csv.DictReader(file))
-    results = {(0, 1): "1-0", (1, 0): "0-1", (0, 0): "1/2-1/2"}
-    assert [(one["white"], one["black"], one["result"]) for one in rows] == [
-        (first, second, results[ranks])
-        for first, second, *ranks_ in pairs
-        for ranks in [tuple(ranks_)]
-    ]
 
 
 BAD_PGN = """\

@@ -129,16 +129,6 @@ def test_a_player_whom_nothing_rated_is_told(
     assert "cyd has no match that elo rates" in capsys.readouterr().err
 
 
-def test_more_players_than_colours_and_dashes_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    players = eq.read_history(SAMPLE).player_ids[:13].tolist()
-    named = [word for player in players for word in ("--player", player)]
-    assert plot(SAMPLE, *named, "--output", str(tmp_path / "chart.svg")) == 2
-    assert "players must be at most 12; got 13" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_history_without_times_is_drawn_by_match(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

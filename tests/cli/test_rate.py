@@ -7,16 +7,12 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
-import msgspec
 import polars as pl
 import pytest
 
-from equipoise.analysis.rate.command import _summary_lines
 from equipoise.cli import run
-from equipoise.messages.histories import RateSummary
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
@@ -56,46 +52,6 @@ def test_the_default_system_is_told_if_nothing_chooses_one(
     for chosen in (["--system", "elo-mmr"], ["--state", state], ["--initial", state]):
         assert rate(SAMPLE, *chosen) == 0
         assert "the default system" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("participations", "seconds", "said"),
-    [
-        (2189, 0.01, "rated 0.01 s (218,900 participations/s), wrote 0.00 s"),
-        (2189, 0.0099, "rated 0.01 s, wrote 0.00 s"),
-        (0, 1.0, "rated 1.00 s, wrote 0.00 s"),
-    ],
-)
-def test_a_rate_is_told_where_the_time_can_tell_it(
-    participations: int, seconds: float, said: str
-) -> None:
-    """Below 10 ms, or of nothing, it would say nothing about more matches."""
-    empty: dict[str, Any] = {field.name: [] for field in msgspec.structs.fields(RateSummary)}
-    numbers = ("matches", "players", "known_matches", "single", "unrated", "filtered")
-    empty |= dict.fromkeys((*numbers, "dropped_rows", "kernels_compiled"), 0)
-    empty |= {"system": "elo", "parameters": {}, "participations": participations}
-    empty["seconds"] = {"read": 0.0, "rate": seconds, "write": 0.0}
-    assert said in "\n".join(_summary_lines(RateSummary(**empty)))
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "json", "jsonl", "tsv"])
-def test_ratings_are_written_by_suffix(tmp_path: Path, suffix: str) -> None:
-    """Every format holds the same table, floats in full."""
-    target = tmp_path / f"ratings.{suffix}"
-    assert rate(SAMPLE, "--output", str(target)) == 0
-    readers = {
-        "csv": pl.read_csv,
-        "tsv": lambda path: pl.read_csv(path, separator="\t"),
-        "parquet": pl.read_parquet,
-        "json": pl.read_json,
-        "jsonl": pl.read_ndjson,
-    }
-    table = readers[suffix](target)
-    assert table.columns == ["player", "rating", "deviation", "matches", "last_time"]
-    assert rate(SAMPLE, "--output", str(tmp_path / "again.parquet")) == 0
-    again = pl.read_parquet(tmp_path / "again.parquet")
-    assert table["rating"].to_list() == again["rating"].to_list()
-    assert table["last_time"].dtype == pl.Int64
 
 
 def test_scores_make_the_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -532,11 +488,6 @@ def test_known_ratings_of_another_scale_are_converted_by_a_mapping(
     assert "--initial-mapping needs --initial" in capsys.readouterr().err
 
 
-def test_a_restart_needs_a_state(capsys: pytest.CaptureFixture[str]) -> None:
-    assert rate(SAMPLE, "--restart") == 2
-    assert "--restart needs --state" in capsys.readouterr().err
-
-
 def test_standard_input_is_recognised_by_its_content(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -552,20 +503,6 @@ def test_standard_input_is_recognised_by_its_content(
     Piped.buffer.seek(0)
     assert rate("-", "--format", "parquet", "--system", "elo") == 1
     assert "Parquet" in capsys.readouterr().err
-
-
-def test_columns_are_renamed_and_matches_filtered(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(
-        tmp_path / "h.csv",
-        "contest,who,rank,cup\n1,a,0,yes\n1,b,1,yes\n2,a,1,no\n2,b,0,no\n",
-    )
-    arguments = ["--column", "match=contest", "--column", "player=who", "--system", "elo"]
-    assert rate(path, *arguments, "--where", "cup=yes") == 0
-    out, err = capsys.readouterr()
-    assert out.splitlines()[1].split()[:2] == ["a", "1516.00"]
-    assert "1 match was filtered out" in err
 
 
 def test_parameters_come_from_a_file_and_set_wins(
@@ -688,31 +625,6 @@ def test_statistics_become_the_performance(tmp_path: Path) -> None:
     assert rate(path, "--stat", "kills=1") == 1
     assert rate(path, "--stat", "kills=much") == 2
     assert rate(path) == 0
-
-
-def test_outputs_must_not_overwrite_the_history(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    history = tmp_path / "h.csv"
-    history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
-    before = history.read_bytes()
-    assert run(["rate", str(history), "--output", str(history)]) == 2
-    assert "HISTORY and --output name the same file" in capsys.readouterr().err
-    assert history.read_bytes() == before
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_disk_is_told_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    history = tmp_path / "h.csv"
-    history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
-    full = tmp_path / "full.csv"
-    full.symlink_to("/dev/full")
-    assert run(["rate", str(history), "--output", str(full), "--json"]) == 1
-    error = json.loads(capsys.readouterr().err.splitlines()[-1])["error"]
-    assert error["code"] == "system"
-    assert "No space left on device" in error["message"]
 
 
 def test_ratings_are_written_for_spreadsheets_unless_raw(tmp_path: Path) -> None:

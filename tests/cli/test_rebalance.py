@@ -89,14 +89,6 @@ def test_all_lists_the_documents_rows_and_marks_the_result(
     assert (len(found["candidates"]), found["truncated"]) == (2, True)
 
 
-def test_json_is_the_answer_and_tables_are_plain(capsys: pytest.CaptureFixture[str]) -> None:
-    assert rebalance(EXAMPLE, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["method"] == "permutation"
-    assert found["teams"] == [[["A"], ["B"], ["C"]], [["D", "E"]]]
-    assert found["candidates"] == []
-
-
 def test_greedy_prints_its_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "r.json", document([3, 3, 2, 2, 1, 1, 1, 1], (2, 2, 7, 7)))
     assert rebalance(path) == 0
@@ -150,33 +142,3 @@ def test_standard_input_is_read_and_a_table_written(
     assert table.columns == ["team", "player", "party", "mmr"]
     assert table["team"].to_list() == [1, 1, 1, 2, 2]
     assert table["player"].to_list() == ["A", "B", "C", "D", "E"]
-
-
-def test_a_request_that_breaks_rules_is_refused_with_every_path(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    broken = json.loads(json.dumps(DOCUMENT))
-    broken["parties"][1]["players"][0]["attributes"]["mmr"] = float("nan")
-    broken["parties"][2]["players"][1]["player"] = "A"
-    path = write(tmp_path / "r.json", broken)
-    assert rebalance(path, "--output", str(tmp_path / "teams.csv")) == 1
-    err = capsys.readouterr().err
-    assert "parties[1].players[0].attributes.mmr: must be a number" in err
-    assert rebalance(path, "--json") == 1
-    error = json.loads(capsys.readouterr().err)["error"]
-    assert error["code"] == "invalid-data"
-    assert [(one["file"], one["line"], one["field"]) for one in error["problems"]] == [
-        (path, None, "parties[2].players[1].player"),
-        (path, None, "parties[1].players[0].attributes.mmr"),
-    ]
-    assert not (tmp_path / "teams.csv").exists()
-
-
-def test_parties_that_fit_nowhere_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write(tmp_path / "r.json", document([3, 3, 2], (2, 2, 4, 4)))
-    assert rebalance(path) == 1
-    err = capsys.readouterr().err
-    assert "the parties fit into no teams that the ruleset allows" in err
-    assert "parties of 2 x 3, 1 x 2 players for 2 teams of 4" in err

@@ -67,18 +67,6 @@ def test_problems_of_synonyms_name_their_file_and_option(
     assert problem in told
 
 
-def test_a_file_of_synonyms_is_not_overwritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    history, synonyms = tmp_path / "history.csv", tmp_path / "synonyms.csv"
-    history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
-    synonyms.write_text("name,same_as\nb,c\n")
-    files = ["--synonyms", str(synonyms), "--output", str(synonyms)]
-    assert run(["rate", str(history), *files]) == 2
-    assert "name the same file" in capsys.readouterr().err
-    assert synonyms.read_text() == "name,same_as\nb,c\n"
-
-
 @pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
 def test_new_names_are_compared_with_a_saved_state(
     dry_run: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sqlite3
-import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -307,44 +302,6 @@ def test_two_searches_at_once_do_not_mix(
     assert "another search writes to this study" in capsys.readouterr().err
 
 
-def trials_in(database: Path) -> int:
-    """Return how many trials a study has, read without its library."""
-    try:
-        with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-            return int(connection.execute("SELECT COUNT(*) FROM trials").fetchone()[0])
-    except sqlite3.Error:
-        return 0
-
-
-@pytest.mark.alone
-@pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
-def test_killed_midway_and_resumed_it_is_the_same_study(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A real process, killed without warning after a few trials."""
-    pytest.importorskip("optuna")
-    elo = ["tune", SAMPLE, "--system", "elo", *HALF, "--trials", "30", "--range", "k=4:160:log"]
-    elo += ["--range", "scale=100:1000:log", "--seed", "7", "--json"]
-    database = tmp_path / "killed.db"
-    begun = subprocess.Popen(
-        [sys.executable, "-m", "equipoise", *elo, "--study", f"sqlite:///{database}"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while trials_in(database) < 12 and begun.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    begun.send_signal(signal.SIGKILL)
-    assert begun.wait() == -signal.SIGKILL
-    assert 12 <= trials_in(database) < 30
-    resumed = answer(capsys, *elo[1:-1], "--study", str(database))
-    straight = answer(capsys, *elo[1:-1])
-    assert 12 <= resumed["search"]["recorded"] < 30
-    assert resumed["trials"] == straight["trials"]
-    assert resumed["best"] == straight["best"]
-    assert trials_in(database) == 30
-
-
 @pytest.mark.slow
 def test_a_change_too_small_to_matter_is_neither_better_nor_worse(
     capsys: pytest.CaptureFixture[str],
@@ -362,14 +319,6 @@ def test_a_change_too_small_to_matter_is_neither_better_nor_worse(
     assert strict["held_out"]["verdict"] in ("better", "worse", "open")
     named = answer(capsys, *elo, "--least-difference", "log_loss=0")
     assert named["held_out"]["verdict"] == strict["held_out"]["verdict"]
-
-
-@pytest.mark.slow
-def test_the_verdict_says_for_whom_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tune(SAMPLE, "--system", "elo-mmr", *HALF, *GRID) == 0
-    err = capsys.readouterr().err
-    assert "this holds for players with 5 or more earlier matches" in err
-    assert "for all players: " in err
 
 
 def test_what_calibration_is_worth_is_said(

@@ -20,6 +20,7 @@ WRONG = {
         ("--system glicko2", 1, "glicko2 cannot rate matches of"),
         ("--skip-bad=some", 2, "--skip-bad takes no value or =rows"),
         ("--state nowhere.npz", 1, "no saved state at nowhere.npz"),
+        ("--restart", 2, "--restart needs --state"),
         ("--output ratings.xlsx", 2, ".parquet"),
         ("--trace trace.doc --output never.csv", 2, ".parquet"),
         ("--output r.csv --save state.pickle", 2, "--save must be a file that ends in"),
@@ -146,6 +147,7 @@ WRONG = {
         ("--every week --chart x.svg", 2, "--chart with --every draws one system"),
         ("--confidence 1", 2, "confidence must be above 0"),
     ],
+    "inspect": [("nowhere.csv", 1, "nowhere.csv: no such file or directory")],
     "explain examples/contests.csv": [
         ("--player jade-kit", 1, "no player jade-kit among the 120 of the history; did you"),
         ("--player jade-kite --match 99", 1, "no match 99 among the 40"),
