@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -173,13 +174,77 @@ def test_a_command_that_reads_nothing_ignores_it(capsys: pytest.CaptureFixture[s
     assert "toml" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["[rate]\nsystem = 'elo'\n", "time-format = 's'\n"])
+@pytest.mark.parametrize("text", ["[rate]\nk = 20\n", "time-format = 's'\n"])
 def test_other_settings_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     settings(text)
     assert run(["rate", "games.csv", "--column", "score=goals"]) == 2
     told = capsys.readouterr().err
-    assert "equipoise.toml may have the section [reading] alone; got" in told
-    assert "A system is kept in a parameter file (--parameters FILE.toml), or in a saved" in told
+    assert "equipoise.toml may have the key system and the section [reading]; got" in told
+    assert "kept in a parameter file (--parameters FILE.toml), or in a saved state" in told
+
+
+SEASON = "match,when,player,goals\n" + "".join(
+    f"{day},2024-01-{day},ann,{day % 3}\n{day},2024-01-{day},bob,1\n" for day in range(10, 20)
+)
+#: Commands that rate a history, with what each needs beside it.
+RATING = {
+    "rate": (),
+    "explain": ("--player", "ann"),
+    "plot": ("--player", "ann"),
+    "backtest": ("--min-history", "0", "--resamples", "0"),
+    "audit drift": (),
+}
+
+
+@pytest.mark.parametrize("command", RATING)
+def test_the_system_of_the_project_rates_if_nothing_else_names_one(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*command.split(), "games.csv", "--column", "score=goals", *RATING[command], "--json"]
+
+    def system(*more: str) -> tuple[str, bool]:
+        """Return the system that rates, and whether a note says that the file sets it."""
+        assert run([*words, *more]) == 0
+        answer = capsys.readouterr().out
+        name = re.search(r'"system":"([a-z0-9-]+)"', answer)
+        assert name is not None
+        return name[1], f"{Path.cwd()}/equipoise.toml sets the system glicko2" in answer
+
+    Path("p.toml").write_text('system = "elo"\n')
+    Path("games.csv").write_text(SEASON)
+    settings('system = "glicko2"\n')
+    assert system() == ("glicko2", True)
+    assert system("--system", "elo") == ("elo", False)
+    assert system("--parameters", "p.toml") == ("elo", False)
+
+
+def test_the_system_of_the_project_yields_to_saved_states(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    games = ["games.csv", "--column", "score=goals"]
+    assert run(["rate", *games, "--system", "elo", "--save", "s.npz"]) == 0
+    settings('system = "glicko2"\n')
+    capsys.readouterr()
+    for option in ("--state", "--initial"):
+        assert run(["rate", *games, option, "s.npz"]) == 0
+        assert "sets the system" not in capsys.readouterr().err
+    assert run(["predict", "--state", "s.npz", "--team", "ann", "--team", "bob"]) == 0
+    assert run(["rate", *games, "--save", "new.npz"]) == 0
+    note = f"{Path.cwd()}/equipoise.toml sets the system glicko2; --system chooses another system"
+    assert note in capsys.readouterr().err
+    settings("system = 3\n")
+    assert run(["rate", *games]) == 2
+    assert "equipoise.toml: system must be text; got 3" in capsys.readouterr().err
+
+
+def test_the_system_of_the_project_is_in_the_command_of_a_page(tmp_path: Path) -> None:
+    settings('system = "elo"\n')
+    Path("games.csv").write_text(SEASON)
+    words = ["--column", "score=goals", "--min-history", "0", "--resamples", "0"]
+    assert run(["backtest", "games.csv", *words, "--report", "r.html"]) == 0
+    assert "--resamples 0 --report r.html --column score=goals --system elo" in (
+        (tmp_path / "r.html").read_text()
+    )
 
 
 def test_a_table_of_names_is_looked_for_beside_the_file(

@@ -5,7 +5,8 @@ request: a dataclass whose fields are arguments and options, see `analysis/reque
 
 Options of reading may also be settings of a project: of its file `equipoise.toml`, which is looked
 for in the working directory, and then in the folders above it. Its section `[reading]` has keys
-that are options of reading, also for commands that do not have the option.
+that are options of reading, also for commands that do not have the option, and its key `system` is
+the system of commands that rate a history, if nothing else names one.
 """
 
 from __future__ import annotations
@@ -126,7 +127,10 @@ def _plain(function: Callable[..., int | None], command: str) -> Callable[..., i
     @functools.wraps(function)
     def called(short_help: bool, **typed: Any) -> int | None:
         quiet = bool(typed.get("as_json"))
-        requests = {name: group.made(typed, quiet) for name, group in groups.items()}
+        notes: tuple[str, ...] = ()
+        if reading and {"system", "parameters"} <= typed.keys():
+            typed, notes = _with_project_system(typed, Systems in hints.values())
+        requests = {name: group.made(typed, quiet, notes) for name, group in groups.items()}
         return function(**requests, **{name: typed[name] for name in own})
 
     # Typer's own -h would be the same as --help.
@@ -178,13 +182,14 @@ class _Group:
             if parameter and reading == (field.name in self._set and not how.argument):
                 yield parameter
 
-    def made(self, typed: Mapping[str, Any], quiet: bool) -> Any:
+    def made(self, typed: Mapping[str, Any], quiet: bool, notes: tuple[str, ...] = ()) -> Any:
         """Return the request of what was typed, and of what the file of the project sets.
 
         quiet : whether the file is named in the notes of the answer alone
+        notes : what else the file sets
         Raises : InvalidParameterError, InvalidDataError
         """
-        values = {name: group.made(typed, quiet) for name, group in self._groups.items()}
+        values = {name: group.made(typed, quiet, notes) for name, group in self._groups.items()}
         settings = reading_settings() if self._set else {}
         used: dict[str, str] = {}
         for name, (how, option, parameter) in self._fields.items():
@@ -204,13 +209,13 @@ class _Group:
                 values[name] = not value
             else:
                 values[name] = tuple(value) if isinstance(value, list) else value
-        if used:
+        if self._set and (used or notes):
             values["set_by_project"] = tuple(used)
-            sentence = used_in_words(list(used.values()))
+            notes = (*((used_in_words(list(used.values())),) if used else ()), *notes)
             if quiet:
-                values["notes"] = (sentence,)
+                values["notes"] = notes
             else:
-                say(sentence)
+                say(*notes)
         return self._kind(**values)
 
 
@@ -339,8 +344,8 @@ class System:
 
     system: str | None = typed(
         None,
-        "Rating system; `equipoise systems` lists them. [default: that of a saved state, or "
-        "elo-mmr]",
+        "Rating system; `equipoise systems` lists them. [default: that of a saved state or of "
+        "equipoise.toml, or elo-mmr]",
         completes="systems",
     )
     set_: tuple[str, ...] = typed(
@@ -469,19 +474,8 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
 
     Raises : InvalidParameterError
     """
-    path = _file()
-    if path is None:
-        return {}
-    try:
-        content = read_toml(path)
-    except ValueError as error:
-        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
-    section = content.pop("reading", {})
-    for other in content:
-        raise InvalidParameterError(
-            f"{path} may have the section [reading] alone; got {other}. A system is kept in a "
-            "parameter file (--parameters FILE.toml), or in a saved state (--save, --state)"
-        )
+    path, content = _project()
+    section = content.get("reading", {})
     if not isinstance(section, dict):
         raise InvalidParameterError(f"{path}: reading must be a table; got {section!r}")
     known = reading_options()
@@ -539,6 +533,50 @@ def used_in_words(settings: Sequence[str]) -> str:
     """Return which settings of the file are used."""
     section = settings[0].rpartition(" ")[0]
     return f"{section} sets {', '.join(option.rpartition(' ')[2] for option in settings)}"
+
+
+def _project() -> tuple[Path, dict[str, Any]]:
+    """Return the file of the project with its content, which is empty if there is none.
+
+    Raises : InvalidParameterError
+    """
+    path = _file()
+    if path is None:
+        return Path(), {}
+    try:
+        content = read_toml(path)
+    except ValueError as error:
+        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
+    for key in content.keys() - {"system", "reading"}:
+        raise InvalidParameterError(
+            f"{path} may have the key system and the section [reading]; got {key}. Parameters of a "
+            "system are kept in a parameter file (--parameters FILE.toml), or in a saved state "
+            "(--save, --state)"
+        )
+    return path, content
+
+
+def _with_project_system(
+    typed: dict[str, Any], several: bool
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return options with the system of the project, and a note, if nothing else names a system.
+
+    several : whether the command has several systems
+    A parameter file, a saved state and a pool name one. Raises : InvalidParameterError
+    """
+    from equipoise.formats.opening.kinds import is_saved_state
+
+    named = [typed[name] for name in ("system", "parameters", "state", "create") if name in typed]
+    if any(value not in (None, []) for value in named) or is_saved_state(typed.get("initial")):
+        return typed, ()
+    path, content = _project()
+    system = content.get("system")
+    if system is None:
+        return typed, ()
+    if not isinstance(system, str):
+        raise InvalidParameterError(f"{path}: system must be text; got {system!r}")
+    note = f"{path} sets the system {system}; --system chooses another system"
+    return {**typed, "system": [system] if several else system}, (note,)
 
 
 def _file() -> Path | None:

@@ -84,6 +84,8 @@ def backtest(
         context, ("source", "parameters", "initial", "output", "report", "predictions_output")
     )
     words, others = settings_as_typed(request.history, "backtest")
+    if "--system" not in shlex.split(shown):  # that of equipoise.toml, if any
+        words = [word for name in systems.system for word in ("--system", name)] + words
     shown = shlex.join([*shlex.split(shown), *words])
     if others:
         # A comment, because the command does not have these options.
