@@ -107,7 +107,7 @@ READING = {
     "backtest": ("--resamples", "0"),
     "tune": ("--trials", "1", "--system", "elo"),
     "audit drift": (),
-    "audit incentives": ("--system", "elo"),
+    "audit incentives": ("--system", "elo", "--matches", "2", "--budget", "10"),
     "inspect": (),
     "convert": ("o.csv",),
     "db import": ("--pool", "p", "--create", "--database", "sqlite:///pool.db"),

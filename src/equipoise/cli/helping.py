@@ -290,9 +290,13 @@ _GONE = (
     ("balance", "alternatives", "The five next best splits are shown."),
     ("rebalance", "time-limit", "--nodes N limits the search, the same on every machine."),
     ("strengths", "scale", "400 points mean odds of ten to one."),
-    ("explain, plot", "threads", "All cores are used, which does not change results."),
     (
-        "compare, strengths",
+        "explain, plot, leaderboard, audit drift, audit incentives",
+        "threads",
+        "All cores are used, which does not change results.",
+    ),
+    (
+        "compare, leaderboard, strengths",
         "raw no-escape-formulas",
         "A file of --output that is no .csv or .tsv has text as it is.",
     ),

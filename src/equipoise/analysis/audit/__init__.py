@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from equipoise.analysis.requests import HistoryRequest, Threads, Workers, typed
+from equipoise.analysis.requests import HistoryRequest, Workers, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,6 @@ class DriftRequest:
         "FILE",
     )
     details: bool = typed(False, "Print all times of every system, instead of only the last.")
-    threads: Threads = 1
     history: HistoryRequest
 
 
@@ -71,5 +70,4 @@ class IncentivesRequest:
     )
     workers: Workers = None
     executor: Executor | None = None
-    threads: Threads = 1
     history: HistoryRequest

@@ -12,7 +12,7 @@ import polars as pl
 
 from equipoise.analysis.audit import DriftRequest, IncentivesRequest
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
-from equipoise.analysis.requests import shared
+from equipoise.analysis.requests import all_cores, shared
 from equipoise.analysis.systems import audit_each, plain_parameters
 from equipoise.data.audits import ActivityWindow, Drift, Incentive
 from equipoise.data.history import History
@@ -51,7 +51,7 @@ def audit_drift(
     history, reading = read(request.history, systems)
     window = _window(request, history)
     audit = partial(
-        drift, history=history, window=window, points=request.points, threads=request.threads
+        drift, history=history, window=window, points=request.points, threads=all_cores()
     )
     drifts, seconds = audit_each(systems, audit, progress)
     answer = DriftAnswer(
@@ -150,7 +150,12 @@ def audit_incentives(
         incentives,
         history=history,
         players=players,
-        **{**shared(request, incentives), "effort": effort, "workers": request.workers or 1},
+        **{
+            **shared(request, incentives),
+            "effort": effort,
+            "workers": request.workers or 1,
+            "threads": all_cores(),
+        },
     )
     results, seconds = audit_each(systems, audit, progress)
     answer = IncentivesAnswer(

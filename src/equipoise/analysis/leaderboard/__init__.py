@@ -8,9 +8,7 @@ from typing import Literal
 from equipoise.analysis.requests import (
     Confidence,
     HistoryRequest,
-    RawText,
     Table,
-    Threads,
     Title,
     typed,
 )
@@ -73,6 +71,4 @@ class LeaderboardRequest:
         "FILE",
     )
     title: Title = None
-    threads: Threads = 1
-    raw: RawText = False
     history: HistoryRequest

@@ -26,6 +26,7 @@ from equipoise.analysis.reading import (
     read,
     without_dates,
 )
+from equipoise.analysis.requests import all_cores
 from equipoise.analysis.systems import Settings, chosen_systems, labelled, without_runaways
 from equipoise.analysis.tune.gains import Gain, gains
 from equipoise.arrays import Floats, Ids, Ints
@@ -247,7 +248,7 @@ def make_leaderboards(
         gains=_gains(rating_systems, history, request),
     )
     if request.output is not None:
-        write_table(answer.table(), request.output, raw=request.raw)
+        write_table(answer.table(), request.output)
     if request.chart is not None:
         theme.write(figure_of(answer), request.chart)
     return answer
@@ -265,7 +266,7 @@ def _scores(
     group: object,
 ) -> Iterator[tuple[object, str, dict[str, float]]]:
     """Yield the group, the label and the scores of every rating system and of the baseline."""
-    found = backtest(systems, history, resamples=0, threads=request.threads)
+    found = backtest(systems, history, resamples=0, threads=all_cores())
     for scores in found.systems:
         yield group, scores.label, {name: scores.metrics[name] for name in SCORED}
 
@@ -291,7 +292,7 @@ def _gains(
         "min_history": split.fewest,
         "seed": request.seed,
         "confidence": request.confidence,
-        "threads": request.threads,
+        "threads": all_cores(),
     }
     return {label: gains(system, history, GAINED, options) for label, system in systems.items()}
 
@@ -456,7 +457,7 @@ def _rated(
     progress: Callable[[int, int], None],
 ) -> Estimates:
     """Return the ratings by a system at the end of every period."""
-    with Workers(request.threads) as workers:
+    with Workers(all_cores()) as workers:
         after = ratings_after(system, history, stops, workers)
     deviation = np.full(after.rating.shape, np.nan)
     if errors == "results":
@@ -470,7 +471,7 @@ def _rated(
             stops,
             rounds=request.rounds,
             seed=request.seed,
-            threads=request.threads,
+            threads=all_cores(),
             progress=progress,
         )
     unknown = np.full(len(stops), np.nan)
@@ -536,7 +537,7 @@ def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats
         _games(history),
         anchor=request.anchor,
         confidence=request.confidence,
-        threads=request.threads,
+        threads=all_cores(),
     )
     standing = tournament.standing
     played = standing.games > 0
