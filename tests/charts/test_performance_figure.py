@@ -28,9 +28,7 @@ def svg(series: PerformanceSeries, **choices: Any) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("players", "width"), [(1, 7.5), (2, 4.0), (18, 7.5), (24, 4.0), (60, 7.5)]
-)
+@pytest.mark.parametrize(("players", "width"), [(1, 7.5), (24, 4.0), (60, 7.5)])
 def test_words_are_in_the_figure_and_apart(players: int, width: float) -> None:
     figure = drawn(field(players), width=width)
     axes = figure.axes[0]
@@ -107,8 +105,11 @@ def test_the_legend_explains_only_what_there_is() -> None:
     ids=["nothing known", "one", "equal", "far apart", "odd names", "crowd"],
 )
 def test_every_kind_of_tournament_can_be_drawn(series: PerformanceSeries) -> None:
-    """The file is well-formed XML, the same each time, and has no clock in it."""
-    first = svg(series)
-    assert ET.fromstring(first).tag.endswith("svg")
-    assert first == svg(series)
-    assert b"dc:date" not in first
+    """The file is well-formed XML, and has no clock in it."""
+    chart = svg(series)
+    assert ET.fromstring(chart).tag.endswith("svg")
+    assert b"dc:date" not in chart
+
+
+def test_the_same_performances_give_the_same_bytes() -> None:
+    assert svg(field(9)) == svg(field(9))
