@@ -126,31 +126,6 @@ class SystemMessage(msgspec.Struct, frozen=True):
     package: str = ""
 
 
-class CompiledMessage(msgspec.Struct, frozen=True):
-    """The kernels of one system.
-
-    kernels : number of kernels compiled now; 0 if all were in the folder
-    seconds : wall time spent, on loading and trying the kernels as well
-    """
-
-    system: str
-    kernels: int
-    seconds: float
-
-
-class CompileMessage(msgspec.Struct, frozen=True):
-    """Result of compiling the kernels of systems.
-
-    folder : where the compiled kernels are kept
-    service : whether the kernels of the service were compiled as well; they need its libraries
-    """
-
-    folder: str
-    service: bool
-    systems: list[CompiledMessage]
-    seconds: float
-
-
 class ContributionMessage(msgspec.Struct, frozen=True):
     """One part of the change, in rating points, and a sentence on why it is so large."""
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from equipoise.analysis.doctor import (
     Finding,
@@ -26,10 +26,6 @@ from equipoise.cli.options import argument, option
 from equipoise.cli.report import compiling, print_json, print_lines, print_table, say, table
 from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
-
-if TYPE_CHECKING:
-    from equipoise.messages.histories import CompiledMessage, CompileMessage
-
 
 EXAMPLE = """\b
 Example:
@@ -162,7 +158,6 @@ def _compile(systems: Sequence[str], as_json: bool) -> None:
     Raises : NotFoundError, UnavailableError
     """
     from equipoise.analysis.doctor.compiling import kernel_folder
-    from equipoise.messages.histories import CompileMessage
     from equipoise.rating.registry import SYSTEMS, check_name
 
     for name in systems:
@@ -171,11 +166,19 @@ def _compile(systems: Sequence[str], as_json: bool) -> None:
     start = time.perf_counter()
     done = [_compiled(name) for name in dict.fromkeys(systems or SYSTEMS)]
     seconds = time.perf_counter() - start
-    answer = CompileMessage(str(folder), _has_service(), done, seconds)
     if as_json:
-        print_json(answer)
-    else:
-        _print_compiled(answer)
+        systems_json = [system._asdict() for system in done]
+        answer = {"folder": str(folder), "service": _has_service(), "systems": systems_json}
+        print_json({**answer, "seconds": seconds})
+        return
+    for name, kernels, spent in done:
+        what = f"compiled {counted(kernels, 'kernel')}" if kernels else "nothing to compile"
+        print_lines(f"{name}: {what}, {spent:.1f} s")
+    kernels = sum(system.kernels for system in done)
+    what = f"Compiled {counted(kernels, 'kernel')}" if kernels else "Nothing to compile"
+    print_lines(f"{what}; {seconds:.1f} s. Folder: {folder}")
+    if not _has_service():
+        say("The libraries of the service are not installed, so its kernels were left out.")
 
 
 def _has_service() -> bool:
@@ -183,10 +186,17 @@ def _has_service() -> bool:
     return find_spec("sqlalchemy") is not None
 
 
-def _compiled(system: str) -> CompiledMessage:
+class _Compiled(NamedTuple):
+    """How many kernels of a system were compiled now, and the seconds of compiling and trying."""
+
+    system: str
+    kernels: int
+    seconds: float
+
+
+def _compiled(system: str) -> _Compiled:
     """Compile the kernels of a system in this process. Raises : EquipoiseError."""
     from equipoise.analysis.doctor.compiling import compile_for_commands
-    from equipoise.messages.histories import CompiledMessage
 
     start = time.perf_counter()
     with compiling() as compilation:
@@ -196,23 +206,7 @@ def _compiled(system: str) -> CompiledMessage:
             from equipoise.pools.precompiling import precompile
 
             precompile(PoolRequest(system=system))
-    return CompiledMessage(system, compilation.kernels, time.perf_counter() - start)
-
-
-def _print_compiled(answer: CompileMessage) -> None:
-    """Print what was compiled for each system, and where it is."""
-    for system in answer.systems:
-        what = (
-            f"compiled {counted(system.kernels, 'kernel')}"
-            if system.kernels
-            else "nothing to compile"
-        )
-        print_lines(f"{system.system}: {what}, {system.seconds:.1f} s")
-    kernels = sum(system.kernels for system in answer.systems)
-    what = f"Compiled {counted(kernels, 'kernel')}" if kernels else "Nothing to compile"
-    print_lines(f"{what}; {answer.seconds:.1f} s. Folder: {answer.folder}")
-    if not answer.service:
-        say("The libraries of the service are not installed, so its kernels were left out.")
+    return _Compiled(system, compilation.kernels, time.perf_counter() - start)
 
 
 SYSTEMS_EXAMPLE = """\b
