@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from equipoise.analysis.requests import (
     Confidence,
@@ -12,6 +12,9 @@ from equipoise.analysis.requests import (
     Title,
     typed,
 )
+
+Period: TypeAlias = Literal["day", "week", "month", "year"]
+Errors: TypeAlias = Literal["auto", "deviation", "bootstrap", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +43,13 @@ class LeaderboardRequest:
     by: str | None = typed(
         None, "Make a leaderboard for each value of this column, from its matches alone.", "COLUMN"
     )
-    every: Literal["day", "week", "month", "year"] | None = typed(
+    every: Period | None = typed(
         None,
         "Make a leaderboard for each day, week (from Monday), month or year: ratings at its end, "
         "performances and strengths from its matches alone.",
         "day|week|month|year",
     )
-    errors: Literal["auto", "deviation", "bootstrap", "none"] = typed(
+    errors: Errors = typed(
         "auto",
         "Error bars of rating systems. auto: from all results for bradley-terry in duels, from "
         "the deviations of other systems, or else by the bootstrap. deviation: the same, also for "

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from equipoise.analysis.backtest.computation import first_scored, split_for_search
-from equipoise.analysis.leaderboard import LeaderboardRequest
+from equipoise.analysis.leaderboard import Errors, LeaderboardRequest, Period
 from equipoise.analysis.leaderboard.chart import leaderboard_figure
 from equipoise.analysis.performance.computation import all_tied_notes
 from equipoise.analysis.plot.chart import RatingSeries, rating_figure
@@ -60,8 +60,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Period: TypeAlias = Literal["day", "week", "month", "year"]
-Errors: TypeAlias = Literal["auto", "deviation", "bootstrap", "none"]
 #: What is computed from the matches alone, without an order.
 PERFORMANCE, STRENGTHS = "performance", "strengths"
 _ALONE = (PERFORMANCE, STRENGTHS)
@@ -303,10 +301,6 @@ def _check(request: LeaderboardRequest) -> None:
     require(0 < sure <= MOST_SURE, "confidence", f"above 0 and at most {MOST_SURE}", sure)
     low, high = _ROUNDS
     require(low <= request.rounds <= high, "--rounds", f"from {low} to {high:,}", request.rounds)
-    for name, choices in (("every", get_args(Period)), ("errors", get_args(Errors))):
-        value = getattr(request, name)
-        known = value in choices or (name == "every" and value is None)
-        require(known, f"--{name}", f"one of {', '.join(choices)}", value)
     check_outputs(request.history, tables={"--output": request.output}, chart=request.chart)
     several = request.by is not None or len(request.systems) != 1
     if request.chart is not None and request.every is not None and several:

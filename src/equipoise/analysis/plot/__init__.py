@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from equipoise.analysis.requests import HistoryRequest, typed
+
+#: Unit of the horizontal axis: the time of a match, its number in the history, or the number of the
+#: player's rated matches.
+Along: TypeAlias = Literal["time", "match", "played"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +44,7 @@ class PlotRequest:
     conservative: bool = typed(
         False, "With --distribution: of conservative ratings, the rating minus three deviations."
     )
-    along: str | None = typed(
+    along: Along | None = typed(
         None,
         "Horizontal axis. time: the time of the match. match: its number in the history. played: "
         "the number of matches that the player has played. [default: time, or match without times]",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from equipoise.analysis.plot import Along as Along
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.charts import theme
 from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
@@ -30,10 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-#: Unit of the horizontal axis: the time of a match, its number in the history, or the number of the
-#: player's rated matches.
-Along: TypeAlias = Literal["time", "match", "played"]
 
 #: A pause is longer than this many typical gaps between a player's matches ...
 _PAUSE_GAPS = 8.0

@@ -11,7 +11,7 @@ import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -165,12 +165,6 @@ def _checked(request: PlotRequest) -> theme.Size:
         raise InvalidParameterError(
             "--conservative is for --distribution; over time the band shows the deviations"
         )
-    require(
-        request.along in (None, *get_args(Along)),
-        "--by",
-        f"one of {', '.join(get_args(Along))}",
-        request.along,
-    )
     if request.output is not None:
         check_outputs(request.history, {"--output": request.output})
         theme.check_file(request.output)
@@ -191,14 +185,14 @@ def _size(text: str | None) -> theme.Size:
     return theme.Size(width, height)
 
 
-def _along(wanted: str | None, history: History) -> Along:
+def _along(wanted: Along | None, history: History) -> Along:
     if wanted is None:
         return "match" if history.time is None else "time"
     if wanted == "time" and history.time is None:
         raise InvalidParameterError(
             f"--by time needs a history with times; this one {without_dates(history)}"
         )
-    return cast(Along, wanted)
+    return wanted
 
 
 def figure_of(shown: Plot, size: Size) -> Figure:
