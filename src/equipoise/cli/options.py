@@ -344,8 +344,8 @@ class System:
 
     system: str | None = typed(
         None,
-        "Rating system; `equipoise systems` lists them. [default: that of a saved state or of "
-        "equipoise.toml, or elo-mmr]",
+        "Rating system; `equipoise systems` lists them. [default: of a state or equipoise.toml, or "
+        "elo-mmr]",
         completes="systems",
     )
     set_: tuple[str, ...] = typed(
