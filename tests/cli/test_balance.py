@@ -290,6 +290,22 @@ def test_a_group_of_three_avoids_each_other(
     assert sorted(len(set(team) & {1, 2, 3}) for team in found["teams"]) == [1, 1, 1]
 
 
+def test_names_with_commas_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = '"Li, Bo",1500\n"Ma, Jo",1400\nann,1450\nben,1350\n'
+    path = write(tmp_path / "lobby.csv", "player,rating\n" + rows)
+    assert balance(path, "--party", '"Li, Bo","Ma, Jo"', "--json") == 0
+    assert together(answer(capsys), "Li, Bo", "Ma, Jo")
+    assert balance(path, "--party", "Li, Bo,ann") == 1
+    assert "--party, player: must be a player of the lobby (4 players); got 'Li'" in (
+        capsys.readouterr().err
+    )
+    added = ["--newcomer", "Xu, An", "--default-rating", "1425"]
+    assert balance(path, *added, "--avoid", '"Xu, An",ann', "--json") == 0
+    found = answer(capsys)
+    assert found["newcomers"] == ["Xu, An"]
+    assert not together(found, "Xu, An", "ann")
+
+
 def test_newcomers_have_the_default_rating_and_deviation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

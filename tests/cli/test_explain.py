@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.analysis.explain.command import print_explanation, rounded_parts, summary
+from equipoise.analysis.explain.command import ordinal, print_explanation, rounded_parts, summary
 from equipoise.analysis.explain.computation import explain_message, written
 from equipoise.cli import run
 from equipoise.data.explanation import (
@@ -162,6 +162,14 @@ def test_rounded_parts_add_up(parts: list[float], digits: int, off: float) -> No
     assert math.fsum(found) == pytest.approx(total, abs=1e-6 * unit)
     for part, shown in zip(parts, found, strict=True):
         assert abs(part - shown) < 1.02 * unit
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (21, "21st")],
+)
+def test_places_are_ordinals(number: int, text: str) -> None:
+    assert ordinal(number) == text
 
 
 def test_times_are_written_as_the_history_has_them() -> None:
