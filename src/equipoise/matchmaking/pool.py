@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.matchmaking import MatchRuleset, Session, Ticket
 from equipoise.data.rebalancing import (
     ID,
     NAMED_ONCE,
     SOME_PLAYERS,
     Fault,
+    Rule,
     attribute_faults,
     is_number,
     is_whole,
@@ -108,22 +110,21 @@ def all_values(values: Sequence[Mapping[Any, Any]]) -> list[Any]:
     return list({key: value for choices in values for key, value in choices.items()}.values())
 
 
-def _tolerance(ruleset: MatchRuleset, attribute: str, reference: float, waited: float) -> float:
-    """Return the tolerance in an attribute after a wait in seconds."""
-    best = -1.0
-    for step in ruleset.flexing_rule:
-        if step.attribute == attribute and waited > step.duration >= best:
-            best, reference = step.duration, step.reference
-    return float(reference)
+def tolerances(ruleset: MatchRuleset, rule: Rule, waited: Floats) -> Floats:
+    """Return the tolerances of a rule after waits in seconds; the longest duration counts."""
+    limit = np.full(waited.shape, float(rule.reference or 0.0))
+    for step in sorted(ruleset.flexing_rule, key=lambda step: step.duration):
+        if step.attribute == rule.attribute:
+            limit[waited > step.duration] = step.reference
+    return limit
 
 
-def accepted_latency(ruleset: MatchRuleset, best: float, waited: float) -> float:
-    """Return the highest latency that is accepted, milliseconds."""
+def accepted_latency(ruleset: MatchRuleset, best: Any, waited: Any) -> Any:
+    """Return the highest latencies that are accepted, milliseconds."""
     rate, step = ruleset.region_expansion_rate_ms, ruleset.region_expansion_range_ms or 50
-    steps = max(math.ceil(waited * 1000.0 / rate) - 1, 0) if rate else 0
+    steps = np.maximum(np.ceil(waited * 1000.0 / rate) - 1, 0) if rate else 0
     limit = best + ruleset.region_latency_initial_range_ms + steps * step
-    most = ruleset.region_latency_max_ms
-    return min(limit, most) if most else limit
+    return np.minimum(limit, ruleset.region_latency_max_ms or np.inf)
 
 
 class Pool:
@@ -133,9 +134,10 @@ class Pool:
     size : players; wait : seconds; value, limit : shape (n, rules), means and tolerances
     kinds : type of each option by name; has_platforms : whether cross_platform is compared with the
         platforms played on
-    options, others : numbers of the classes of options and of other attributes
+    option_classes : by name, the number of what must be equal in an option
+    options, others : numbers of the classes of all options, and of other attributes
     any_bits, unique_bits : the columns of the options of that type by name
-    own, wish : bits of platforms, None without the rule; platforms : both as arrays
+    own, wish : bits of the platforms played on and accepted, with `has_platforms`
     latency : shape (n, regions), inf where a region is not listed; best : the lowest, inf for none
     accepts : shape (n, regions); unreachable : whether every region is beyond the maximum
     """
@@ -160,42 +162,39 @@ class Pool:
         self.kinds = {option.name: option.type for option in ruleset.match_options}
         owned = any(OWN in ticket.attributes for ticket in (*queue, *members))
         self.has_platforms = owned and self.kinds.get(CROSS) == "any"
-        self._numbers: dict[Any, int] = {}
         rows = self.tickets = [*queue, *map(self._as_ticket, self.sessions)]
         self.size = np.array([len(ticket.players) for ticket in rows], dtype=np.int64)
         self.wait = np.array([max(now - ticket.created_at, 0.0) for ticket in rows])
         rules = ruleset.rules
         value = [_means(ticket.players, ruleset, defaults) for ticket in rows]
-        limit = [
-            [_tolerance(ruleset, rule.attribute, rule.reference or 0.0, waited) for rule in rules]
-            for waited in self.wait.tolist()
-        ]
         self.value = np.array(value).reshape(len(rows), len(rules))
-        self.limit = np.array(limit).reshape(len(rows), len(rules))
-        self.options = np.array(
-            [self._option_class(ticket.attributes) for ticket in rows], dtype=np.int64
+        self.limit = np.empty((len(rows), len(rules)))
+        for at, rule in enumerate(rules):
+            self.limit[:, at] = tolerances(ruleset, rule, self.wait)
+        self.option_classes: dict[str, Ints] = {}
+        self.any_bits: dict[str, Any] = {}
+        self.unique_bits: dict[str, Any] = {}
+        for name, kind in self.kinds.items():
+            values = [values_of(ticket.attributes, name) for ticket in rows]
+            if kind != "disable":
+                self.option_classes[name] = self._numbered(
+                    frozenset(choices if kind == "all" else [bool(choices)]) for choices in values
+                )
+            if kind == "any" and not (name == CROSS and self.has_platforms):
+                self.any_bits[name] = _bits(values, name)
+            elif kind == "unique":
+                self.unique_bits[name] = _bits(values, name)
+        columns = [column.tolist() for column in self.option_classes.values()]
+        self.options = self._numbered(zip(*columns, strict=True) if columns else [()] * len(rows))
+        self.others = self._numbered(
+            frozenset((name, _key(ticket.attributes[name])) for name in self.compared(ticket))
+            for ticket in rows
         )
-        self.others = np.array(
-            [self._other_class(ticket.attributes) for ticket in rows], dtype=np.int64
-        )
-        left_out = CROSS if self.has_platforms else None
-        self.any_bits = {
-            name: _bits(rows, name)
-            for name, kind in self.kinds.items()
-            if kind == "any" and name != left_out
-        }
-        self.unique_bits = {
-            name: _bits(rows, name) for name, kind in self.kinds.items() if kind == "unique"
-        }
-        self.own: Any = None
-        self.wish: Any = None
-        self.platforms: Any = None
         if self.has_platforms:
-            both = _bits([*rows, *map(_as_wish, rows)], OWN)
-            own, wish = both[: len(rows)], both[len(rows) :]
+            both = [values_of(ticket.attributes, name) for name in (OWN, CROSS) for ticket in rows]
+            self.own, wish = np.split(_bits(both, OWN), 2)
             # Who names no platforms accepts all.
-            self.platforms = own, np.where(wish == 0, -1, wish)
-            self.own, self.wish = (bits.tolist() for bits in self.platforms)
+            self.wish = np.where(wish == 0, -1, wish)
         self._add_regions()
         new_only = [
             str(ticket.attributes.get("new_session_only")).lower() == "true" for ticket in rows
@@ -229,9 +228,7 @@ class Pool:
                 self.latency[row, column[str(region)]] = milliseconds
         self.best = self.latency.min(axis=1, initial=np.inf)
         wishes = np.isfinite(self.best)
-        highest = np.full(len(rows), np.inf)
-        for row in np.flatnonzero(wishes).tolist():
-            highest[row] = accepted_latency(ruleset, float(self.best[row]), float(self.wait[row]))
+        highest = accepted_latency(ruleset, self.best, self.wait)
         listed = np.isfinite(self.latency)
         self.accepts = (self.latency <= highest[:, None]) & listed | ~wishes[:, None]
         self.unreachable = wishes & (self.best > (ruleset.region_latency_max_ms or np.inf))
@@ -268,30 +265,16 @@ class Pool:
             attributes=agreed,
         )
 
-    def _option_class(self, attributes: Mapping[str, Any]) -> int:
-        """Return the number of what must be equal in options."""
-        return self._number(
-            tuple(
-                (name, frozenset(values if kind == "all" else [bool(values)]))
-                for name, kind in self.kinds.items()
-                if kind != "disable"
-                for values in [values_of(attributes, name)]
-            )
-        )
+    def _numbered(self, keys: Iterable[Any]) -> Ints:
+        """Return a number for each key, the same for equal keys."""
+        numbers: dict[Any, int] = {}
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
-    def _other_class(self, attributes: Mapping[str, Any]) -> int:
-        """Return the number of what must be equal in other attributes."""
-        names = self.compared(attributes)
-        return self._number(frozenset((name, _key(attributes[name])) for name in names))
-
-    def _number(self, key: Any) -> int:
-        return self._numbers.setdefault(key, len(self._numbers))
-
-    def compared(self, attributes: Mapping[str, Any]) -> list[str]:
+    def compared(self, ticket: Ticket) -> list[str]:
         """Return the names of attributes that are no option, are there and must be equal."""
         return [
             name
-            for name, value in attributes.items()
+            for name, value in ticket.attributes.items()
             if name not in self.kinds
             and name not in NEVER_COMPARED
             and not (self.has_platforms and name == OWN)
@@ -299,16 +282,30 @@ class Pool:
             and value != ""
         ]
 
+    def excluded_by(self, name: str, row: int, rows: Ints) -> Flags:
+        """Return which rows may not meet a row because of an option."""
+        column = self.option_classes[name]
+        excluded: Flags = column[rows] != column[row]
+        if name in self.any_bits and self.any_bits[name][row]:
+            excluded |= (self.any_bits[name][rows] & self.any_bits[name][row]) == 0
+        elif name in self.unique_bits:
+            excluded |= (self.unique_bits[name][rows] & self.unique_bits[name][row]) != 0
+        elif name == CROSS and self.has_platforms:
+            excluded |= ~self.platforms_agree(row, rows)
+        return excluded
+
+    def platforms_agree(self, row: int, rows: Any) -> Flags:
+        """Return with which rows the platforms of each are among those that the other accepts."""
+        own, wish = self.own, self.wish
+        return np.asarray((own[rows] & ~wish[row] | own[row] & ~wish[rows]) == 0, dtype=bool)
+
     def conflicts_of(self, row: int) -> frozenset[int]:
         """Return the rows that share a player with a row, or block one, in either direction."""
-        conflicts = self._conflicts.get(row)
-        if conflicts is None:
-            twice, blocked = self.sharing(row), self.blocking(row)
-            ignored = self.ruleset.blocked_player_option != "blockedPlayerCannotMatch"
-            conflicts = self._conflicts[row] = frozenset(twice if ignored else twice | blocked) - {
-                row
-            }
-        return conflicts
+        if row not in self._conflicts:
+            listens = self.ruleset.blocked_player_option == "blockedPlayerCannotMatch"
+            blocking = self.blocking(row) if listens else frozenset()
+            self._conflicts[row] = blocking | self.sharing(row)
+        return self._conflicts[row]
 
     def sharing(self, row: int) -> set[int]:
         """Return the rows that have a player of a row."""
@@ -339,11 +336,6 @@ def blocked_by(ticket: Ticket) -> Collection[Any]:
     if value is None or value == "":
         return ()
     return value if isinstance(value, list | tuple | set | frozenset) else (value,)
-
-
-def platforms_agree(pool: Pool, one: int, other: int) -> bool:
-    """Return whether the platforms of each are among those that the other accepts."""
-    return not (pool.own[one] & ~pool.wish[other] or pool.own[other] & ~pool.wish[one])
 
 
 def _id_faults(path: str, name: object, seen: set[str]) -> Iterator[Fault]:
@@ -427,22 +419,12 @@ def _means(
     return means
 
 
-def _as_wish(ticket: Ticket) -> Ticket:
-    return Ticket(
-        ticket=ticket.ticket,
-        created_at=0.0,
-        players=(),
-        attributes={OWN: ticket.attributes.get(CROSS)},
-    )
-
-
-def _bits(rows: Sequence[Ticket], name: str) -> Any:
-    """Return the values of an option as bits."""
-    values = [list(values_of(ticket.attributes, name)) for ticket in rows]
+def _bits(values: Sequence[Mapping[Any, Any]], name: str) -> Any:
+    """Return the values of each ticket, as of `values_of`, as bits."""
     number = {key: at for at, key in enumerate(dict.fromkeys(itertools.chain(*values)))}
-    if len(number) * len(rows) > MOST_VALUES:
+    if len(number) * len(values) > MOST_VALUES:
         rule = f"must have at most {MOST_VALUES} pairs of a ticket and one of all values"
-        got = f"{len(rows)} tickets and {len(number)} values"
+        got = f"{len(values)} tickets and {len(number)} values"
         refuse([Fault(f"attributes.{name}", rule, got)], "the tickets")
     column = [sum(1 << number[key] for key in keys) for keys in values]
     return np.array(column, dtype=np.int64 if len(number) < 63 else object)

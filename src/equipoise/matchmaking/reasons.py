@@ -16,12 +16,9 @@ import numpy as np
 from equipoise.arrays import Flags, Ints
 from equipoise.data.matchmaking import MatchRuleset, Waiting
 from equipoise.matchmaking.pool import (
-    CROSS,
     Pool,
     accepted_latency,
     differ,
-    platforms_agree,
-    values_of,
 )
 
 #: Tickets that get counts, and the pairs that are counted for all of them together.
@@ -148,31 +145,15 @@ def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags
     """Yield the names of options and attributes that exclude tickets, and which of `others`."""
     same = (pool.options[others] == pool.options[row]) & (pool.others[others] == pool.others[row])
     own = pool.tickets[row].attributes
-    bits = pool.any_bits | pool.unique_bits
     left = others
-    for name in [name for name, kind in pool.kinds.items() if kind != "disable"]:
-        if name in bits:
-            column, value = bits[name][left], bits[name][row]
-            meets = (column & value != 0) == (name in pool.any_bits)
-            mask = np.asarray(~meets | (column == 0) if value else column != 0, dtype=bool)
-        else:
-            values = set(values_of(own, name))
-            theirs = [
-                set(values_of(pool.tickets[other].attributes, name)) for other in left.tolist()
-            ]
-            if name == CROSS and pool.has_platforms:
-                mask = _flags(
-                    bool(values) != bool(other) or not platforms_agree(pool, row, one)
-                    for one, other in zip(left.tolist(), theirs, strict=True)
-                )
-            else:
-                mask = _flags(values != other for other in theirs)
+    for name in pool.option_classes:
+        mask = pool.excluded_by(name, row, left)
         if mask.any():
             yield name, mask
             left, same = left[~mask], same[~mask]
     if not same.all():
-        everyone = [own, *(pool.tickets[other].attributes for other in left.tolist())]
-        for name in sorted({name for attributes in everyone for name in pool.compared(attributes)}):
+        everyone = [pool.tickets[other] for other in (row, *left.tolist())]
+        for name in sorted({name for ticket in everyone for name in pool.compared(ticket)}):
             mask = _flags(
                 differ(own, pool.tickets[other].attributes, name) for other in left.tolist()
             )

@@ -24,7 +24,7 @@ import numpy as np
 from equipoise.arrays import Flags, Ints
 from equipoise.data.matchmaking import Alliance
 from equipoise.matchmaking.packing import DIVISIONS, FEW, Fit, backtrack, fits, some_divisions
-from equipoise.matchmaking.pool import Pool, blocked_by, platforms_agree
+from equipoise.matchmaking.pool import Pool, blocked_by
 
 #: Units of the cost in 1, and bits of the sum of rows below it.
 UNIT, RANK_BITS = 10**9, 40
@@ -191,7 +191,7 @@ class Search:
         self.conflicts = pool.has_twice or (pool.has_blocks and not separate)
         self.in_pairs = pool.ruleset.distance_scope == "pair" and bool(pool.ruleset.rules)
         self.pairwise = bool(
-            self.unique or self.separates or self.conflicts or self.in_pairs or pool.own is not None
+            self.unique or self.separates or self.conflicts or self.in_pairs or pool.has_platforms
         )
 
     def run(self, rows: Ints, score: Ints) -> Found | None:
@@ -427,7 +427,7 @@ class Search:
             own = column[row]
             if own and any(own & column[other] for other in chosen):
                 return False
-        if pool.own is not None and not all(platforms_agree(pool, row, other) for other in chosen):
+        if pool.has_platforms and not pool.platforms_agree(row, list(chosen)).all():
             return False
         if self.conflicts:
             for other in chosen:

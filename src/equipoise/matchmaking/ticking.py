@@ -387,14 +387,8 @@ class _Evaluation:
         if distant:
             both = np.minimum(limit, pool.limit[rows])
             good &= (np.abs(pool.value[rows] - value) <= both).all(axis=1)
-        for column in pool.any_bits.values():
-            if own := column[row]:
-                good &= (column[rows] & own) != 0
-        for column in pool.unique_bits.values():
-            good &= (column[rows] & column[row]) == 0
-        if pool.platforms is not None:
-            own, wish = pool.platforms
-            good &= (own[rows] & ~wish[row] | own[row] & ~wish[rows]) == 0
+        for name in pool.option_classes:
+            good &= ~pool.excluded_by(name, row, rows)
         if session is not None:
             good &= ~pool.new_only[rows]
             good &= ~np.isin(rows, pool.excluders_of.get(str(session.session), ()))
@@ -516,7 +510,7 @@ class _Evaluation:
             values = shared_values(own) if kind == "any" else all_values(own)
             if values and kind != "disable":
                 agreed[name] = tuple(values)
-        for name in pool.compared(tickets[0].attributes):
+        for name in pool.compared(tickets[0]):
             agreed[name] = (tickets[0].attributes[name],)
         return dict(sorted(agreed.items()))
 
