@@ -94,15 +94,14 @@ class Fairness:
         """Return divisions as rows of the team of each member."""
         low, high, least, most = around.alliance
         pool = around.pool
-        separates = pool.has_blocks and "Different" in pool.ruleset.blocked_player_option
         sizes = tuple(int(pool.size[row]) for row in members)
-        if around.loads is None and not separates and low == high == 2:
+        if around.loads is None and not pool.separates and low == high == 2:
             if len(members) <= LISTED_PARTIES:
                 first = two_team_divisions(sizes, least, min(most, sum(sizes)))
                 return np.asarray(1 - first, dtype=np.int64)
             return np.array([self.teams(around, rows)])
         divisions = np.array(around.divisions(rows) or [self.teams(around, rows)], dtype=np.int64)
-        if separates and len(divisions) > 1:
+        if pool.separates and len(divisions) > 1:
             return divisions
         return np.concatenate([np.array([self.teams(around, rows)]), divisions])
 

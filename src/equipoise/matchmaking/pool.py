@@ -98,6 +98,11 @@ def values_of(attributes: Mapping[str, Any], name: str) -> dict[Any, Any]:
     return {_key(item): item for item in (value if isinstance(value, list | tuple) else [value])}
 
 
+def rank(ticket: Ticket) -> tuple[int, float, str]:
+    """Return the key by which tickets have their turn: priority, age and id."""
+    return -ticket.priority, ticket.created_at, str(ticket.ticket)
+
+
 def shared_values(values: Sequence[Mapping[Any, Any]]) -> list[Any]:
     """Return the values that all tickets have, each with values as `values_of` returns them."""
     return [
@@ -138,6 +143,7 @@ class Pool:
     options, others : numbers of the classes of all options, and of other attributes
     any_bits, unique_bits : the columns of the options of that type by name
     own, wish : bits of the platforms played on and accepted, with `has_platforms`
+    separates : whether blocked players may meet, but not in one team
     latency : shape (n, regions), inf where a region is not listed; best : the lowest, inf for none
     accepts : shape (n, regions); unreachable : whether every region is beyond the maximum
     """
@@ -151,9 +157,7 @@ class Pool:
         defaults: Mapping[str, float],
     ) -> None:
         """Sort tickets by priority, age and id, and sessions by age."""
-        queue = sorted(
-            tickets, key=lambda ticket: (-ticket.priority, ticket.created_at, str(ticket.ticket))
-        )
+        queue = sorted(tickets, key=rank)
         self.waiting, self.now, self.ruleset = len(queue), now, ruleset
         self.sessions = sorted(
             sessions, key=lambda session: (session.created_at, str(session.session))
@@ -213,6 +217,7 @@ class Pool:
             for session in ticket.excluded_sessions:
                 self.excluders_of.setdefault(str(session), []).append(row)
         self.has_blocks = bool(self.blockers_of)
+        self.separates = self.has_blocks and "Different" in ruleset.blocked_player_option
         self.has_twice = any(len(holders) > 1 for holders in self.rows_of.values())
         self._conflicts: dict[int, frozenset[int]] = {}
         self._blocks: dict[int, frozenset[int]] = {}
@@ -294,6 +299,11 @@ class Pool:
             excluded |= ~self.platforms_agree(row, rows)
         return excluded
 
+    def is_far(self, at: int, row: int, rows: Ints) -> Flags:
+        """Return which rows are too far from a row in the attribute of a rule."""
+        far = np.abs(self.value[rows, at] - self.value[row, at])
+        return np.asarray(far > np.minimum(self.limit[row, at], self.limit[rows, at]))
+
     def platforms_agree(self, row: int, rows: Any) -> Flags:
         """Return with which rows the platforms of each are among those that the other accepts."""
         own, wish = self.own, self.wish
@@ -302,8 +312,7 @@ class Pool:
     def conflicts_of(self, row: int) -> frozenset[int]:
         """Return the rows that share a player with a row, or block one, in either direction."""
         if row not in self._conflicts:
-            listens = self.ruleset.blocked_player_option == "blockedPlayerCannotMatch"
-            blocking = self.blocking(row) if listens else frozenset()
+            blocking = frozenset() if self.separates else self.blocking(row)
             self._conflicts[row] = blocking | self.sharing(row)
         return self._conflicts[row]
 

@@ -8,13 +8,14 @@ players are the reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from equipoise.arrays import Flags, Ints
-from equipoise.data.matchmaking import MatchRuleset, Waiting
+from equipoise.data.matchmaking import Waiting
 from equipoise.matchmaking.pool import (
     Pool,
     accepted_latency,
@@ -81,89 +82,79 @@ def why_waiting(
 def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[str, Any]]:
     """Yield the reasons of a ticket; known : whether there is one already."""
     left = others
-    for name, excluded in _attributes(pool, row, left):
-        yield {"reason": name, "count": int(excluded.sum())}
-        left = left[~excluded]
-    ruleset = pool.ruleset
-    for at, rule in enumerate(ruleset.rules):
-        far = np.abs(pool.value[left, at] - pool.value[row, at])
-        excluded = far > np.minimum(pool.limit[row, at], pool.limit[left, at])
+    for name, rule, excluded_of in _exclusions(pool, row, others):
+        excluded = excluded_of(left)
         if excluded.any():
-            reason: dict[str, Any] = {
-                "reason": "distance",
-                "attribute": rule.attribute,
-                "count": int(excluded.sum()),
-                "nearest": float(far[excluded].min()),
-                "tolerance": float(pool.limit[row, at]),
-            }
-            waited = float(pool.wait[row])
-            later = [
-                (step.duration, -place, step.reference)
-                for place, step in enumerate(ruleset.flexing_rule)
-                if step.attribute == rule.attribute and step.duration >= waited
-            ]
-            if later:
-                duration, _, reference = min(later)
-                reason["next_tolerance"] = float(reference)
-                reason["next_at"] = pool.tickets[row].created_at + duration
-            yield reason
+            count = int(excluded.sum())
+            if rule is None:
+                yield {"reason": name, "count": count}
+            else:
+                yield _distance(pool, row, rule, left[excluded])
             left = left[~excluded]
-    if pool.regions:
-        shared = (pool.accepts[left] & pool.accepts[row]).any(axis=1)
-        if not shared.all():
-            yield {"reason": "region", "count": int((~shared).sum())}
-            left = left[shared]
-    blocks = "Cannot" in ruleset.blocked_player_option
-    for name, rows in (
-        ("player", pool.sharing(row)),
-        ("blocked_players", pool.blocking(row) if blocks else ()),
-    ):
-        if rows:
-            excluded = _flags(row in rows for row in left.tolist())
-            if excluded.any():
-                yield {"reason": name, "count": int(excluded.sum())}
-                left = left[~excluded]
     if known:
         return
-    alliance = ruleset.alliance_at(float(pool.wait[row]))
+    alliance = pool.ruleset.alliance_at(float(pool.wait[row]))
+    size, players = int(pool.size[row]), int(pool.size[row] + pool.size[left].sum())
+    reason = {"reason": "sizes", "count": len(left)}
+    if size > alliance.player_max_number:
+        yield reason | {"reason": "party_size", "players": size, "most": alliance.player_max_number}
+        return
     needed = alliance.min_number * alliance.player_min_number
-    players = int(pool.size[row] + pool.size[left].sum())
-    if pool.size[row] > alliance.player_max_number:
-        most = alliance.player_max_number
-        yield {
-            "reason": "party_size",
-            "count": len(left),
-            "players": int(pool.size[row]),
-            "most": most,
-        }
-    else:
-        kind = "too_few" if players < needed else "sizes"
-        yield {"reason": kind, "count": len(left), "players": players, "needed": needed}
+    kind = "too_few" if players < needed else "sizes"
+    yield reason | {"reason": kind, "players": players, "needed": needed}
 
 
-def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags]]:
-    """Yield the names of options and attributes that exclude tickets, and which of `others`."""
-    same = (pool.options[others] == pool.options[row]) & (pool.others[others] == pool.others[row])
-    own = pool.tickets[row].attributes
-    left = others
+def _exclusions(
+    pool: Pool, row: int, others: Ints
+) -> Iterator[tuple[str, int | None, Callable[[Ints], Flags]]]:
+    """Yield every rule that may exclude others, and a function that says which of some rows.
+
+    Each is the name of the reason, and the number of the rule of a distance.
+    """
     for name in pool.option_classes:
-        mask = pool.excluded_by(name, row, left)
-        if mask.any():
-            yield name, mask
-            left, same = left[~mask], same[~mask]
-    if not same.all():
-        everyone = [pool.tickets[other] for other in (row, *left.tolist())]
+        yield name, None, partial(pool.excluded_by, name, row)
+    if (pool.others[others] != pool.others[row]).any():
+        everyone = [pool.tickets[other] for other in (row, *others.tolist())]
         for name in sorted({name for ticket in everyone for name in pool.compared(ticket)}):
-            mask = _flags(
-                differ(own, pool.tickets[other].attributes, name) for other in left.tolist()
-            )
-            if mask.any():
-                yield name, mask
-                left = left[~mask]
+            yield name, None, partial(_differ, pool, name, row)
+    for at in range(len(pool.ruleset.rules)):
+        yield "distance", at, partial(pool.is_far, at, row)
+    if pool.regions:
+        own = pool.accepts[row]
+        yield "region", None, lambda rows: ~(pool.accepts[rows] & own).any(axis=1)
+    if pool.has_twice:
+        yield "player", None, lambda rows: np.isin(rows, [*pool.sharing(row)])
+    if pool.has_blocks and not pool.separates:
+        yield "blocked_players", None, lambda rows: np.isin(rows, [*pool.blocking(row)])
 
 
-def _flags(values: Iterable[bool]) -> Flags:
-    return np.array(list(values), dtype=bool)
+def _differ(pool: Pool, name: str, row: int, rows: Ints) -> Flags:
+    """Return which rows have another value of an attribute that is no option."""
+    own = pool.tickets[row].attributes
+    differs = [differ(own, pool.tickets[other].attributes, name) for other in rows.tolist()]
+    return np.array(differs, dtype=bool)
+
+
+def _distance(pool: Pool, row: int, at: int, far: Ints) -> dict[str, Any]:
+    """Return the reason of a rule with its next tolerance; far : the rows that it excludes."""
+    rule, waited = pool.ruleset.rules[at], float(pool.wait[row])
+    reason: dict[str, Any] = {
+        "reason": "distance",
+        "attribute": rule.attribute,
+        "count": len(far),
+        "nearest": float(np.abs(pool.value[far, at] - pool.value[row, at]).min()),
+        "tolerance": float(pool.limit[row, at]),
+    }
+    later = [
+        (step.duration, -place, step.reference)
+        for place, step in enumerate(pool.ruleset.flexing_rule)
+        if step.attribute == rule.attribute and step.duration >= waited
+    ]
+    if later:
+        duration, _, reference = min(later)
+        reason["next_tolerance"] = float(reference)
+        reason["next_at"] = pool.tickets[row].created_at + duration
+    return reason
 
 
 def _next_change(pool: Pool, row: int) -> float:
@@ -174,19 +165,10 @@ def _next_change(pool: Pool, row: int) -> float:
     if after := ruleset.disable_bidirectional_latency_after_ms:
         durations.append(after / 1000.0)
     times = [ticket.created_at + duration for duration in durations if duration >= waited]
-    times += _region_change(pool, ruleset, row, waited)
+    # The next latency step, if it may add a region.
+    rate, latency = ruleset.region_expansion_rate_ms / 1000.0, pool.latency[row]
+    most = min(ruleset.region_latency_max_ms or math.inf, float(np.finfo(np.float64).max))
+    highest = accepted_latency(ruleset, pool.best[row], pool.wait[row])
+    if rate and ((latency <= most) & (latency > highest)).any():
+        times.append(ticket.created_at + max(math.ceil(waited / rate), 1) * rate)
     return min(times, default=math.inf)
-
-
-def _region_change(pool: Pool, ruleset: MatchRuleset, row: int, waited: float) -> list[float]:
-    """Return the time of the next latency step that adds a region."""
-    rate = ruleset.region_expansion_rate_ms / 1000.0
-    listed = pool.latency[row][np.isfinite(pool.latency[row])]
-    most = ruleset.region_latency_max_ms or math.inf
-    missing = listed[
-        (listed <= most) & (listed > accepted_latency(ruleset, float(pool.best[row]), waited))
-    ]
-    if not rate or not len(missing):
-        return []
-    steps = max(math.ceil(waited / rate), 1)
-    return [pool.tickets[row].created_at + steps * rate]

@@ -16,13 +16,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from equipoise.arrays import Flags, Ints
-from equipoise.data.matchmaking import Alliance
+from equipoise.data.matchmaking import Alliance, Ticket
 from equipoise.matchmaking.packing import DIVISIONS, FEW, Fit, backtrack, fits, some_divisions
 from equipoise.matchmaking.pool import Pool, blocked_by
 
@@ -77,14 +77,14 @@ class Around:
 
     row : of the pivot; alliance : as flexed by its wait
     loads : players of each team of a session; None for a new match
-    team_names : for a session, the players of each team and those that they block
+    teams : of a session
     """
 
     pool: Pool
     row: int
     alliance: Alliance
     loads: tuple[int, ...] | None = None
-    team_names: list[tuple[set[str], set[str]]] = field(default_factory=list)
+    teams: tuple[tuple[Ticket, ...], ...] = ()
 
     @property
     def base(self) -> int:
@@ -102,29 +102,20 @@ class Around:
         if self.loads is not None:
             return fits(tuple(sorted(sizes, reverse=True)), alliance, self.loads)
         everyone = tuple(sorted((*sizes, self.base), reverse=True))
-        if not complete:
-            alliance = alliance._replace(min_number=1, player_min_number=1)
-        return fits(everyone, alliance, None)
+        return fits(everyone, alliance if complete else _at_least_1(alliance), None)
 
     def separations(self, rows: Sequence[int]) -> tuple[list[set[int]], list[set[int]]]:
         """Return, for each row, the places of rows and the teams that it must be apart from."""
-        pool = self.pool
-        apart = []
-        for row in rows:
-            blocking = pool.blocking(row)
-            apart.append({at for at, other in enumerate(rows) if other in blocking})
-        closed: list[set[int]] = []
-        for row in rows if self.team_names else ():
-            ticket = pool.tickets[row]
-            own = {str(player.player) for player in ticket.players}
-            blocks = set(map(str, blocked_by(ticket)))
-            closed.append(
-                {
-                    team
-                    for team, (names, blocked) in enumerate(self.team_names)
-                    if names & blocks or blocked & own
-                }
-            )
+        blocking = [self.pool.blocking(row) for row in rows]
+        apart = [{at for at, other in enumerate(rows) if other in blocks} for blocks in blocking]
+        closed = [
+            {
+                team
+                for team, members in enumerate(self.teams)
+                if any(_block(self.pool.tickets[row], member) for member in members)
+            }
+            for row in (rows if self.teams else ())
+        ]
         return apart, closed
 
     def members(self, rows: Sequence[int]) -> list[int]:
@@ -138,9 +129,7 @@ class Around:
 
         complete : whether teams must have their least number of players
         """
-        alliance = self.alliance
-        if not complete:
-            alliance = alliance._replace(min_number=1, player_min_number=1)
+        alliance = self.alliance if complete else _at_least_1(self.alliance)
         members = self.members(rows)
         order = sorted(members, key=lambda row: (-int(self.pool.size[row]), row))
         apart, closed = self.separations(order)
@@ -148,6 +137,18 @@ class Around:
         packed = some_divisions(sizes, alliance, self.loads, apart, closed, most)
         place = {row: at for at, row in enumerate(order)}
         return [tuple(division[place[row]] for row in members) for division in packed]
+
+
+def _at_least_1(alliance: Alliance) -> Alliance:
+    return alliance._replace(min_number=1, player_min_number=1)
+
+
+def _block(one: Ticket, other: Ticket) -> bool:
+    """Return whether one ticket blocks a player of the other."""
+    return any(
+        set(map(str, blocked_by(own))) & {str(player.player) for player in their.players}
+        for own, their in ((one, other), (other, one))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +187,8 @@ class Search:
         self.open = (-1, 0)
         pool = around.pool
         self.unique = [bits.tolist() for bits in pool.unique_bits.values()]
-        separate = pool.ruleset.blocked_player_option == "blockedPlayerCanMatchOnDifferentTeam"
-        self.separates = separate and pool.has_blocks
-        self.conflicts = pool.has_twice or (pool.has_blocks and not separate)
+        self.separates = pool.separates
+        self.conflicts = pool.has_twice or (pool.has_blocks and not pool.separates)
         self.in_pairs = pool.ruleset.distance_scope == "pair" and bool(pool.ruleset.rules)
         self.pairwise = bool(
             self.unique or self.separates or self.conflicts or self.in_pairs or pool.has_platforms

@@ -45,9 +45,9 @@ from equipoise.matchmaking.packing import divisions
 from equipoise.matchmaking.pool import (
     Pool,
     all_values,
-    blocked_by,
     check,
     is_time,
+    rank,
     shared_values,
     values_of,
 )
@@ -128,19 +128,15 @@ def tick(
         raise InvalidParameterError("objective fair needs ratings or a matching rule; got neither")
     defaults = default_attributes or {}
     check(tickets, sessions, ruleset, defaults)
-    late = [
-        ticket
-        for ticket in tickets
-        if expires_after is not None and now - ticket.created_at > expires_after
-    ]
-    gone = {str(ticket.ticket) for ticket in late}
-    rest = [ticket for ticket in tickets if str(ticket.ticket) not in gone] if late else tickets
+    longest = math.inf if expires_after is None else expires_after
+    late = [ticket for ticket in tickets if now - ticket.created_at > longest]
+    rest = [ticket for ticket in tickets if not now - ticket.created_at > longest]
     pool = Pool(rest, sessions, ruleset, now, defaults)
     evaluation = _Evaluation(pool, defaults, Budget(node_limit), waiting_price)
     if objective == "fair" and pool.tickets:
         evaluation.fairness = Fairness(pool, system, ratings, evaluation.team_numbers, curve)
     evaluation.run()
-    late.sort(key=lambda ticket: (-ticket.priority, ticket.created_at, str(ticket.ticket)))
+    late.sort(key=rank)
     missing = _default_notes([*tickets], ruleset, defaults)
     return Tick(
         matches=tuple(evaluation.matches),
@@ -256,65 +252,51 @@ class _Evaluation:
                 }
                 return
         self.unsearched.discard(row)
-        numbers = self._teams(around, best.rows)
-        self._remove(chosen)
-        teams = [
-            tuple(
-                pool.tickets[row].ticket
-                for row, team in zip(chosen, numbers, strict=True)
-                if team == number
-            )
-            for number in range(max(numbers) + 1)
-        ]
-        players = around.base + best.players
+        teams = self._take(f"match of {pool.tickets[row].ticket}", around, best, [])
+        full = self.rules.alliance_at(float(pool.wait[chosen].max())).places
         self.matches.append(
             Match(
                 tickets=tuple(pool.tickets[row].ticket for row in chosen),
-                teams=tuple(teams),
+                teams=teams,
                 region=region,
                 attributes=self._agreed(chosen),
-                backfill=self.rules.auto_backfill and players < self._places(chosen),
+                backfill=self.rules.auto_backfill and around.base + best.players < full,
                 cost=cost,
                 proved=best.proved,
             )
         )
-        if not best.proved:
-            self._note_gap(f"match of {pool.tickets[row].ticket}", around, best)
 
-    def _places(self, chosen: Sequence[int]) -> int:
-        """Return the players of a full match, by the wait of its oldest ticket."""
-        return self.rules.alliance_at(float(self.pool.wait[list(chosen)].max())).places
+    def _take(
+        self, what: str, around: Around, best: Found, teams: list[list[Id]]
+    ) -> tuple[tuple[Id, ...], ...]:
+        """Take tickets out of the queue, and return the teams with them.
 
-    def _note_gap(self, what: str, around: Around, result: Found) -> None:
-        if result.most > result.players:
-            gap = f"up to {counted(result.most - result.players, 'more player')}"
-        else:
-            gap = (
-                f"a cost lower by at most {(result.cost - (result.bound >> RANK_BITS)) / UNIT:.6g}"
-            )
-        self.notes.append(f"{what}: not proved at the node limit; {gap}")
-
-    def _remove(self, rows: Sequence[int]) -> None:
-        """Take tickets out of the queue."""
-        self.alive[rows] = self.queued[rows] = False
-        self.gone += len(rows)
+        what : is made, for a note; teams : those of a session
+        """
+        members = around.members(best.rows)
+        numbers = self._teams(around, best.rows)
+        for row, team in zip(members, numbers, strict=True):
+            teams += [[] for _ in range(team + 1 - len(teams))]
+            teams[team].append(self.pool.tickets[row].ticket)
+        self.alive[members] = self.queued[members] = False
+        self.gone += len(members)
         if 2 * self.gone > self.grouped:
             self._group()
+        if not best.proved:
+            gap = f"up to {counted(best.most - best.players, 'more player')}"
+            if best.most == best.players:
+                lower = (best.cost - (best.bound >> RANK_BITS)) / UNIT
+                gap = f"a cost lower by at most {lower:.6g}"
+            self.notes.append(f"{what}: not proved at the node limit; {gap}")
+        return tuple(map(tuple, teams))
 
     def _fill(self, row: int, session: Session) -> None:
         """Fill a session, if tickets may join it."""
         pool = self.pool
         loads = tuple(sum(len(ticket.players) for ticket in team) for team in session.teams)
         alliance = self.rules.alliance_at(float(pool.wait[row]))
-        names = [
-            (
-                {str(player.player) for ticket in team for player in ticket.players},
-                {str(name) for ticket in team for name in blocked_by(ticket)},
-            )
-            for team in session.teams
-        ]
         loads += (0,) * (min(alliance.max_number, len(loads) + 1) - len(loads))
-        around = Around(pool, row, alliance, loads, names)
+        around = Around(pool, row, alliance, loads, session.teams)
         if around.room <= 0 or len(session.teams) > alliance.max_number or self.budget.over:
             return
         self.budget.begin()
@@ -322,22 +304,15 @@ class _Evaluation:
         if search_result is None:
             return
         best = search_result[1]
-        numbers = self._teams(around, best.rows)
-        self._remove(list(best.rows))
         teams = [[ticket.ticket for ticket in team] for team in session.teams]
-        for one, team in zip(best.rows, numbers, strict=True):
-            teams += [[] for _ in range(team + 1 - len(teams))]
-            teams[team].append(pool.tickets[one].ticket)
         self.backfills.append(
             Backfill(
                 session=session.session,
                 tickets=tuple(pool.tickets[row].ticket for row in best.rows),
-                teams=tuple(map(tuple, teams)),
+                teams=self._take(f"session {session.session}", around, best, teams),
                 full=around.base + best.players >= alliance.places,
             )
         )
-        if not best.proved:
-            self._note_gap(f"session {session.session}", around, best)
 
     def _search(self, around: Around, session: Session | None) -> tuple[str | None, Found] | None:
         """Return the region and the best set around a pivot or session, None without one."""
@@ -437,10 +412,7 @@ class _Evaluation:
         """Return the team of each member as `rebalance` makes them, with players kept apart."""
         pool, rules = self.pool, self.rules
         members = around.members(rows)
-        if (
-            pool.has_blocks
-            and rules.blocked_player_option == "blockedPlayerCanMatchOnDifferentTeam"
-        ):
+        if pool.separates:
             return self._most_even(around, around.divisions(rows), members)
         alliance = around.alliance
         places = around.base + sum(int(pool.size[row]) for row in members)
@@ -527,11 +499,7 @@ def _within(rows: Ints, first: Floats, value: float, limit: float) -> Ints:
     """Return the rows whose first attribute is within a tolerance of a value; first : sorted."""
     # A little wider, because the difference itself is rounded.
     limit += 1e-9 * (abs(value) + limit)
-    low, high = (
-        np.searchsorted(first, value - limit),
-        np.searchsorted(first, value + limit, "right"),
-    )
-    return rows[low:high]
+    return rows[first.searchsorted(value - limit) : first.searchsorted(value + limit, "right")]
 
 
 def _balancing(rules: MatchRuleset) -> tuple[Rule, ...]:
