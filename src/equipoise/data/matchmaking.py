@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from equipoise.data.lobby import Id
 from equipoise.data.rebalancing import (
     NAMED_ONCE,
+    REFERENCE,
     Fault,
     MatchedPlayer,
     Rule,
@@ -42,7 +43,6 @@ NAME = "must be text of 1 to 64 characters"
 DIVISOR = "must be at least the greatest reference of the attribute, flexing included"
 HAS_RULE = "must be an attribute of matching_rule"
 INITIAL = "must not be above region_latency_max_ms"
-VERSION = "must be 1 or 2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +65,10 @@ class MatchingRule(Rule):
 
     def _faults(self) -> Iterator[Fault]:
         yield from Rule._faults(self)
-        if is_name(self.attribute) and len(self.attribute) > 64:
-            yield Fault("attribute", NAME, shown(self.attribute))
-        if not is_number(self.weight, lambda x: 0 <= x <= 1000):
-            yield Fault("weight", WEIGHT, shown(self.weight))
+        short = not is_name(self.attribute) or len(self.attribute) <= 64
+        yield from unless(short, "attribute", NAME, self.attribute)
+        sound = is_number(self.weight, lambda x: 0 <= x <= 1000)
+        yield from unless(sound, "weight", WEIGHT, self.weight)
 
 
 class Alliance(NamedTuple):
@@ -193,57 +193,60 @@ class MatchRuleset(Ruleset):
         names = {rule.attribute for rule in self.rules}
         for at, flexed in enumerate(self.alliance_flexing_rule):
             path = f"alliance_flexing_rule[{at}]."
-            if not _is_from_0(flexed.duration):
-                yield Fault(f"{path}duration", DURATION, shown(flexed.duration))
+            yield from unless(_is_from_0(flexed.duration), f"{path}duration", DURATION, flexed[0])
             yield from flexed.alliance.faults(path)
         for at, step in enumerate(self.flexing_rule):
             path = f"flexing_rule[{at}]."
-            if not _is_from_0(step.duration):
-                yield Fault(f"{path}duration", DURATION, shown(step.duration))
-            if not _is_from_0(step.reference):
-                yield Fault(f"{path}reference", "must be a number from 0", shown(step.reference))
-            if not is_name(step.attribute) or step.attribute not in names:
-                yield Fault(f"{path}attribute", HAS_RULE, shown(step.attribute))
+            known = is_name(step.attribute) and step.attribute in names
+            yield from unless(_is_from_0(step.duration), f"{path}duration", DURATION, step.duration)
+            sound = _is_from_0(step.reference)
+            yield from unless(sound, f"{path}reference", REFERENCE, step.reference)
+            yield from unless(known, f"{path}attribute", HAS_RULE, step.attribute)
         yield from self._option_faults()
         yield from self._region_faults()
+        flexible = all(_is_from_0(step.reference) for step in self.flexing_rule)
         for at, rule in enumerate(self.rules):
-            flexible = all(_is_from_0(step.reference) for step in self.flexing_rule)
-            if rule.max is not None and flexible and rule.max < self._greatest(rule):
-                yield Fault(f"matching_rule[{at}].normalizationMax", DIVISOR, shown(rule.max))
+            high = rule.max is None or not flexible or rule.max >= self._greatest(rule)
+            yield from unless(high, f"matching_rule[{at}].normalizationMax", DIVISOR, rule.max)
 
     def _option_faults(self) -> Iterator[Fault]:
         seen: set[str] = set()
         for at, option in enumerate(self.match_options):
             path = f"match_options.options[{at}]."
-            if not is_name(option.name) or len(option.name) > 64:
-                yield Fault(f"{path}name", NAME, shown(option.name))
-            elif option.name in seen:
-                yield Fault(f"{path}name", NAMED_ONCE, shown(option.name))
-            else:
+            named = is_name(option.name) and len(option.name) <= 64
+            yield from unless(named, f"{path}name", NAME, option.name)
+            if named:
+                yield from unless(option.name not in seen, f"{path}name", NAMED_ONCE, option.name)
                 seen.add(option.name)
-            if option.type not in get_args(OptionType):
-                choices = ", ".join(get_args(OptionType))
-                yield Fault(f"{path}type", f"must be one of {choices}", shown(option.type))
-        if self.blocked_player_option not in get_args(BlockedOption):
-            choices = ", ".join(get_args(BlockedOption))
-            got = shown(self.blocked_player_option)
-            yield Fault("blocked_player_option", f"must be one of {choices}", got)
-        if self.distance_scope not in ("pivot", "pair"):
-            yield Fault("distance_scope", "must be pivot or pair", shown(self.distance_scope))
+            yield from _unless_one_of(get_args(OptionType), f"{path}type", option.type)
+        choices, value = get_args(BlockedOption), self.blocked_player_option
+        yield from _unless_one_of(choices, "blocked_player_option", value)
+        known = self.distance_scope in ("pivot", "pair")
+        yield from unless(known, "distance_scope", "must be pivot or pair", self.distance_scope)
 
     def _region_faults(self) -> Iterator[Fault]:
         broken = False
         for name in MILLISECOND_FIELDS:
             value = getattr(self, name)
-            if not is_whole(value) or not 0 <= value <= _LARGEST_WHOLE:
-                broken = True
-                yield Fault(name, MILLISECONDS, shown(value))
-        if not is_number(self.region_latency_rule_weight, lambda x: 0 <= x <= 1000):
-            got = shown(self.region_latency_rule_weight)
-            yield Fault("region_latency_rule_weight", WEIGHT, got)
-        if not broken and 0 < self.region_latency_max_ms < self.region_latency_initial_range_ms:
-            got = shown(self.region_latency_initial_range_ms)
-            yield Fault("region_latency_initial_range_ms", INITIAL, got)
+            sound = is_whole(value) and 0 <= value <= _LARGEST_WHOLE
+            broken |= not sound
+            yield from unless(sound, name, MILLISECONDS, value)
+        weight = self.region_latency_rule_weight
+        sound = is_number(weight, lambda x: 0 <= x <= 1000)
+        yield from unless(sound, "region_latency_rule_weight", WEIGHT, weight)
+        first, most = self.region_latency_initial_range_ms, self.region_latency_max_ms
+        sound = broken or not 0 < most < first
+        yield from unless(sound, "region_latency_initial_range_ms", INITIAL, first)
+
+
+def unless(holds: bool, path: str, rule: str, value: object) -> Iterator[Fault]:
+    """Yield a fault of a value unless its rule holds."""
+    if not holds:
+        yield Fault(path, rule, shown(value))
+
+
+def _unless_one_of(choices: tuple[str, ...], path: str, value: object) -> Iterator[Fault]:
+    return unless(value in choices, path, f"must be one of {', '.join(choices)}", value)
 
 
 def balancing_rules(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:

@@ -22,15 +22,14 @@ import numpy as np
 from equipoise.arrays import Floats
 from equipoise.errors import require
 from equipoise.matchmaking.arrivals import SECONDS_PER_HOUR, DayModel, People, draw_people
-from equipoise.matchmaking.compiled import GAVE_UP, MATCHED
 from equipoise.matchmaking.measures import (
     MEASURES,
     by_games,
     chances,
     groups,
-    matches_of,
     measures,
-    time_to_match,
+    of_tickets,
+    unfair_of,
 )
 from equipoise.matchmaking.simulation import Plan, SimulatedDay, check_plan, simulate_day
 from equipoise.parallel.tasks import run_tasks
@@ -70,14 +69,25 @@ class Estimated:
     p: float = math.nan
 
 
+class DayTables(NamedTuple):
+    """Tables of a day with one ruleset.
+
+    groups, games, chances : rows, see `measures`; reasons : why tickets waited
+    """
+
+    groups: list[dict[str, Any]]
+    games: list[dict[str, float]]
+    chances: list[dict[str, Any]]
+    reasons: Mapping[str, int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """The measures of rulesets over days.
 
     values : label -> measure -> shape (days,)
     estimates, differences : label -> measure -> mean; differences are to the first ruleset
-    groups, games, chances : label -> rows of the first day, see `measures`
-    reasons : label -> why tickets waited on the first day
+    first : label -> the first day
     blocks : hours of a trace, 0 without one
     """
 
@@ -86,21 +96,8 @@ class Comparison:
     values: Mapping[str, Mapping[str, Floats]]
     estimates: Mapping[str, Mapping[str, Estimated]]
     differences: Mapping[str, Mapping[str, Estimated]]
-    groups: Mapping[str, list[dict[str, Any]]]
-    games: Mapping[str, list[dict[str, float]]]
-    chances: Mapping[str, list[dict[str, Any]]]
-    reasons: Mapping[str, Mapping[str, int]]
+    first: Mapping[str, DayTables]
     blocks: int
-
-
-class _Found(NamedTuple):
-    """What a day was with one plan; all but the measures of the first day only."""
-
-    measures: dict[str, float]
-    groups: list[dict[str, Any]]
-    games: list[dict[str, float]]
-    chances: list[dict[str, Any]]
-    reasons: Mapping[str, int]
 
 
 def compare(
@@ -138,32 +135,25 @@ def compare(
         workers=workers,
         names=lambda day: f"day {day + 1}",
     )
-    done: list[list[_Found]] = []
-    by_blocks: tuple[int, dict[str, dict[str, Estimated]]] = 0, {}
-    for day, by_blocks in results:
+    done: list[_Day] = []
+    for day in results:
         done.append(day)
         if progress is not None:
             progress(len(done), count)
         if precision is not None and FEWEST_DAYS <= len(done) < count:
-            comparison = _comparison(labels, done, *by_blocks)
+            comparison = _comparison(labels, done)
             if all(_is_precise(comparison, label, precision) for label in labels[1:] or labels):
                 break
-    return _comparison(labels, done, *by_blocks)
+    return _comparison(labels, done)
 
 
-def _comparison(
-    labels: tuple[str, ...],
-    done: Sequence[Sequence[_Found]],
-    blocks: int,
-    of_blocks: Mapping[str, dict[str, Estimated]],
-) -> Comparison:
-    """Return the measures over days; of_blocks : differences of a trace, by label."""
+def _comparison(labels: tuple[str, ...], done: Sequence[_Day]) -> Comparison:
+    """Return the measures over days."""
     values = {
-        label: {name: np.array([day[at].measures[name] for day in done]) for name in MEASURES}
+        label: {name: np.array([day.measures[at][name] for day in done]) for name in MEASURES}
         for at, label in enumerate(labels)
     }
     first = values[labels[0]]
-    one_day = dict(zip(labels, done[0], strict=True))
     return Comparison(
         labels=labels,
         days=len(done),
@@ -173,14 +163,11 @@ def _comparison(
         },
         differences={
             label: {name: interval(values[label][name] - first[name], of=0.0) for name in MEASURES}
-            | of_blocks.get(label, {})
+            | done[0].differences.get(label, {})
             for label in labels[1:]
         },
-        groups={label: groups.groups for label, groups in one_day.items()},
-        games={label: groups.games for label, groups in one_day.items()},
-        chances={label: groups.chances for label, groups in one_day.items()},
-        reasons={label: groups.reasons for label, groups in one_day.items()},
-        blocks=blocks,
+        first=dict(zip(labels, done[0].tables, strict=True)),
+        blocks=done[0].blocks,
     )
 
 
@@ -194,7 +181,16 @@ def _is_precise(comparison: Comparison, label: str, precision: float) -> bool:
     )
 
 
-def _simulate(study: Study, day: int) -> tuple[list[_Found], tuple[int, dict[str, Any]]]:
+class _Day(NamedTuple):
+    """The measures and tables of a day with each plan; blocks, differences : of a trace."""
+
+    measures: list[dict[str, float]]
+    tables: list[DayTables]
+    blocks: int
+    differences: dict[str, dict[str, Estimated]]
+
+
+def _simulate(study: Study, day: int) -> _Day:
     """Run one day with every ruleset; of a trace, also compare its blocks."""
     seed, people, model = study.seed + day, study.people, study.model
     if people is None:
@@ -202,17 +198,18 @@ def _simulate(study: Study, day: int) -> tuple[list[_Found], tuple[int, dict[str
         largest = min(plan.ruleset.player_max_number for plan in study.plans)
         people = draw_people(model, seed, largest=largest)
     days = [simulate_day(plan, model, seed, people=people, fast=study.fast) for plan in study.plans]
-    found = [
-        _Found(
-            measures(plan, model, results),
-            list(groups(plan, model, results)) if day == 0 else [],
-            by_games(results) if day == 0 else [],
-            chances(plan, model, results) if day == 0 else [],
-            results.reasons if day == 0 else {},
+    with_plans = list(zip(study.plans, days, strict=True))
+    tables = [
+        DayTables(
+            list(groups(plan, model, results)),
+            by_games(results),
+            chances(plan, model, results),
+            results.reasons,
         )
-        for plan, results in zip(study.plans, days, strict=True)
+        for plan, results in (with_plans if day == 0 else ())
     ]
-    return found, (0, {}) if study.people is None else _by_blocks(study, days)
+    of_plans = [measures(plan, model, results) for plan, results in with_plans]
+    return _Day(of_plans, tables, *((0, {}) if study.people is None else _by_blocks(study, days)))
 
 
 def interval(values: Floats, *, of: float = math.nan) -> Estimated:
@@ -274,21 +271,15 @@ def _by_blocks(study: Study, days: Sequence[SimulatedDay]) -> tuple[int, dict[st
     hour = np.minimum((created / SECONDS_PER_HOUR).astype(np.int64), hours - 1)
     tables = []
     for plan, day in zip(study.plans, days, strict=True):
-        matched = day.outcome.status == MATCHED
-        unfair = np.full(len(created), np.nan)
-        unfair[matched] = np.abs(
-            matches_of(plan, study.model, day).p_skill[day.outcome.match[matched]] - 0.5
-        )
-        table = {}
-        for number in range(hours):
-            chosen = hour == number
-            if chosen.sum() >= 2 and (chosen & matched).any():
-                table[number] = (
-                    *time_to_match(day, (0.95, 0.5), chosen),
-                    float(np.mean(day.outcome.status[chosen] == GAVE_UP)),
-                    float(np.nanmean(unfair[chosen & matched])),
-                )
-        tables.append(table)
+        unfair = unfair_of(plan, study.model, day)
+        table = {number: of_tickets(day, unfair, hour == number) for number in np.unique(hour)}
+        # An hour without a match has no mean wait.
+        sound = {
+            number: [row[name] for name in (*WAITS, *VERDICT)]
+            for number, row in table.items()
+            if row["tickets"] >= 2 and not math.isnan(row["wait_mean"])
+        }
+        tables.append(sound)
     rng = np.random.Generator(np.random.Philox(key=study.seed))
     by_label: dict[str, Any] = {}
     for plan, table in zip(study.plans[1:], tables[1:], strict=True):

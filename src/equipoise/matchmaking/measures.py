@@ -135,18 +135,16 @@ def mean_waiting(day: SimulatedDay) -> float:
 
 
 def time_to_match(
-    day: SimulatedDay, shares: tuple[float, ...], chosen: Flags | None = None
+    day: SimulatedDay, shares: tuple[float, ...], chosen: Flags | slice = slice(None)
 ) -> list[float]:
     """Return when shares of tickets would be matched if nobody gave up (Kaplan and Meier 1958).
 
-    chosen : shape (tickets,), the tickets to look at; None for all
+    chosen : shape (tickets,), the tickets to look at
     Returns : seconds; NaN for a share that the estimate does not reach
     """
-    matched = day.outcome.status == MATCHED
+    matched = (day.outcome.status == MATCHED)[chosen]
     left = np.where(day.outcome.status == WAITING, day.end, day.outcome.left)
-    wait = left - day.people.created
-    if chosen is not None:
-        wait, matched = wait[chosen], matched[chosen]
+    wait = (left - day.people.created)[chosen]
     # A match counts before a give-up at the same time.
     order = np.lexsort((~matched, wait))
     wait, matched = wait[order], matched[order]
@@ -310,7 +308,7 @@ def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str,
 
     Each row has `by`, `group`, and measures of its tickets; unfair is that of their matches.
     """
-    people, outcome = day.people, day.outcome
+    people = day.people
     if not len(people.created):
         return
     skill = np.add.reduceat(people.skill, people.first[:-1]) / people.size
@@ -326,26 +324,39 @@ def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str,
             people.latency.argmin(axis=1),
             dict(enumerate(model.region_names)),
         )
-    matched = outcome.status == MATCHED
-    unfair = np.full(len(matched), np.nan)
-    if matched.any():
-        off = np.abs(matches_of(plan, model, day).p_skill - 0.5)
-        unfair[matched] = off[outcome.match[matched]]
-    wait = outcome.left - people.created
+    unfair = unfair_of(plan, model, day)
     for by, (values, named) in kinds.items():
         for value in np.unique(values).tolist():
-            chosen = values == value
-            both = chosen & matched
-            p50, p95 = time_to_match(day, (0.5, 0.95), chosen)
             yield {
                 "by": by,
                 "group": named.get(value, str(value)),
-                "tickets": int(chosen.sum()),
-                "wait_mean": float(wait[both].mean()) if both.any() else math.nan,
-                "wait_p95": float(np.quantile(wait[both], 0.95)) if both.any() else math.nan,
-                "to_match_p50": p50,
-                "to_match_p95": p95,
-                "gave_up": float(np.mean(outcome.status[chosen] == GAVE_UP)),
-                "expired": float(np.mean(outcome.status[chosen] == EXPIRED)),
-                "unfair": float(np.nanmean(unfair[both])) if both.any() else math.nan,
+                **of_tickets(day, unfair, values == value),
             }
+
+
+def unfair_of(plan: Plan, model: DayModel, day: SimulatedDay) -> Floats:
+    """Return abs(p - 1/2) of each ticket's match, from true skills; NaN without one."""
+    matched = day.outcome.status == MATCHED
+    unfair = np.full(len(matched), np.nan)
+    if matched.any():
+        off = np.abs(matches_of(plan, model, day).p_skill - 0.5)
+        unfair[matched] = off[day.outcome.match[matched]]
+    return unfair
+
+
+def of_tickets(day: SimulatedDay, unfair: Floats, chosen: Flags) -> dict[str, Any]:
+    """Return the measures of some tickets of a day; unfair : as of `unfair_of`."""
+    status = day.outcome.status
+    both = chosen & (status == MATCHED)
+    wait = (day.outcome.left - day.people.created)[both]
+    p50, p95 = time_to_match(day, (0.5, 0.95), chosen)
+    return {
+        "tickets": int(chosen.sum()),
+        "wait_mean": float(wait.mean()) if len(wait) else math.nan,
+        "wait_p95": float(np.quantile(wait, 0.95)) if len(wait) else math.nan,
+        "to_match_p50": p50,
+        "to_match_p95": p95,
+        "gave_up": float(np.mean(status[chosen] == GAVE_UP)),
+        "expired": float(np.mean(status[chosen] == EXPIRED)),
+        "unfair": float(np.nanmean(unfair[both])) if len(wait) else math.nan,
+    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -151,21 +150,3 @@ def _may(
     return not apart or not any(
         team_number == team and before in apart[at] for before, team_number in enumerate(chosen)
     )
-
-
-def some_divisions(
-    sizes: Sequence[int],
-    alliance: Alliance,
-    loads: tuple[int, ...] | None,
-    apart: Sequence[Collection[int]],
-    closed: Sequence[Collection[int]],
-    most: int,
-) -> list[tuple[int, ...]]:
-    """Return the first divisions that keep parties apart."""
-    listed: list[tuple[int, ...]] = []
-    with suppress(TooManyStepsError):
-        for division in divisions(sizes, alliance, loads, apart, closed):
-            listed.append(division)
-            if len(listed) == most:
-                break
-    return listed

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.matchmaking import MatchRuleset, Session, Ticket
+from equipoise.data.matchmaking import MatchRuleset, Session, Ticket, unless
 from equipoise.data.rebalancing import (
     ID,
     NAMED_ONCE,
@@ -25,7 +25,6 @@ from equipoise.data.rebalancing import (
     is_number,
     is_whole,
     refuse,
-    shown,
 )
 
 #: Attributes that are never compared.
@@ -349,30 +348,27 @@ def blocked_by(ticket: Ticket) -> Collection[Any]:
 
 def _id_faults(path: str, name: object, seen: set[str]) -> Iterator[Fault]:
     """Yield what is wrong with the id of a ticket or session; seen : those before it."""
-    if isinstance(name, bool) or not isinstance(name, int | str):
-        yield Fault(path, ID, shown(name))
-    if str(name) in seen:
-        yield Fault(path, NAMED_ONCE, shown(name))
+    yield from unless(is_whole(name) or isinstance(name, str), path, ID, name)
+    yield from unless(str(name) not in seen, path, NAMED_ONCE, name)
     seen.add(str(name))
 
 
 def _faults_of(path: str, item: Ticket | Session) -> Iterator[Fault]:
     """Yield what is wrong with the time of a ticket or session, and what with its attributes."""
-    if not is_time(item.created_at):
-        yield Fault(f"{path}.created_at", TIME, shown(item.created_at))
+    yield from unless(is_time(item.created_at), f"{path}.created_at", TIME, item.created_at)
     if isinstance(item, Ticket):
-        if not is_whole(item.priority) or abs(item.priority) > 10**9:
-            yield Fault(f"{path}.priority", PRIORITY, shown(item.priority))
-        if not item.players:
+        sound = is_whole(item.priority) and abs(item.priority) <= 10**9
+        yield from unless(sound, f"{path}.priority", PRIORITY, item.priority)
+        names = {str(player.player) for player in item.players}
+        if not names:
             yield Fault(f"{path}.players", SOME_PLAYERS, "none")
-        if len({str(player.player) for player in item.players}) < len(item.players):
+        if len(names) < len(item.players):
             yield Fault(f"{path}.players", "must name each player once", "one twice")
         for region, latency in item.latencies.items():
-            if not is_number(latency, lambda x: 0 <= x <= _LONGEST):
-                yield Fault(f"{path}.latencies.{str(region)[:60]}", LATENCY, shown(latency))
+            sound = is_number(latency, lambda x: 0 <= x <= _LONGEST)
+            yield from unless(sound, f"{path}.latencies.{str(region)[:60]}", LATENCY, latency)
     for name, value in item.attributes.items():
-        if not _is_plain(value):
-            yield Fault(f"{path}.attributes.{str(name)[:60]}", PLAIN, shown(value))
+        yield from unless(_is_plain(value), f"{path}.attributes.{str(name)[:60]}", PLAIN, value)
 
 
 def check(

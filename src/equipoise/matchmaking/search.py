@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,7 +24,15 @@ import numpy as np
 
 from equipoise.arrays import Flags, Ints
 from equipoise.data.matchmaking import Alliance, Ticket
-from equipoise.matchmaking.packing import DIVISIONS, FEW, Fit, backtrack, fits, some_divisions
+from equipoise.matchmaking.packing import (
+    DIVISIONS,
+    FEW,
+    Fit,
+    TooManyStepsError,
+    backtrack,
+    divisions,
+    fits,
+)
 from equipoise.matchmaking.pool import Pool, blocked_by
 
 #: Units of the cost in 1, and bits of the sum of rows below it.
@@ -134,9 +143,14 @@ class Around:
         order = sorted(members, key=lambda row: (-int(self.pool.size[row]), row))
         apart, closed = self.separations(order)
         sizes = [int(self.pool.size[row]) for row in order]
-        packed = some_divisions(sizes, alliance, self.loads, apart, closed, most)
         place = {row: at for at, row in enumerate(order)}
-        return [tuple(division[place[row]] for row in members) for division in packed]
+        packed: list[tuple[int, ...]] = []
+        with suppress(TooManyStepsError):
+            for division in divisions(sizes, alliance, self.loads, apart, closed):
+                packed.append(tuple(division[place[row]] for row in members))
+                if len(packed) == most:
+                    break
+        return packed
 
 
 def _at_least_1(alliance: Alliance) -> Alliance:

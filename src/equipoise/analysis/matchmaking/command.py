@@ -226,19 +226,19 @@ def _print_days(answer: SimulationAnswer) -> None:
         )
     if answer.verdict:
         print_lines("", *answer.verdict)
-    for label, games in comparison.games.items():
-        if games:
+    for label, tables in comparison.first.items():
+        if tables.games:
             print_lines("", f"{label}: ratings by games played before, on the first day")
             forms = {"games_from": ",d", "visits": ",d", "rating_error": ".1f"}
             forms |= {"rating_correlation": ".3f", "deviation": ".1f"}
-            print_table(table(forms, [[row[name] for name in forms] for row in games]))
+            print_table(table(forms, [[row[name] for name in forms] for row in tables.games]))
     listed = [f"{name} {shown(value)}" for name, value in answer.assumptions.items()]
     print_lines("", *textwrap.wrap(f"Assumptions: {', '.join(listed)}.", 100))
     units = "1 trace" if comparison.blocks else f"{comparison.days} days"
     say(f"{units}, seed {answer.seed}, {answer.seconds:.1f} s", *answer.notes)
-    for label, reasons in comparison.reasons.items():
-        if reasons:
-            told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+    for label, tables in comparison.first.items():
+        if tables.reasons:
+            told = ", ".join(f"{count:,} {reason}" for reason, count in tables.reasons.items())
             say(f"{label}: tickets without a match on the first day waited for: {told}")
 
 

@@ -343,10 +343,10 @@ def to_json(answer: SimulationAnswer) -> dict[str, Any]:
             "measures": of(comparison.estimates),
             "differences": of(comparison.differences),
             "verdict": list(answer.verdict),
-            "groups": comparison.groups,
-            "by_games": comparison.games,
-            "chances": comparison.chances,
-            "reasons": comparison.reasons,
+            "groups": {label: tables.groups for label, tables in comparison.first.items()},
+            "by_games": {label: tables.games for label, tables in comparison.first.items()},
+            "chances": {label: tables.chances for label, tables in comparison.first.items()},
+            "reasons": {label: tables.reasons for label, tables in comparison.first.items()},
             "notes": list(answer.notes),
         }
     )

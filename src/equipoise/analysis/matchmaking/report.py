@@ -109,10 +109,10 @@ def group_chart(
             lines = [
                 {
                     int(row["group"]): float(row[name])
-                    for row in (*comparison.groups[label], *comparison.chances[label])
+                    for row in (*tables.groups, *tables.chances)
                     if row["by"] == by
                 }
-                for label in comparison.labels
+                for tables in comparison.first.values()
             ]
             # In an open loop all rulesets have the same arrivals.
             same = all(line == lines[0] for line in lines)
@@ -157,7 +157,8 @@ def simulation_page(answer: SimulationAnswer, command: str) -> str:
     if drawn_wait(answer):
         image = theme.page_image(trade_off(answer))
         parts.append(element("img", src=image, alt="Wait against fairness of each ruleset"))
-    for by, name, columns in CHARTS if any(comparison.groups.values()) else ():
+    has_groups = any(tables.groups for tables in comparison.first.values())
+    for by, name, columns in CHARTS if has_groups else ():
         image = theme.page_image(group_chart(answer, by, name, columns))
         parts.append(element("img", src=image, alt=f"{name} by {by}"))
     means = [[words(name), *(with_half(answer, label, name) for label in labels)] for name in known]
@@ -172,8 +173,8 @@ def simulation_page(answer: SimulationAnswer, command: str) -> str:
             if any(abs(comparison.differences[label][name].upper) > 0 for label in labels[1:])
         ]
         parts.append(table(f"Differences to {labels[0]}", ["measure", *labels[1:]], rows))
-    for label in labels:
-        parts += _of_first_day(label, comparison.groups[label], comparison.games[label])
+    for label, tables in comparison.first.items():
+        parts += _of_first_day(label, tables.groups, tables.games)
     listed = [[name, shown(value)] for name, value in answer.assumptions.items()]
     parts.append(table("Assumptions", ["field", "value"], listed))
     about = [f"{comparison.days} days, seed {answer.seed}.", *answer.notes]
