@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
+from equipoise.data.matchmaking import BlockedOption
 from equipoise.data.rebalancing import MatchedPlayer
 from equipoise.matchmaking import (
     Alliance,
@@ -27,6 +28,15 @@ from equipoise.matchmaking import (
 
 NOW = 1000.0
 REGIONS = ("asia", "eu", "us")
+CHOICES: dict[str, list[Any]] = {
+    "blocked_player_option": list(get_args(BlockedOption)),
+    "match_options_referred_for_backfill": [False, True],
+    "region_expansion_range_ms": [0, 30],
+    "region_latency_initial_range_ms": [0, 20],
+    "region_latency_max_ms": [0, 150],
+    "disable_bidirectional_latency_after_ms": [0, 40_000],
+    "distance_scope": ["pivot", "pivot", "pair"],
+}
 
 
 def random_ruleset(draw: random.Random) -> MatchRuleset:
@@ -35,7 +45,10 @@ def random_ruleset(draw: random.Random) -> MatchRuleset:
     least, most = draw.choice([(1, 1), (2, 2), (1, 2), (1, 3), (2, 3), (3, 3)])
     rules = tuple(
         MatchingRule(
-            attribute=name, reference=draw.choice([50, 100, 300]), weight=draw.choice([1, 2])
+            attribute=name,
+            reference=draw.choice([50, 100, 300]),
+            weight=draw.choice([1, 2]),
+            max_spread=draw.choice([None, None, 80, 150]),
         )
         for name in draw.choice([(), ("mmr",), ("mmr",), ("mmr", "skill")])
     )
@@ -60,19 +73,7 @@ def random_ruleset(draw: random.Random) -> MatchRuleset:
             if draw.random() < 0.5
         ),
         match_options=options,
-        blocked_player_option=draw.choice(
-            [
-                "blockedPlayerCannotMatch",
-                "blockedPlayerCanMatchOnDifferentTeam",
-                "blockedPlayerCanMatch",
-            ]
-        ),
-        match_options_referred_for_backfill=draw.random() < 0.5,
-        region_expansion_range_ms=draw.choice([0, 30]),
-        region_latency_initial_range_ms=draw.choice([0, 20]),
-        region_latency_max_ms=draw.choice([0, 150]),
-        disable_bidirectional_latency_after_ms=draw.choice([0, 40_000]),
-        distance_scope=draw.choice(["pivot", "pivot", "pair"]),
+        **{name: draw.choice(values) for name, values in CHOICES.items()},
     )
 
 
@@ -82,7 +83,7 @@ def random_tickets(
     """Return tickets whose values collide often."""
     with_regions, with_blocks = draw.random() < 0.4, draw.random() < 0.5
     twice, noise = draw.random() < 0.1, draw.random() < 0.1
-    found = []
+    tickets = []
     for at in range(count):
         players = [
             MatchedPlayer(
@@ -113,14 +114,14 @@ def random_tickets(
             if with_regions
         }
         # What is no option must be equal, so it would rarely let anybody meet.
-        options = {one.name for one in rules.match_options}
+        options = {option.name for option in rules.match_options}
         special = {"blocked_players", "new_session_only", "server"}
         if "cross_platform" in options:
             special.add("current_platform")
         if noise:
             special.add("mode")
         attributes = {k: v for k, v in attributes.items() if k in options | special}
-        found.append(
+        tickets.append(
             Ticket(
                 ticket=f"{name}{at}",
                 created_at=NOW - draw.choice([1.0, 10.0, 30.0, 70.0, draw.uniform(0, 100)]),
@@ -130,87 +131,119 @@ def random_tickets(
                 priority=draw.choice([0, 0, 0, 1]),
             )
         )
-    return found
+    return tickets
 
 
 class BruteForce:
-    """A tick for matches by looking at every set of tickets; `matches` has ids, cost and region."""
+    """A tick by looking at every set of tickets and every division into teams.
+
+    members : of a session; score : of a ticket for a pivot, None for that of the rules
+    """
 
     def __init__(
         self,
         tickets: Sequence[Ticket],
         rules: MatchRuleset,
-        preferred: Collection[frozenset[str]] = (),
+        members: Sequence[Ticket] = (),
+        score: Callable[[Ticket, Ticket], float] | None = None,
     ) -> None:
-        """Take sets of `preferred` among those that are equally good to the last criterion."""
-        self.rules, self.preferred = rules, preferred
-        self.queue = sorted(tickets, key=lambda one: (-one.priority, one.created_at, one.ticket))
-        self.rank = {one.ticket: at for at, one in enumerate(self.queue)}
-        self.kinds = {one.name: one.type for one in rules.match_options}
-        own = any("current_platform" in one.attributes for one in tickets)
+        self.rules, self.own_score = rules, score
+        self.queue = sorted(
+            tickets, key=lambda ticket: (-ticket.priority, ticket.created_at, ticket.ticket)
+        )
+        self.rank = {ticket.ticket: at for at, ticket in enumerate(self.queue)}
+        self.kinds = {option.name: option.type for option in rules.match_options}
+        own = any("current_platform" in ticket.attributes for ticket in (*tickets, *members))
         self.platforms = own and self.kinds.get("cross_platform") == "any"
-        self.regions = sorted({region for one in tickets for region in one.latencies})
-        self.matches: list[tuple[frozenset[str], int, str | None]] = []
-        left = [one for one in self.queue if not self._unreachable(one)]
-        for pivot in list(left):
-            if pivot not in left:
-                continue
-            best = self._best(pivot, [one for one in left if one is not pivot])
+        self.regions = sorted({region for ticket in tickets for region in ticket.latencies})
+        self.left = [ticket for ticket in self.queue if not self._unreachable(ticket)]
+
+    def matches(
+        self, preferred: Collection[frozenset[str]] = ()
+    ) -> list[tuple[frozenset[str], int, str | None]]:
+        """Return ids, cost and region of every match.
+
+        preferred : taken among sets that are equally good to the last criterion
+        """
+        matches, left = [], list(self.left)
+        for pivot in self.left:
+            others = [ticket for ticket in left if ticket is not pivot]
+            best = self._best(pivot, others, preferred=preferred) if pivot in left else None
             if best is not None:
                 chosen, cost, region = best
-                self.matches.append((frozenset(one.ticket for one in chosen), cost, region))
-                left = [one for one in left if one not in chosen]
+                matches.append((frozenset(ticket.ticket for ticket in chosen), cost, region))
+                left = [ticket for ticket in left if ticket not in chosen]
+        return matches
 
-    def _unreachable(self, one: Ticket) -> bool:
+    def backfill(self, session: Session) -> list[Ticket]:
+        """Return the best tickets for a session of one ticket in its first team."""
+        running = replace(session.teams[0][0], created_at=session.created_at, latencies={})
+        others = [
+            ticket
+            for ticket in self.left
+            if ticket.attributes.get("new_session_only") != "true"
+            and session.session not in ticket.excluded_sessions
+        ]
+        best = self._best(running, others, session)
+        return [] if best is None else best[0][1:]
+
+    def _unreachable(self, ticket: Ticket) -> bool:
         most = self.rules.region_latency_max_ms
-        return bool(most and one.latencies and min(one.latencies.values()) > most)
+        return bool(most and ticket.latencies and min(ticket.latencies.values()) > most)
 
-    def _wait(self, one: Ticket) -> float:
-        return NOW - one.created_at
+    def _wait(self, ticket: Ticket) -> float:
+        return NOW - ticket.created_at
 
-    def _accepts(self, one: Ticket, region: str) -> bool:
-        if not one.latencies:
+    def _accepts(self, ticket: Ticket, region: str) -> bool:
+        if not ticket.latencies:
             return True
         rules = self.rules
-        steps = max(math.ceil(self._wait(one) * 1000 / rules.region_expansion_rate_ms) - 1, 0)
-        limit = min(one.latencies.values()) + rules.region_latency_initial_range_ms
+        steps = max(math.ceil(self._wait(ticket) * 1000 / rules.region_expansion_rate_ms) - 1, 0)
+        limit = min(ticket.latencies.values()) + rules.region_latency_initial_range_ms
         limit += steps * (rules.region_expansion_range_ms or 50)
         if rules.region_latency_max_ms:
             limit = min(limit, rules.region_latency_max_ms)
-        return one.latencies.get(region, math.inf) <= limit
+        return ticket.latencies.get(region, math.inf) <= limit
 
     def _best(
-        self, pivot: Ticket, others: list[Ticket]
+        self,
+        pivot: Ticket,
+        others: list[Ticket],
+        session: Session | None = None,
+        preferred: Collection[frozenset[str]] = (),
     ) -> tuple[list[Ticket], int, str | None] | None:
-        order = sorted(self.regions, key=lambda one: (pivot.latencies.get(one, math.inf), one))
-        regions: list[str | None] = [one for one in order if self._accepts(pivot, one)]
+        order = sorted(self.regions, key=lambda name: (pivot.latencies.get(name, math.inf), name))
+        regions: list[str | None] = [name for name in order if self._accepts(pivot, name)]
+        if session is not None and session.region is not None:
+            regions = [session.region] if session.region in self.regions else [None]
         for region in regions or [None]:
-            near = [one for one in others if self._meets(pivot, one, region)]
+            near = [ticket for ticket in others if self.meets(pivot, ticket, region)]
             best = None
-            for number in range(len(near) + 1):
+            for number in range(session is not None, len(near) + 1):
                 for chosen in itertools.combinations(near, number):
                     everyone = [pivot, *chosen]
-                    if self.legal(everyone):
-                        players = sum(len(one.players) for one in everyone)
-                        cost = sum(self._score(pivot, one, region) for one in chosen)
-                        ranks = sum(self.rank[one.ticket] for one in chosen)
-                        names = frozenset(one.ticket for one in everyone)
-                        key = (-players, cost, ranks, names not in self.preferred)
+                    if self.legal(everyone, session is not None):
+                        players = sum(len(ticket.players) for ticket in chosen)
+                        cost = sum(self.score(pivot, ticket, region) for ticket in chosen)
+                        ranks = sum(self.rank[ticket.ticket] for ticket in chosen)
+                        names = frozenset(ticket.ticket for ticket in everyone)
+                        key = (-players, cost, ranks, names not in preferred)
                         if best is None or key < best[0]:
                             best = (key, everyone)
             if best is not None:
-                wishes = any(one.latencies for one in best[1])
+                wishes = any(ticket.latencies for ticket in best[1])
                 return best[1], best[0][1], region if wishes else None
         return None
 
-    def _mean(self, one: Ticket, name: str) -> float:
-        return math.fsum(float(p.attributes[name]) for p in one.players) / len(one.players)
+    def _mean(self, ticket: Ticket, name: str) -> float:
+        values = [float(player.attributes[name]) for player in ticket.players]
+        return math.fsum(values) / len(values)
 
-    def _tolerance(self, one: Ticket, rule: Any) -> float:
+    def _tolerance(self, ticket: Ticket, rule: Any) -> float:
         active = [
             (flexing.duration, at, flexing.reference)
             for at, flexing in enumerate(self.rules.flexing_rule)
-            if flexing.attribute == rule.attribute and self._wait(one) > flexing.duration
+            if flexing.attribute == rule.attribute and self._wait(ticket) > flexing.duration
         ]
         return max(active)[2] if active else rule.reference
 
@@ -221,37 +254,44 @@ class BruteForce:
             for rule in self.rules.rules
         )
 
-    def _meets(self, pivot: Ticket, one: Ticket, region: str | None) -> bool:
+    def meets(self, pivot: Ticket, ticket: Ticket, region: str | None) -> bool:
+        """Return whether a ticket is near a pivot, and may play in a region."""
         after = self.rules.disable_bidirectional_latency_after_ms
         if region is None:
-            reaches = not (self.regions and one.latencies)
+            reaches = not (self.regions and ticket.latencies)
         elif after and self._wait(pivot) * 1000 > after:
-            most = self.rules.region_latency_max_ms or math.inf
-            reaches = not one.latencies or one.latencies.get(region, math.inf) <= min(most, 1e9)
+            most = self.rules.region_latency_max_ms or 1e9
+            reaches = not ticket.latencies or ticket.latencies.get(region, math.inf) <= most
         else:
-            reaches = self._accepts(one, region)
-        return reaches and self._near(pivot, one)
+            reaches = self._accepts(ticket, region)
+        return reaches and self._near(pivot, ticket)
 
-    def _score(self, pivot: Ticket, one: Ticket, region: str | None) -> int:
+    def score(self, pivot: Ticket, ticket: Ticket, region: str | None) -> int:
+        """Return the cost of a ticket in billionths."""
         score = 0.0
+        if self.own_score is not None:
+            return round(self.own_score(pivot, ticket) * 10**9) * len(ticket.players)
         for rule in self.rules.rules:
-            far = abs(self._mean(pivot, rule.attribute) - self._mean(one, rule.attribute))
+            far = abs(self._mean(pivot, rule.attribute) - self._mean(ticket, rule.attribute))
             score += rule.weight * far / self.rules.divisor(rule)
         most = self.rules.region_latency_max_ms
-        if region is not None and most and one.latencies:
-            score += (one.latencies[region] - min(one.latencies.values())) / most
-        return round(score * 10**9) * len(one.players)
+        if region is not None and most and ticket.latencies:
+            score += (ticket.latencies[region] - min(ticket.latencies.values())) / most
+        return round(score * 10**9) * len(ticket.players)
 
-    def legal(self, everyone: list[Ticket]) -> bool:
-        """Return whether tickets besides distances and regions may form a match."""
-        names = [player.player for one in everyone for player in one.players]
+    def legal(self, everyone: list[Ticket], is_session: bool = False) -> bool:
+        """Return whether tickets besides distances to the pivot and regions may form a match.
+
+        is_session : whether the first ticket is a session
+        """
+        names = [player.player for ticket in everyone for player in ticket.players]
         if len(set(names)) < len(names):
             return False
         for name, kind in self.kinds.items():
-            sets = [_values(one, name) for one in everyone]
+            sets = [_values(ticket, name) for ticket in everyone]
             if kind == "disable":
                 continue
-            if len({bool(one) for one in sets}) > 1:
+            if len({bool(values) for values in sets}) > 1:
                 return False
             if self.platforms and name == "cross_platform":
                 continue
@@ -268,15 +308,17 @@ class BruteForce:
                 wish = _values(other, "cross_platform")
                 if wish and not _values(one, "current_platform") <= wish:
                     return False
-        rest = [
-            {k: repr(v) for k, v in one.attributes.items() if k not in skip} for one in everyone
-        ]
-        if any(one != rest[0] for one in rest):
+        rest = [{k: repr(v) for k, v in x.attributes.items() if k not in skip} for x in everyone]
+        may_differ = is_session and self.rules.match_options_referred_for_backfill
+        if not may_differ and any(attributes != rest[0] for attributes in rest):
             return False
-        if self.rules.distance_scope == "pair":
-            for one, other in itertools.combinations(everyone, 2):
-                if not self._near(one, other):
-                    return False
+        for one, other in itertools.combinations(everyone, 2):
+            if self.rules.distance_scope == "pair" and not self._near(one, other):
+                return False
+        for rule in self.rules.rules:
+            means = [self._mean(ticket, rule.attribute) for ticket in everyone]
+            if rule.max_spread is not None and max(means) - min(means) > rule.max_spread:
+                return False
         alliance = self.rules.alliance_at(self._wait(everyone[0]))
         kind = self.rules.blocked_player_option
         if kind == "blockedPlayerCannotMatch" and _blocked(everyone):
@@ -284,12 +326,12 @@ class BruteForce:
         apart = kind == "blockedPlayerCanMatchOnDifferentTeam"
         return any(
             not (apart and any(_blocked(team) for team in teams))
-            for teams in _divisions(everyone, alliance)
+            for teams in _divisions(everyone, alliance, is_session)
         )
 
 
-def _values(one: Ticket, name: str) -> frozenset[str]:
-    value = one.attributes.get(name)
+def _values(ticket: Ticket, name: str) -> frozenset[str]:
+    value = ticket.attributes.get(name)
     if value is None:
         return frozenset()
     return frozenset(value if isinstance(value, list) else [value])
@@ -303,20 +345,20 @@ def _blocked(everyone: Sequence[Ticket]) -> bool:
     )
 
 
-def _divisions(everyone: Sequence[Ticket], alliance: Alliance) -> Iterator[list[list[Ticket]]]:
-    """Yield every division into teams of allowed sizes."""
-    if sum(len(one.players) for one in everyone) > alliance.places:
+def _divisions(
+    everyone: Sequence[Ticket], alliance: Alliance, is_session: bool
+) -> Iterator[list[list[Ticket]]]:
+    """Yield every division into teams of allowed sizes; teams of a session have no least size."""
+    low, high, least, most = alliance
+    if sum(len(ticket.players) for ticket in everyone) > alliance.places:
         return
-    for count in range(alliance.min_number, alliance.max_number + 1):
+    for count in range(high if is_session else low, high + 1):
         for rest in itertools.product(range(count), repeat=len(everyone) - 1):
             teams: list[list[Ticket]] = [[] for _ in range(count)]
-            for one, team in zip(everyone, (0, *rest), strict=True):
-                teams[team].append(one)
-            sizes = [sum(len(one.players) for one in team) for team in teams]
-            if (
-                min(sizes) >= alliance.player_min_number
-                and max(sizes) <= alliance.player_max_number
-            ):
+            for ticket, team in zip(everyone, (0, *rest), strict=True):
+                teams[team].append(ticket)
+            sizes = [sum(len(ticket.players) for ticket in team) for team in teams]
+            if min(sizes) >= (0 if is_session else least) and max(sizes) <= most:
                 yield teams
 
 
@@ -324,15 +366,15 @@ def legal_teams(
     everyone: Sequence[Ticket], teams: Sequence[Sequence[str]], rules: MatchRuleset
 ) -> bool:
     """Return whether the teams of a match have allowed sizes, and nobody with a blocked player."""
-    known = {one.ticket: one for one in everyone}
-    alliance = rules.alliance_at(NOW - everyone[0].created_at)
-    sizes = [sum(len(known[one].players) for one in team) for team in teams]
+    known = {ticket.ticket: ticket for ticket in everyone}
+    low, high, least, most = rules.alliance_at(NOW - everyone[0].created_at)
+    sizes = [sum(len(known[name].players) for name in team) for team in teams]
     apart = rules.blocked_player_option == "blockedPlayerCanMatchOnDifferentTeam"
     return (
-        alliance.min_number <= len(teams) <= alliance.max_number
-        and min(sizes) >= alliance.player_min_number
-        and max(sizes) <= alliance.player_max_number
-        and not (apart and any(_blocked([known[one] for one in team]) for team in teams))
+        low <= len(teams) <= high
+        and least <= min(sizes)
+        and max(sizes) <= most
+        and not (apart and any(_blocked([known[name] for name in team]) for team in teams))
     )
 
 
@@ -345,85 +387,3 @@ def random_session(draw: random.Random, rules: MatchRuleset) -> Session:
         teams=((member,), ()),
         region=draw.choice([None, "eu"]),
     )
-
-
-def best_backfill(
-    tickets: Sequence[Ticket], session: Session, rules: MatchRuleset
-) -> tuple[int, int, int] | None:
-    """Return (players, cost, sum of ranks) of the best tickets for a session of one ticket."""
-    (member,) = session.teams[0]
-    force = BruteForce([], rules)
-    queue = sorted(tickets, key=lambda one: (-one.priority, one.created_at, one.ticket))
-    force.regions = sorted({region for one in tickets for region in one.latencies})
-    everyone = [*queue, member]
-    own = any("current_platform" in one.attributes for one in everyone)
-    force.platforms = own and force.kinds.get("cross_platform") == "any"
-    running = replace(member, created_at=session.created_at, latencies={})
-    alliance = rules.alliance_at(NOW - session.created_at)
-    regions: list[str | None] = [session.region] if session.region else [*force.regions]
-    if session.region and session.region not in force.regions:
-        regions = [None]
-    for region in regions or [None]:
-        near = [
-            (rank, one)
-            for rank, one in enumerate(queue)
-            if not force._unreachable(one)
-            and one.attributes.get("new_session_only") != "true"
-            and session.session not in one.excluded_sessions
-            and force._meets(running, one, region)
-        ]
-        best = None
-        for number in range(1, len(near) + 1):
-            for chosen in itertools.combinations(near, number):
-                added = [one for _, one in chosen]
-                if not _joins(force, running, added, alliance):
-                    continue
-                cost = sum(force._score(running, one, region) for one in added)
-                players = sum(len(one.players) for one in added)
-                key = (-players, cost, sum(rank for rank, _ in chosen))
-                best = key if best is None or key < best else best
-        if best is not None:
-            return -best[0], best[1], best[2]
-    return None
-
-
-def _joins(force: BruteForce, running: Ticket, added: Sequence[Ticket], alliance: Alliance) -> bool:
-    """Return whether tickets may join a session of one ticket in its first team."""
-    rules = force.rules
-    everyone = [running, *added]
-    if rules.match_options_referred_for_backfill:
-        # What is no option need not be equal to the session; it must be among those who join.
-        keep = {*force.kinds, "blocked_players", "cross_platform", "current_platform"}
-        everyone = [
-            replace(one, attributes={k: v for k, v in one.attributes.items() if k in keep})
-            for one in everyone
-        ]
-    loose = replace(rules, alliance_flexing_rule=(), **_WIDE._asdict())
-    free = BruteForce([], loose)
-    free.platforms, free.regions = force.platforms, force.regions
-    if rules.distance_scope == "pair":
-        free.rules = replace(loose, distance_scope="pair")
-    if rules.match_options_referred_for_backfill and force.platforms is False:
-        skip = {"cross_platform", "current_platform"} - set(force.kinds)
-        everyone = [
-            replace(one, attributes={k: v for k, v in one.attributes.items() if k not in skip})
-            for one in everyone
-        ]
-    if not free.legal(everyone):
-        return False
-    apart = rules.blocked_player_option == "blockedPlayerCanMatchOnDifferentTeam"
-    teams = range(max(alliance.max_number, 1))
-    for numbers in itertools.product(teams, repeat=len(added)):
-        sides: list[list[Ticket]] = [[] for _ in teams]
-        sides[0].append(running)
-        for one, team in zip(added, numbers, strict=True):
-            sides[team].append(one)
-        sizes = [sum(len(one.players) for one in side) for side in sides]
-        if max(sizes) <= alliance.player_max_number and not (
-            apart and any(_blocked(side) for side in sides)
-        ):
-            return True
-    return False
-
-
-_WIDE = Alliance(1, 8, 1, 30)

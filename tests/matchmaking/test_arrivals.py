@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from equipoise.matchmaking.arrivals import (
     DayModel,
     Draw,
     arrival_times,
+    class_value,
     draw_people,
     normals,
     philox,
@@ -92,12 +95,61 @@ def test_patience_has_its_mean(kind: str, shape: float) -> None:
     assert abs((people.gives_up - people.created).mean() / 200 - 1) < 0.02
 
 
-def test_rejects_a_day_with_a_wrong_field(tmp_path) -> None:
-    with pytest.raises(InvalidParameterError, match="regions must be one of none, two"):
-        DayModel(regions="mars")
-    with pytest.raises(InvalidParameterError, match="interval must be at least 0"):
-        DayModel(interval=-1.0)
+def test_skills_are_those_of_a_rating_list(tmp_path) -> None:
+    """Each is drawn equally often, below 0 too, and members of a party stay alike."""
+    (tmp_path / "list.csv").write_text("player,rating\na,1500\nb,-20\nc,900\nd,900\n")
     path = tmp_path / "day.toml"
-    path.write_text("rate = 5\n")
-    with pytest.raises(InvalidParameterError, match=r"day\.toml: rate must be one of tickets"):
+    path.write_text('skills = "list.csv"\nparty_sizes = [0, 1]\ntickets = 40_000\n')
+    model = DayModel(**read_day(str(path)))
+    assert model.skills == (-20.0, 900.0, 900.0, 1500.0)
+    skill = draw_people(model, 5, largest=2).skill
+    values, counts = np.unique(skill, return_counts=True)
+    assert values.tolist() == [-20.0, 900.0, 1500.0]
+    assert counts / len(skill) == pytest.approx([0.25, 0.5, 0.25], abs=0.01)
+    assert 0.2 < np.corrcoef(skill.reshape(-1, 2).T)[0, 1] < 0.36
+
+
+def test_home_regions_follow_the_curve_at_their_hour() -> None:
+    """People come at 0 h to 12 h alone, so each half of the day has one of two regions."""
+    curve = (1.0,) * 12 + (0.0,) * 12
+    model = DayModel(tickets=5000, curve=curve, regions="two", latency_spread=0.0, start_hour=0.0)
+    for hours, share in (((), 0.5), ((0.0, 12.0), 0.0), ((12.0, 12.0), 0.5)):
+        people = draw_people(replace(model, region_hours=hours), 1, largest=1)
+        within = (people.created > 3600) & (people.created < 11 * 3600)
+        assert people.latency.argmin(axis=1)[within].mean() == pytest.approx(share, abs=0.03)
+
+
+def test_tickets_have_several_classes() -> None:
+    """Two of three with shares 1, 1 and 2, without replacement: by hand 7/12, 7/12 and 5/6."""
+    model = DayModel(tickets=60_000, classes=(1, 1, 2), class_values=2)
+    group = draw_people(model, 3, largest=1).group
+    assert class_value(model, 5) == ["0", "2"]
+    assert np.unique(group).tolist() == [3, 5, 6]
+    shares = [np.mean(group >> at & 1) for at in range(3)]
+    assert shares == pytest.approx([7 / 12, 7 / 12, 5 / 6], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"regions": "mars"}, "regions must be one of none, two"),
+        ({"interval": -1.0}, "interval must be at least 0"),
+        ({"region_hours": [1]}, "region_hours must be empty, or a number for each region"),
+        ({"classes": [1, 0], "class_values": 2}, "class_values must be a whole number from 1"),
+        ({"skills": ["a"]}, "skills must be a list of numbers"),
+    ],
+)
+def test_rejects_a_day_with_a_wrong_field(fields, message) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DayModel(**fields)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("rate = 5", "rate must be one of tickets"), ('patience = "x"', "patience must be one of")],
+)
+def test_names_the_file_of_a_wrong_field(tmp_path, content, message) -> None:
+    path = tmp_path / "day.toml"
+    path.write_text(content)
+    with pytest.raises(InvalidParameterError, match=rf"day\.toml: {message}"):
         read_day(str(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,80 +30,67 @@ def problems(document: Any) -> list[tuple[str, str]]:
 
 
 RULE = {"attribute": "mmr", "criteria": "distance", "reference": 100}
+#: A ruleset with every list, whose values are replaced one at a time.
+FULL: dict[str, Any] = {
+    "alliance": ALLIANCE,
+    "alliance_flexing_rule": [{**ALLIANCE, "duration": 5}],
+    "matching_rule": [{**RULE, "max": 400, "normalizationMax": 400}],
+    "flexing_rule": [{**RULE, "duration": 5}],
+    "match_options": {"options": [{"name": "x", "type": "any"}, {"name": "y", "type": "all"}]},
+    "region_latency_max_ms": 100,
+}
 
 
 @pytest.mark.parametrize(
-    ("ruleset", "path", "got"),
+    ("path", "value", "got"),
     [
-        ({"alliance": {**ALLIANCE, "player_min_number": 0}}, "alliance.player_min_number", "0"),
-        ({"alliance": {**ALLIANCE, "min_number": 3}}, "alliance.min_number", "3, while"),
-        ({"alliance": {**ALLIANCE, "combination": {}}}, "alliance.combination", "roles"),
-        (
-            {"alliance_flexing_rule": [{**ALLIANCE, "duration": -1}]},
-            "alliance_flexing_rule[0].duration",
-            "-1",
-        ),
-        ({"matching_rule": [{**RULE, "criteria": "average"}]}, "matching_rule[0].criteria", "'av"),
-        ({"matching_rule": [{**RULE, "attribute": ""}]}, "matching_rule[0].attribute", "''"),
-        ({"matching_rule": [{**RULE, "reference": -1}]}, "matching_rule[0].reference", "-1"),
-        ({"matching_rule": [{**RULE, "weight": 1001}]}, "matching_rule[0].weight", "1001"),
-        (
-            {"matching_rule": [{**RULE, "normalizationMax": 50}]},
-            "matching_rule[0].normalizationMax",
-            "50",
-        ),
-        (
-            {"matching_rule": [{**RULE, "normalizationMax": 500, "max": 400}]},
-            "matching_rule[0].max",
-            "400",
-        ),
-        (
-            {"matching_rule": [{**RULE, "isForBalancing": 1}]},
-            "matching_rule[0].isForBalancing",
-            "1",
-        ),
-        (
-            {"matching_rule": [RULE], "flexing_rule": [{**RULE, "duration": 1, "weight": 2}]},
-            "flexing_rule[0].weight",
-            "not one of",
-        ),
-        ({"flexing_rule": [{**RULE, "duration": 1}]}, "flexing_rule[0].attribute", "'mmr'"),
-        (
-            {"matching_rule": [RULE], "flexing_rule": [{**RULE, "duration": 1, "attribute": []}]},
-            "flexing_rule[0].attribute",
-            "a list",
-        ),
-        (
-            {"match_options": {"options": [{"name": "x", "type": "some"}]}},
-            "match_options.options[0].type",
-            "'some'",
-        ),
-        (
-            {"match_options": {"options": [{"name": "x", "type": "any"}] * 2}},
-            "match_options.options[1].name",
-            "'x'",
-        ),
-        ({"blocked_player_option": "never"}, "blocked_player_option", "'never'"),
-        ({"region_expansion_rate_ms": -1}, "region_expansion_rate_ms", "-1"),
-        (
-            {"region_latency_initial_range_ms": 200, "region_latency_max_ms": 100},
-            "region_latency_initial_range_ms",
-            "200",
-        ),
-        ({"region_latency_rule_weight": "x"}, "region_latency_rule_weight", "'x'"),
-        ({"rebalance_version": 3}, "rebalance_version", "3"),
-        ({"auto_backfill": "yes"}, "auto_backfill", "'yes'"),
-        ({"sub_game_modes": {}}, "sub_game_modes", "it"),
-        ({"bucket_mmr_rule": {}}, "bucket_mmr_rule", "it"),
-        ({"flexing_rules": []}, "flexing_rules", "not one of"),
+        ("alliance.player_min_number", 0, "0"),
+        ("alliance.min_number", 3, "3, while"),
+        ("alliance.combination", {}, "roles"),
+        ("alliance_flexing_rule[0].duration", -1, "-1"),
+        ("matching_rule[0].criteria", "average", "'average'"),
+        ("matching_rule[0].attribute", "", "''"),
+        ("matching_rule[0].reference", -1, "-1"),
+        ("matching_rule[0].weight", 1001, "1001"),
+        ("matching_rule[0].max_spread", -1, "-1"),
+        ("matching_rule[0].max", 300, "300"),
+        ("matching_rule[0].isForBalancing", 1, "1"),
+        ("flexing_rule[0].reference", -1, "-1"),
+        ("flexing_rule[0].weight", 2, "not one of"),
+        ("flexing_rule[0].attribute", "skill", "'skill'"),
+        ("flexing_rule[0].attribute", [], "a list"),
+        ("match_options.options[0].type", "some", "'some'"),
+        ("match_options.options[1].name", "x", "'x'"),
+        ("blocked_player_option", "never", "'never'"),
+        ("distance_scope", "team", "'team'"),
+        ("region_expansion_rate_ms", -1, "-1"),
+        ("region_latency_initial_range_ms", 200, "200"),
+        ("region_latency_rule_weight", "x", "'x'"),
+        ("rebalance_version", 3, "3"),
+        ("auto_backfill", "yes", "'yes'"),
+        ("sub_game_modes", {}, "it"),
+        ("bucket_mmr_rule", {}, "it"),
+        ("flexing_rules", [], "not one of"),
     ],
 )
-def test_bad_rulesets_are_refused_with_path_and_value(
-    ruleset: dict[str, Any], path: str, got: str
-) -> None:
-    found = problems(request(**ruleset))
-    assert [one[0] for one in found] == [f"ruleset.{path}"]
-    assert found[0][1].startswith(got)
+def test_bad_rulesets_are_refused_with_path_and_value(path: str, value: Any, got: str) -> None:
+    ruleset = json.loads(json.dumps(FULL))
+    if path.startswith("matching_rule"):
+        # It needs the rule.
+        del ruleset["flexing_rule"]
+    place = ruleset
+    *steps, last = re.findall(r"\w+", path)
+    for step in steps:
+        place = place[int(step) if step.isdigit() else step]
+    place[last] = value
+    (problem,) = problems(request(**ruleset))
+    assert problem[0] == f"ruleset.{path}"
+    assert problem[1].startswith(got)
+
+
+def test_a_divisor_below_the_greatest_reference_is_refused() -> None:
+    rules = {"matching_rule": [{**RULE, "normalizationMax": 50}]}
+    assert problems(request(**rules)) == [("ruleset.matching_rule[0].normalizationMax", "50")]
 
 
 def test_one_ruleset_serves_the_queue_and_the_rebalance() -> None:
@@ -117,10 +105,8 @@ def test_one_ruleset_serves_the_queue_and_the_rebalance() -> None:
 def test_rules_not_for_balancing_do_not_even_out_teams() -> None:
     rules = [{**RULE, "isForBalancing": False}, {**RULE, "attribute": "skill"}]
     parties = [{"players": [{"player": name, "attributes": {}}]} for name in ("a", "b")]
-    found = eq.read_rebalance_request(
-        {"ruleset": {"alliance": ALLIANCE, "matching_rule": rules[:1]}, "parties": parties}
-    )
-    assert found.ruleset.rules == ()
+    document = {"ruleset": {"alliance": ALLIANCE, "matching_rule": rules[:1]}, "parties": parties}
+    assert eq.read_rebalance_request(document).ruleset.rules == ()
 
 
 @pytest.mark.parametrize(
@@ -197,24 +183,23 @@ def test_the_command_prints_matches_and_reasons(capsys: pytest.CaptureFixture[st
     }
 
 
-def test_the_command_refuses_a_bad_ruleset(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ruleset": {"alliance": ALLIANCE, "blocked_player_option": 1}}, "blocked_player_option"),
+        ({"tickets": [{"ticket": "a", "created_at": 0, "players": []}]}, "tickets[0].players"),
+    ],
+)
+def test_the_command_refuses_a_request_with_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], message: str
 ) -> None:
+    """Faults that the reader finds, and those that the tick finds."""
     file = tmp_path / "bad.json"
-    file.write_text(json.dumps(request(blocked_player_option="never")))
+    file.write_text(json.dumps(request() | change))
     assert run(["matchmaking", "tick", str(file)]) == 1
-    assert "ruleset.blocked_player_option" in capsys.readouterr().err
-
-
-def test_what_the_tick_refuses_is_told_with_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "again.json"
-    ticket = {"ticket": "a", "created_at": 0, "players": [{"player": "ann", "attributes": {}}]}
-    content = {**request(), "tickets": [ticket, {**ticket, "players": [{"player": "ben"}]}]}
-    file.write_text(json.dumps(content))
-    assert run(["matchmaking", "tick", str(file)]) == 1
-    assert f"{file}, tickets[1].ticket: must be named once" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"{file}, " in error
+    assert message in error
 
 
 FLEXMATCH: dict[str, Any] = {
@@ -275,6 +260,13 @@ def test_a_flexmatch_rule_set_becomes_a_ruleset(tmp_path: Path) -> None:
         ("expansions[2]", "left out"),
         ("expansions", "note"),
     ]
+
+
+def test_flexmatch_sizes_that_are_no_numbers_are_refused() -> None:
+    document = json.loads(json.dumps(FLEXMATCH))
+    document["teams"][1]["minPlayers"] = []
+    with pytest.raises(eq.InvalidDataError, match=r"teams\[1\].minPlayers"):
+        import_flexmatch(document)
 
 
 def test_flexmatch_teams_of_different_sizes_are_refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,13 +94,9 @@ def test_compiled_rules_make_the_matches_of_the_tick(seeds: range) -> None:
     assert matches > 3 * len(seeds)
 
 
-def test_packings_of_two_teams_of_two() -> None:
-    """Four players: four solos, a duo and two solos, two duos."""
+def test_packings_fill_two_teams() -> None:
+    """Four solos, a duo and two solos, two duos; two trios and a duo do not fill two fours."""
     assert packings(2, 2).tolist() == [[4, 4, 0], [4, 2, 1], [4, 0, 2]]
-
-
-def test_a_duo_and_a_trio_do_not_fill_teams_of_three_and_two() -> None:
-    """Two trios and a duo have eight players, but 3 + 2 > 4: packings know the bins."""
     assert [8, 0, 1, 2, 0] not in packings(4, 4).tolist()
 
 
@@ -125,34 +122,32 @@ def test_twice_the_people_wait_half_as_long() -> None:
     assert found[1] == pytest.approx(found[0] / 2, rel=1e-6)
 
 
+def deciles(rules: MatchRuleset, model: DayModel) -> list[dict[str, Any]]:
+    """Return the measures by decile of skill."""
+    plan = Plan(label="one", ruleset=rules)
+    rows = groups(plan, model, simulate_day(plan, model, 4))
+    return [row for row in rows if row["by"] == "skill decile"]
+
+
 def test_wider_tolerance_is_quicker_and_less_fair(busy: DayModel) -> None:
-    """In every decile of skill."""
-    plans = [Plan(label="one", ruleset=ruleset(1, tolerance)) for tolerance in (25.0, 250.0)]
-    tables = [list(groups(plan, busy, simulate_day(plan, busy, 4))) for plan in plans]
+    tables = [deciles(ruleset(1, tolerance), busy) for tolerance in (25.0, 250.0)]
     for narrow, wide in zip(*tables, strict=True):
-        if narrow["by"] == "skill decile":
-            assert wide["to_match_p95"] < narrow["to_match_p95"] or np.isnan(narrow["to_match_p95"])
-            assert wide["unfair"] > narrow["unfair"]
+        assert wide["to_match_p95"] < narrow["to_match_p95"] or np.isnan(narrow["to_match_p95"])
+        assert wide["unfair"] > narrow["unfair"]
 
 
 def test_extreme_deciles_wait_longest_and_flexing_moves_that_to_fairness(busy: DayModel) -> None:
-    found = {}
-    for name, flexed in (("fixed", ()), ("flexed", [(20, 200.0), (40, 1e4)])):
-        plan = Plan(label=name, ruleset=ruleset(1, 25.0, flexed=flexed))
-        rows = [
-            row
-            for row in groups(plan, busy, simulate_day(plan, busy, 4))
-            if row["by"] == "skill decile"
-        ]
-        found[name] = [
-            {key: rows[at][key] / rows[4][key] for key in ("wait_mean", "unfair", "gave_up")}
-            for at in (0, 9)
-        ]
-    for fixed, flexed in zip(found["fixed"], found["flexed"], strict=True):
-        assert fixed["wait_mean"] > 1.5
-        assert fixed["gave_up"] > 1.5
-        assert flexed["wait_mean"] < fixed["wait_mean"]
-        assert flexed["unfair"] > fixed["unfair"]
+    fixed = deciles(ruleset(1, 25.0), busy)
+    flexed = deciles(ruleset(1, 25.0, flexed=[(20, 200.0), (40, 1e4)]), busy)
+    for extreme in (0, 9):
+
+        def ratio(rows: list[dict[str, Any]], name: str, at: int = extreme) -> float:
+            return rows[at][name] / rows[4][name]
+
+        assert ratio(fixed, "wait_mean") > 1.5
+        assert ratio(fixed, "gave_up") > 1.5
+        assert ratio(flexed, "wait_mean") < ratio(fixed, "wait_mean")
+        assert ratio(flexed, "unfair") > ratio(fixed, "unfair")
 
 
 def test_longer_intervals_are_slower_and_fairer(busy: DayModel) -> None:
@@ -172,6 +167,36 @@ def test_backfill_is_quicker_and_less_even() -> None:
     assert found[1]["backfilled"] > 0.05
     assert found[1]["wait_mean"] < found[0]["wait_mean"]
     assert found[1]["lopsided"] > found[0]["lopsided"]
+
+
+def test_free_places_are_counted_until_they_are_filled_or_the_match_ends() -> None:
+    """Of nobody who leaves, by the times at which tickets were matched."""
+    rules = ruleset(2, 300.0, least=1, auto_backfill=True)
+    model = DayModel(tickets=150, hours=1.0, interval=5.0, leavers=0.0)
+    played = day(rules, model, 4)
+    outcome, places, seconds = played.outcome, 0, 0.0
+    for match, start in enumerate(outcome.time):
+        own = outcome.match == match
+        end = min(start + played.people.length[outcome.pivot[match]], played.end)
+        left, size = outcome.left[own], played.people.size[own]
+        places += 4 - size[left == start].sum()
+        seconds += 4 * (end - start) - (size * (end - left)).sum()
+    assert played.backfilled.any()
+    assert played.open_places == places
+    assert played.open_seconds == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("kind", "shared"), [("any", 1), ("all", 2), ("unique", 0)])
+def test_tickets_of_several_classes_meet_by_their_option(kind: str, shared: int) -> None:
+    rules = ruleset(1, match_options=(MatchOption("class", kind),))
+    model = DayModel(tickets=60, hours=0.2, classes=(1, 1, 1, 1), class_values=2, interval=5.0)
+    played = day(rules, model)
+    assert (not_compiled(Plan(label="one", ruleset=rules), model) == "") == (kind == "all")
+    for match in range(len(played.outcome.time)):
+        one, other = played.people.group[played.outcome.match == match].tolist()
+        assert (one & other).bit_count() >= shared
+        assert shared or not one & other
+    assert len(played.outcome.time) > 5
 
 
 def test_survivors_alone_would_flatter_the_waits() -> None:

@@ -50,6 +50,7 @@ class MatchingRule(Rule):
     """A matching rule of the queue.
 
     weight : factor of the difference in the cost of a match
+    max_spread : largest difference between any two tickets of a match; None for none
     for_balancing : whether teams are evened out in it; None leaves it to the other rules
     Raises : InvalidDataError
 
@@ -61,6 +62,7 @@ class MatchingRule(Rule):
     """
 
     weight: float = 1.0
+    max_spread: float | None = None
     for_balancing: bool | None = None
 
     def _faults(self) -> Iterator[Fault]:
@@ -69,6 +71,8 @@ class MatchingRule(Rule):
         yield from unless(short, "attribute", NAME, self.attribute)
         sound = is_number(self.weight, lambda x: 0 <= x <= 1000)
         yield from unless(sound, "weight", WEIGHT, self.weight)
+        sound = self.max_spread is None or _is_from_0(self.max_spread)
+        yield from unless(sound, "max_spread", REFERENCE, self.max_spread)
 
 
 class Alliance(NamedTuple):

@@ -52,7 +52,8 @@ _REQUEST = ("ruleset", "session", "parties", "default_attributes")
 _RULESET = ("rebalance_enable", "auto_backfill", "alliance", "matching_rule", "rebalance_version")
 _ALLIANCE = ("min_number", "max_number", "player_min_number", "player_max_number")
 _RULE = ("attribute", "criteria", "reference", "max", "normalizationMax", "isForBalancing")
-#: Fields of rulesets that decide who is matched, as `MatchRuleset` has them.
+#: Fields of rules and rulesets that decide who is matched, as `MatchRuleset` has them.
+_QUEUE_RULE = ("weight", "max_spread")
 _QUEUE_FLAGS = ("rebalance_enable", "auto_backfill", "match_options_referred_for_backfill")
 _QUEUE_VALUES = (
     *MILLISECOND_FIELDS,
@@ -79,7 +80,7 @@ _IN_QUEUE = (*_QUEUE_FLAGS, *_QUEUE_VALUES, *_QUEUE_LISTS, *_NOTED)
 _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "ruleset": tuple(name for name in sorted({*_IN_QUEUE, *_REFUSED}) if name not in _RULESET),
     "alliance": ("combination",),
-    "matching_rule": ("weight", "useLatestTicketData"),
+    "matching_rule": ("weight", "max_spread", "useLatestTicketData"),
 }
 _NOT_SUPPORTED = "is not supported in the queue: leave it out"
 _ONE_MAXIMUM = "must be the same as normalizationMax"
@@ -358,7 +359,8 @@ class RequestReader:
         for path, item in self.items(fields.get("matching_rule", []), "ruleset.matching_rule"):
             rule = self._rule(item, path, queue=True)
             rules += [rule] if rule else []
-        self._without_effect.pop("ruleset.matching_rule.weight", None)
+        for key in _QUEUE_RULE:
+            self._without_effect.pop(f"ruleset.matching_rule.{key}", None)
         listed = self._listed
         alliances = [
             AllianceFlexing(step["duration"], Alliance(*(step[key] for key in _ALLIANCE)))
@@ -447,13 +449,13 @@ class RequestReader:
         return {key: alliance[key] for key in _ALLIANCE}
 
     def _rule(self, value: object, path: str, *, queue: bool = False) -> MatchingRule | None:
-        fields = self.fields(value, path, (*_RULE, "weight", "useLatestTicketData"))
+        fields = self.fields(value, path, (*_RULE, *_QUEUE_RULE, "useLatestTicketData"))
         if not fields:
             return None
         for key in ("attribute", "criteria"):
             if not self.check(key in fields, f"{path}.{key}", must.GIVEN, "nothing"):
                 return None
-        names = ("attribute", "criteria", "reference", *(("weight",) if queue else ()))
+        names = ("attribute", "criteria", "reference", *(_QUEUE_RULE if queue else ()))
         values = {key: fields[key] for key in names if key in fields}
         highest = fields.get("max")
         if "normalizationMax" in fields:

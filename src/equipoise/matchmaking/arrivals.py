@@ -11,15 +11,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise._jit import inlined_kernel, kernel
-from equipoise.arrays import Floats, Ids, Ints
+from equipoise.arrays import Floats, Ints
 from equipoise.data.files import read_toml
-from equipoise.data.rebalancing import is_number
+from equipoise.data.rebalancing import is_number, is_whole
 from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.numeric.functions import normal_cdf_of
 
 SECONDS_PER_HOUR = 3600.0
 #: Seconds in which a burst of `burst_variance` lasts.
@@ -143,11 +145,16 @@ class DayModel:
     burst_variance : variance of a gamma factor with mean 1 for every ten minutes
     party_sizes : shares of parties of 1, 2, ... players; cut at the size of a team
     skill_mean, skill_deviation : of true skills, rating points
+    skills : numbers from which true skills are drawn instead; in a file also the path of a table of
+        players with their ratings
     party_correlation : correlation coefficient rho of a member with the common part of the party
     rating_deviation : of a rating around the true skill
     performance_deviation : of a performance around the true skill
     regions : a preset: none, two, three, five; latency_spread : of the logarithm of a latency
+    region_hours : by how many hours the clock of each region is ahead, so that the shares of home
+        regions follow the curve there; empty for the same shares at all hours
     classes : shares of values of the ticket attribute `class`; empty for no such attribute
+    class_values : different values of it that each ticket has
     patience : exponential, weibull, fixed or none; patience_mean : seconds until a ticket gives up;
         patience_shape : of the Weibull distribution; below 1 people leave early or never
     match_minutes, match_variation : mean and coefficient of variation of a lognormal match length
@@ -168,12 +175,15 @@ class DayModel:
     party_sizes: tuple[float, ...] = (0.65, 0.2, 0.08, 0.04, 0.03)
     skill_mean: float = 1500.0
     skill_deviation: float = 350.0
+    skills: tuple[float, ...] = ()
     party_correlation: float = 0.6
     rating_deviation: float = 100.0
     performance_deviation: float = 200.0
     regions: str = "none"
+    region_hours: tuple[float, ...] = ()
     latency_spread: float = 0.25
     classes: tuple[float, ...] = ()
+    class_values: int = 1
     patience: str = "exponential"
     patience_mean: float = 300.0
     patience_shape: float = 0.7
@@ -193,10 +203,13 @@ class DayModel:
             if name in texts:
                 require(value in texts[name], name, f"one of {', '.join(texts[name])}", value)
             elif isinstance(field.default, tuple):
-                rule = "a list of numbers from 0"
+                least = -math.inf if name == "skills" else 0.0
+                rule = "a list of numbers" if name == "skills" else "a list of numbers from 0"
                 require(isinstance(value, list | tuple), name, rule, value)
                 for number in value:
-                    require(is_number(number, lambda x: x >= 0), name, rule, number)
+                    require(
+                        is_number(number, lambda x: True) and number >= least, name, rule, number
+                    )
                 object.__setattr__(self, name, tuple(float(number) for number in value))
             elif value is not None or name != "expires_after":
                 require(is_number(value, lambda x: True), name, "a finite number", value)
@@ -208,6 +221,13 @@ class DayModel:
         require(self.party_correlation <= 1, "party_correlation", "in [0, 1]", 1)
         require(0 <= self.return_probability < 1, "return_probability", "in [0, 1)", 1)
         require(sum(self.party_sizes) > 0, "party_sizes", "with a share above 0", self.party_sizes)
+        rule = f"empty, or a number for each region of {self.regions}"
+        known = len(self.region_hours) in (0, len(self.region_names))
+        require(known, "region_hours", rule, self.region_hours)
+        most = max(sum(share > 0 for share in self.classes), 1)
+        sound = is_whole(self.class_values) and 1 <= self.class_values <= most <= 60
+        rule = "a whole number from 1 to the number of classes, which are 60 at most"
+        require(sound, "class_values", rule, self.class_values)
         require(len(self.burst) in (0, 3), "burst", "from hour, to hour, factor", self.burst)
         require(not self.curve or max(self.curve) > 0, "curve", "above 0 somewhere", self.curve)
 
@@ -228,6 +248,12 @@ def read_day(path: str, _: str = "") -> dict[str, Any]:
     known = [field.name for field in fields(DayModel)]
     for key, value in content.items():
         require(key in known, f"{path}: {key}", f"one of {', '.join(known)}", value)
+    if isinstance(content.get("skills"), str):
+        from equipoise.formats.players import read_rating_list
+
+        table = Path(path).parent / content["skills"]
+        listed = read_rating_list(table, columns={}, synonyms={}, what="the rating list")
+        content["skills"] = np.sort(listed.rating).tolist()
     try:
         DayModel(**content)
     except InvalidParameterError as error:
@@ -241,7 +267,7 @@ class People(NamedTuple):
     created : shape (n,), seconds since the day began; gives_up : the same, inf for never
     size : shape (n,), players; first : shape (n + 1,), where they begin among all players
     rating : shape (n,), mean of the ratings that the matchmaker sees
-    group : shape (n,), value of the attribute `class`, -1 for none
+    group : shape (n,), value of the attribute `class`, -1 for none; of several the sum of 2^value
     latency : shape (n, regions), ms; length : shape (n,), seconds of a match built around it
     skill, shown, luck : shape (players,), true skill, rating, and standard normal performance
     """
@@ -343,18 +369,11 @@ def draw_people(
     first = np.concatenate(([0], np.cumsum(size)))
     party = np.repeat(ticket, size)
     member = np.arange(first[-1]) - first[party]
-    if trace is None:
-        rho = model.party_correlation
-        common = normals(seed, Draw.COMMON_SKILL, ticket)[party]
-        own = normals(seed, Draw.OWN_SKILL, party, member)
-        mixed = rho * common + math.sqrt(1 - rho * rho) * own
-        skill = model.skill_mean + model.skill_deviation * np.where(size[party] > 1, mixed, own)
-    else:
-        skill = trace.skill
+    skill = _skills(model, seed, size, party, member) if trace is None else trace.skill
     shown = skill + model.rating_deviation * normals(seed, Draw.RATING, party, member)
     group = np.full(n, -1)
     if model.classes:
-        group = _choice(seed, Draw.CLASS, ticket, model.classes)
+        group = _classes(model, seed, ticket)
     variation = math.log1p(model.match_variation**2)
     spread = np.exp(math.sqrt(variation) * normals(seed, Draw.LENGTH, ticket) - variation / 2)
     return People(
@@ -364,12 +383,27 @@ def draw_people(
         first=first,
         rating=np.add.reduceat(shown, first[:-1]) / size if n else np.zeros(0),
         group=group,
-        latency=_latencies(model, seed, ticket, None if trace is None else trace.home),
+        latency=_latencies(model, seed, times, None if trace is None else trace.home),
         length=60.0 * model.match_minutes * spread,
         skill=skill,
         shown=shown,
         luck=normals(seed, Draw.PERFORMANCE, party, member),
     )
+
+
+def _skills(model: DayModel, seed: int, size: Ints, party: Ints, member: Ints) -> Floats:
+    """Return the true skills of players, by the number of their party and their place in it."""
+    rho = model.party_correlation
+    common = normals(seed, Draw.COMMON_SKILL, np.arange(len(size)))[party]
+    own = normals(seed, Draw.OWN_SKILL, party, member)
+    mixed = rho * common + math.sqrt(1 - rho * rho) * own
+    normal = np.where(size[party] > 1, mixed, own)
+    if model.skills:
+        listed = np.sort(model.skills)
+        place = (normal_cdf_of(normal) * len(listed)).astype(np.int64)
+        drawn: Floats = listed[np.minimum(place, len(listed) - 1)]
+        return drawn
+    return model.skill_mean + model.skill_deviation * normal
 
 
 def patience(model: DayModel, uniform: Floats) -> Floats:
@@ -383,19 +417,52 @@ def patience(model: DayModel, uniform: Floats) -> Floats:
     return model.patience_mean * unit
 
 
-def _latencies(model: DayModel, seed: int, ticket: Ints, home: Ints | None) -> Floats:
+def _classes(model: DayModel, seed: int, ticket: Ints) -> Ints:
+    """Return the classes of tickets, as `People.group` has them.
+
+    Several are drawn one after the other without replacement: the first of exponential races with
+    the shares as rates (Efraimidis and Spirakis 2006).
+    """
+    if model.class_values == 1:
+        return _choice(seed, Draw.CLASS, ticket, model.classes)
+    with np.errstate(divide="ignore"):
+        races = [
+            -np.log(uniforms(seed, Draw.CLASS, ticket, at)) / share
+            for at, share in enumerate(model.classes)
+        ]
+    first = np.argsort(np.stack(races, axis=1), axis=1)[:, : model.class_values]
+    chosen: Ints = (1 << first).sum(axis=1)
+    return chosen
+
+
+def class_value(model: DayModel, group: int) -> str | list[str]:
+    """Return the ticket attribute `class` for a value of `People.group`."""
+    if model.class_values == 1:
+        return str(group)
+    return [str(at) for at in range(len(model.classes)) if group >> at & 1]
+
+
+def _latencies(model: DayModel, seed: int, created: Floats, home: Ints | None) -> Floats:
     names, shares, base = REGIONS[model.regions]
+    ticket = np.arange(len(created))
     latency = np.zeros((len(ticket), len(names)))
     if names:
-        home = _choice(seed, Draw.HOME, ticket, shares) if home is None else home
+        weights = np.array(shares)
+        if model.region_hours:
+            hour = model.start_hour + created[:, None] / SECONDS_PER_HOUR
+            # Where nobody would come, the shares count.
+            weights = weights * np.maximum(rate_at(model, hour + model.region_hours), 1e-9)
+        home = _choice(seed, Draw.HOME, ticket, weights) if home is None else home
         for region in range(len(names)):
             noise = np.exp(model.latency_spread * normals(seed, Draw.LATENCY, ticket, region))
             latency[:, region] = np.array(base)[home, region] * noise + _LEAST_LATENCY
     return latency
 
 
-def _choice(seed: int, kind: Draw, ticket: Ints, shares: tuple[float, ...]) -> Ints:
-    """Return independent choices with these shares, numbered from 0."""
-    ends = np.cumsum(shares) / sum(shares)
-    chosen: Ids = np.searchsorted(ends, uniforms(seed, kind, ticket), side="right")
-    return np.minimum(chosen, len(shares) - 1).astype(np.int64)
+def _choice(seed: int, kind: Draw, ticket: Ints, shares: Any) -> Ints:
+    """Return independent choices, numbered from 0; shares : the same for all, or rows of them."""
+    ends = np.cumsum(shares, axis=-1)
+    ends = ends / ends[..., -1:]
+    passed = (uniforms(seed, kind, ticket)[:, None] >= ends).sum(axis=1)
+    chosen: Ints = np.minimum(passed, ends.shape[-1] - 1)
+    return chosen

@@ -272,11 +272,11 @@ def _by_blocks(study: Study, days: Sequence[SimulatedDay]) -> tuple[int, dict[st
     tables = []
     for plan, day in zip(study.plans, days, strict=True):
         unfair = unfair_of(plan, study.model, day)
-        table = {number: of_tickets(day, unfair, hour == number) for number in np.unique(hour)}
+        rows = {number: of_tickets(day, unfair, hour == number) for number in np.unique(hour)}
         # An hour without a match has no mean wait.
         sound = {
             number: [row[name] for name in (*WAITS, *VERDICT)]
-            for number, row in table.items()
+            for number, row in rows.items()
             if row["tickets"] >= 2 and not math.isnan(row["wait_mean"])
         }
         tables.append(sound)

@@ -21,7 +21,10 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.matchmaking import Alliance
 from equipoise.matchmaking.arrivals import People
+from equipoise.matchmaking.packing import fits
+from equipoise.matchmaking.search import compositions
 
 #: Most players of a team; with more the packings are too many, and the other tick is used.
 LARGEST_TEAM = 8
@@ -122,22 +125,13 @@ def packings(least: int, most: int) -> Ints:
     least, most : players of a team
     Returns : shape (k, most + 1); column 0 has the number of players
     """
-
-    def parts(total: int, largest: int) -> list[tuple[int, ...]]:
-        if total == 0:
-            return [()]
-        return [
-            (size, *rest)
-            for size in range(min(total, largest), 0, -1)
-            for rest in parts(total - size, size)
-        ]
-
-    teams = [team for total in range(max(least, 1), most + 1) for team in parts(total, total)]
-    packings = {
-        (sum(team) + sum(other), *((team + other).count(size) for size in range(1, most + 1)))
-        for team in teams
-        for other in teams
-    }
+    two, packings = Alliance(2, 2, max(least, 1), most), []
+    sizes = range(most, 0, -1)
+    for players in range(2 * two.player_min_number, 2 * most + 1):
+        for counts in compositions(sizes, [2 * most] * most, players):
+            parties = np.repeat(sizes, counts).tolist()
+            if fits(tuple(parties), two, None).possible:
+                packings.append((players, *counts[::-1]))
     return np.array(sorted(packings, key=lambda row: (-row[0], row[:0:-1])), np.int64)
 
 

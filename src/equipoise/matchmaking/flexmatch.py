@@ -119,7 +119,7 @@ class _Import:
                 number += quantity
             sizes.append(pair)
             self.teams.append(str(fields.get("name")))
-        if len(set(sizes)) > 1:
+        if any(pair != sizes[0] for pair in sizes):
             check(False, "teams", TEAMS, f"{', '.join(self.teams)} of {sizes}")
         elif check(bool(sizes), "teams", must.GIVEN, "nothing"):
             least, most = sizes[0]

@@ -28,7 +28,7 @@ GAMES = (0, 1, 2, 5, 10, 20, 50)
 
 
 #: What `chances` are grouped by.
-CHANCE = "win probability by true skills, %"
+CHANCE, PREDICTED = "win probability by true skills, %", "win probability by ratings, %"
 
 
 class Measure(NamedTuple):
@@ -67,6 +67,7 @@ MEASURES: dict[str, Measure] = {
     "players_per_match": Measure("players of a match", "", True),
     "lopsided": Measure("matches with teams of different sizes", "share"),
     "backfilled": Measure("tickets that joined a running match", "share", True),
+    "open_seconds": Measure("mean time that a free place stays open", "s", True),
     "queue_mean": Measure("mean number of waiting tickets", "", True),
     "queue_max": Measure("most who waited at a tick", ""),
     "tick_p50": Measure("median time of a tick", "s"),
@@ -88,6 +89,8 @@ def measures(plan: Plan, model: DayModel, day: SimulatedDay) -> dict[str, float]
     if len(day.seconds):
         p50, p99 = np.quantile(day.seconds, (0.5, 0.99)).tolist()
         values |= {"tick_p50": p50, "tick_p99": p99, "limited": day.limited / len(day.seconds)}
+    if day.open_places:
+        values["open_seconds"] = day.open_seconds / day.open_places
     if len(people.created):
         values |= {
             "gave_up": float(np.mean(outcome.status == GAVE_UP)),
@@ -290,17 +293,19 @@ def by_games(day: SimulatedDay) -> list[dict[str, float]]:
 
 
 def chances(plan: Plan, model: DayModel, day: SimulatedDay) -> list[dict[str, Any]]:
-    """Return the share of matches by the win probability of the first team, from true skills.
+    """Return the share of matches by the win probability of the first team.
 
     Each row has `by`, `group`, the middle of four points of 100, and `matches`.
     """
-    p = matches_of(plan, model, day).p_skill
-    counts = np.histogram(p[~np.isnan(p)], bins=25, range=(0.0, 1.0))[0]
-    return [
-        {"by": CHANCE, "group": str(4 * at + 2), "matches": count / counts.sum()}
-        for at, count in enumerate(counts.tolist())
-        if counts.any()
-    ]
+    matches, rows = matches_of(plan, model, day), []
+    for by, p in ((CHANCE, matches.p_skill), (PREDICTED, matches.p_rating)):
+        counts = np.histogram(p[~np.isnan(p)], bins=25, range=(0.0, 1.0))[0]
+        rows += [
+            {"by": by, "group": str(4 * at + 2), "matches": count / counts.sum()}
+            for at, count in enumerate(counts.tolist())
+            if counts.any()
+        ]
+    return rows
 
 
 def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str, Any]]:

@@ -123,6 +123,12 @@ def tolerances(ruleset: MatchRuleset, rule: Rule, waited: Floats) -> Floats:
     return limit
 
 
+def max_spread(rule: Rule) -> float:
+    """Return the largest difference between any two tickets of a match, inf for none."""
+    spread = getattr(rule, "max_spread", None)
+    return math.inf if spread is None else float(spread)
+
+
 def accepted_latency(ruleset: MatchRuleset, best: Any, waited: Any) -> Any:
     """Return the highest latencies that are accepted, milliseconds."""
     rate, step = ruleset.region_expansion_rate_ms, ruleset.region_expansion_range_ms or 50
@@ -136,6 +142,7 @@ class Pool:
 
     waiting : n
     size : players; wait : seconds; value, limit : shape (n, rules), means and tolerances
+    pair_limit : the same of any two tickets, instead of a pivot and another
     kinds : type of each option by name; has_platforms : whether cross_platform is compared with the
         platforms played on
     option_classes : by name, the number of what must be equal in an option
@@ -173,7 +180,10 @@ class Pool:
         self.value = np.array(value).reshape(len(rows), len(rules))
         self.limit = np.empty((len(rows), len(rules)))
         for at, rule in enumerate(rules):
-            self.limit[:, at] = tolerances(ruleset, rule, self.wait)
+            self.limit[:, at] = np.minimum(tolerances(ruleset, rule, self.wait), max_spread(rule))
+        spreads = np.array([max_spread(rule) for rule in rules])
+        in_pairs = ruleset.distance_scope == "pair"
+        self.pair_limit = self.limit if in_pairs else np.broadcast_to(spreads, self.limit.shape)
         self.option_classes: dict[str, Ints] = {}
         self.any_bits: dict[str, Any] = {}
         self.unique_bits: dict[str, Any] = {}

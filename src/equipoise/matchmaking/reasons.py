@@ -20,6 +20,7 @@ from equipoise.matchmaking.pool import (
     Pool,
     accepted_latency,
     differ,
+    max_spread,
 )
 
 #: Tickets that get counts, and the pairs that are counted for all of them together.
@@ -27,12 +28,11 @@ _MOST_TICKETS, _MOST_PAIRS = 5_000, 1_000_000
 
 
 def why_waiting(
-    pool: Pool, rows: Ints, unsearched: set[int], held: Mapping[int, Mapping[str, Any]]
+    pool: Pool, rows: Ints, known: Mapping[int, Mapping[str, Any]]
 ) -> tuple[list[Waiting], str]:
     """Return the waiting tickets of rows with their reasons, and a note if not all are counted.
 
-    unsearched : rows whose search ended at the node limit
-    held : by row, the reason for which the price of waiting withholds a match
+    known : by row, the reason for which its search made no match, other than that there is none
     """
     among = rows[: max(100, _MOST_PAIRS // max(len(rows), 1))]
     changes = {int(row): _next_change(pool, int(row)) for row in rows}
@@ -40,30 +40,21 @@ def why_waiting(
     for row, at in changes.items():
         key = (int(pool.options[row]), int(pool.others[row]))
         earliest[key] = min(earliest.get(key, math.inf), at)
-    found = []
+    tickets = []
     for place, row in enumerate(rows.tolist()):
-        reasons: list[Mapping[str, Any]] = []
         at = earliest[int(pool.options[row]), int(pool.others[row])]
-        if row in held:
-            at = min(at, held[row]["accepted_at"])
-            reasons.append(held[row])
-        elif row in unsearched:
-            reasons.append({"reason": "node_limit", "count": len(rows) - 1})
+        own = known.get(row, {})
+        at = min(at, own.get("accepted_at", math.inf))
         if pool.unreachable[row]:
-            reasons.append(
-                {
-                    "reason": "region_latency_max_ms",
-                    "count": len(rows) - 1,
-                    "best": float(pool.best[row]),
-                    "maximum": pool.ruleset.region_latency_max_ms,
-                }
-            )
-            at = math.inf
-        elif place < _MOST_TICKETS:
-            reasons += _reasons(pool, row, among[among != row], bool(reasons))
-        elif not reasons:
-            reasons.append({"reason": "not_counted", "count": len(rows) - 1})
-        found.append(
+            most = pool.ruleset.region_latency_max_ms
+            best = float(pool.best[row])
+            own, at = {"reason": "region_latency_max_ms", "best": best, "maximum": most}, math.inf
+        elif place >= _MOST_TICKETS:
+            own = own or {"reason": "not_counted"}
+        reasons = [{"reason": "", "count": len(rows) - 1, **own}] if own else []
+        if place < _MOST_TICKETS and not pool.unreachable[row]:
+            reasons += _reasons(pool, row, among[among != row], bool(own))
+        tickets.append(
             Waiting(
                 ticket=pool.tickets[row].ticket,
                 reasons=tuple(reasons),
@@ -76,7 +67,7 @@ def why_waiting(
             f"reasons count the first {len(among)} waiting tickets only, and are given for the "
             f"first {min(len(rows), _MOST_TICKETS)}"
         )
-    return found, note
+    return tickets, note
 
 
 def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[str, Any]]:
@@ -152,7 +143,7 @@ def _distance(pool: Pool, row: int, at: int, far: Ints) -> dict[str, Any]:
     ]
     if later:
         duration, _, reference = min(later)
-        reason["next_tolerance"] = float(reference)
+        reason["next_tolerance"] = min(float(reference), max_spread(rule))
         reason["next_at"] = pool.tickets[row].created_at + duration
     return reason
 

@@ -6,7 +6,7 @@ Every field but now, ruleset and tickets is optional. A fault has the path of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from inspect import signature
 from typing import Any, get_args
@@ -18,7 +18,7 @@ from equipoise.data.rebalancing import MatchedPlayer, is_number, refuse, shown
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.formats.rebalance_request import OpenRequest, RequestReader, open_rebalance_request
 from equipoise.matchmaking.pool import TIME, is_time
-from equipoise.matchmaking.ticking import NODE_LIMIT, tick
+from equipoise.matchmaking.ticking import NODE_LIMIT, Score, tick
 from equipoise.rating.calibration_curve import LearnedCurve
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
@@ -53,6 +53,7 @@ class TickRequest:
     tickets: tuple[Ticket, ...]
     sessions: tuple[Session, ...] = ()
     curve: LearnedCurve | None = None
+    score: Score | None = None
     notes: tuple[str, ...] = ()
     name: str = ""
 
@@ -76,11 +77,23 @@ class TickRequest:
         return replace(answer, notes=(*self.notes, *answer.notes))
 
 
+_NOT_READ = ("curve", "score", "notes", "name")
 #: The fields of a request and of its parts.
 _FIELDS, _TICKET, _SESSION = (
-    tuple(field.name for field in fields(kind) if field.name not in ("curve", "notes", "name"))
+    tuple(field.name for field in fields(kind) if field.name not in _NOT_READ)
     for kind in (TickRequest, Ticket, Session)
 )
+
+#: The values of a request: whether null is the same as nothing, a check, and the rule in words.
+_VALUES: tuple[tuple[str, bool, Callable[[Any], bool], str], ...] = (
+    ("now", False, is_time, TIME),
+    ("objective", False, lambda x: x in get_args(Objective), CHOICE),
+    ("waiting_price", True, lambda x: is_number(x, lambda y: y >= 1e-300), ABOVE_0),
+    ("expires_after", True, lambda x: is_number(x, lambda y: y >= 0), FROM_0),
+    ("node_limit", False, lambda x: must.is_whole(x) and 1 <= x <= 10**9, NODES),
+    ("pool", True, must.is_name, must.NAMED),
+)
+_AS_GIVEN = ("objective", "node_limit", "pool")
 
 
 def read_tick_request(source: object) -> TickRequest:
@@ -121,25 +134,13 @@ class _TickReader(RequestReader):
         ruleset = self.queue_ruleset(fields.get("ruleset"), "ruleset" in fields)
         notes = self.notes("in the queue")
         self.check("now" in fields, "now", must.GIVEN, "nothing")
-        now = fields.get("now", 0.0)
         values: dict[str, Any] = {}
-        if self.check(is_time(now), "now", TIME, shown(now)):
-            values["now"] = float(now)
-        objective = fields.get("objective", "accelbyte")
-        if self.check(objective in ("accelbyte", "fair"), "objective", CHOICE, shown(objective)):
-            values["objective"] = objective
-        for name, least, rule in (("waiting_price", 1e-300, ABOVE_0), ("expires_after", 0, FROM_0)):
+        for name, may_be_null, sound, rule in _VALUES:
             value: Any = fields.get(name)
-            sound = is_number(value, lambda x: True) and value >= least
-            if value is not None and self.check(sound, name, rule, shown(value)):
-                values[name] = float(value)
-        nodes = fields.get("node_limit", NODE_LIMIT)
-        whole = must.is_whole(nodes) and 1 <= nodes <= 10**9
-        if self.check(whole, "node_limit", NODES, shown(nodes)):
-            values["node_limit"] = nodes
+            given = name in fields and not (may_be_null and value is None)
+            if given and self.check(sound(value), name, rule, shown(value)):
+                values[name] = value if name in _AS_GIVEN else float(value)
         pool = fields.get("pool")
-        sound_name = pool is None or must.is_name(pool)
-        self.check(sound_name, "pool", must.NAMED, shown(pool))
         both = pool is not None and ("system" in fields or "ratings" in fields)
         self.check(not both, "pool", "must be given without system and ratings", "both")
         values["default_attributes"] = self._defaults(fields)
@@ -151,7 +152,7 @@ class _TickReader(RequestReader):
         if self.faults or ruleset is None:
             return None
         return TickRequest(
-            ruleset=ruleset, tickets=tickets, sessions=sessions, pool=pool, notes=notes, **values
+            ruleset=ruleset, tickets=tickets, sessions=sessions, notes=notes, **values
         )
 
     def _defaults(self, fields: Mapping[str, Any]) -> dict[str, float]:

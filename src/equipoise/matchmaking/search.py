@@ -203,7 +203,7 @@ class Search:
         self.unique = [bits.tolist() for bits in pool.unique_bits.values()]
         self.separates = pool.separates
         self.conflicts = pool.has_twice or (pool.has_blocks and not pool.separates)
-        self.in_pairs = pool.ruleset.distance_scope == "pair" and bool(pool.ruleset.rules)
+        self.in_pairs = bool(np.isfinite(pool.pair_limit).any())
         self.pairwise = bool(
             self.unique or self.separates or self.conflicts or self.in_pairs or pool.has_platforms
         )
@@ -449,7 +449,7 @@ class Search:
                     return False
         if self.in_pairs and chosen:
             others = np.array(chosen)
-            limit = np.minimum(pool.limit[row], pool.limit[others])
+            limit = np.minimum(pool.pair_limit[row], pool.pair_limit[others])
             if not (np.abs(pool.value[row] - pool.value[others]) <= limit).all():
                 return False
         return self._divides([*chosen, row], complete=False)
@@ -504,7 +504,7 @@ def _fitting(
     """
     fitting: list[tuple[int, ...]] = []
     looked_at, steps, complete = 0, 0, True
-    for counts in _compositions(sizes, most, players):
+    for counts in compositions(sizes, most, players):
         looked_at += 1
         if looked_at > _MOST_LISTS or looked_at * sum(counts) + steps > _MOST_WORK:
             complete = False
@@ -521,7 +521,7 @@ def _fitting(
     return tuple(fitting), nodes, complete
 
 
-def _compositions(
+def compositions(
     sizes: Sequence[int], most: Sequence[int], players: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield the numbers of parties of each size that have this number of players together."""
@@ -537,5 +537,5 @@ def _compositions(
         yield (players // size,)
         return
     for count in range(min(players // size, most[0]), -1, -1):
-        for others in _compositions(sizes[1:], most[1:], players - count * size):
+        for others in compositions(sizes[1:], most[1:], players - count * size):
             yield (count, *others)

@@ -12,7 +12,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from equipoise.matchmaking.arrivals import (
     DayModel,
     Draw,
     People,
+    class_value,
     draw_people,
     normals,
     patience,
@@ -44,6 +45,7 @@ from equipoise.matchmaking.compiled import (
     packings,
     region_order,
 )
+from equipoise.matchmaking.pool import max_spread
 from equipoise.matchmaking.ticking import tick
 from equipoise.rating.one_match import OneMatch, PlayerNumbers, numbers_of, rate_match
 
@@ -91,6 +93,7 @@ class SimulatedDay:
     seconds : shape (ticks,), time of each tick; empty on the compiled path, which has no limit
     limited : ticks with a search that ended at the node limit
     backfilled : shape (visits,), whether it joined a running match
+    open_places, open_seconds : places of running matches that were free, and for how long in all
     reasons : why tickets that did not meet waited at the end of their wait: reason -> tickets
     rated : None without a rating system
     """
@@ -100,11 +103,13 @@ class SimulatedDay:
     end: float
     ticks: int
     largest: int
-    seconds: Floats
-    limited: int
     backfilled: Ids
-    reasons: Mapping[str, int]
-    rated: Rated | None
+    seconds: Floats = field(default_factory=lambda: np.zeros(0))
+    limited: int = 0
+    open_places: int = 0
+    open_seconds: float = 0.0
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    rated: Rated | None = None
 
 
 def simulate_day(
@@ -156,9 +161,12 @@ def not_compiled(plan: Plan, model: DayModel) -> str:
         "alliance_flexing_rule": bool(ruleset.alliance_flexing_rule),
         "auto_backfill": ruleset.auto_backfill,
         "distance_scope": ruleset.distance_scope != "pivot",
+        "max_spread": any(math.isfinite(max_spread(rule)) for rule in ruleset.rules),
         "match_options": bool(model.classes)
-        and option == "unique"
-        and ruleset.player_max_number > 1,
+        and (
+            (option == "unique" and ruleset.player_max_number > 1)
+            or (option in ("any", "unique") and model.class_values > 1)
+        ),
         "region_expansion_rate_ms": ruleset.region_expansion_rate_ms <= 0,
     }
     return next((name for name, needed in reasons.items() if needed), "")
@@ -210,11 +218,7 @@ def _compiled_day(people: People, rules: Rules, model: DayModel) -> SimulatedDay
         end=end,
         ticks=ticks,
         largest=largest,
-        seconds=np.zeros(0),
-        limited=0,
         backfilled=np.zeros(len(people.created), np.bool_),
-        reasons={},
-        rated=None,
     )
 
 
@@ -242,7 +246,10 @@ class _Visit:
 
 @dataclass(slots=True)
 class _Played:
-    """A match with its teams of visits; session, end : of a running match that can be filled."""
+    """A match with its teams of visits.
+
+    session, end : of a running match that can be filled; free, since : places, and from when
+    """
 
     time: float
     region: int
@@ -250,6 +257,8 @@ class _Played:
     teams: list[list[int]]
     session: Session | None = None
     end: float = math.nan
+    free: int = 0
+    since: float = 0.0
 
 
 class _LiveDay:
@@ -275,7 +284,7 @@ class _LiveDay:
         self._numbers: list[PlayerNumbers] = []
         self._games = [0] * len(people.skill)
         self._before: list[tuple[int, float, float, int]] = []
-        self._limited = 0
+        self._limited, self._open_places, self._open_seconds = 0, 0, 0.0
         if plan.system is not None:
             self._numbers = numbers_of(plan.system.initial(len(people.skill)))
             names = list(plan.system.newcomer())
@@ -310,6 +319,9 @@ class _LiveDay:
                     same_until = self._same_until(queue, now, self._rules)
             seconds.append(time.perf_counter() - began)
         self._let_go(queue, self._end)
+        for played in self._matches:
+            if played.session is not None:
+                self._set_free(played, 0, self._end)
         return self._day(len(seconds), largest, np.array(seconds))
 
     def _happen(self, when: float, kind: int, one: int, other: int, *, queue: list[int]) -> None:
@@ -319,7 +331,7 @@ class _LiveDay:
         elif kind == _END:
             self._finish(one, when)
         elif self._matches[one].session is not None:
-            self._leave(one, other)
+            self._leave(one, other, when)
 
     def _round(self, kind: Draw, number: int) -> Floats:
         """Return the numbers of the n-th visit of every party; of PERFORMANCE, every player."""
@@ -376,7 +388,7 @@ class _LiveDay:
                     MatchedPlayer(player=player, attributes=dict.fromkeys(names, rating))
                     for player, (rating, _) in known.items()
                 ),
-                attributes={} if group < 0 else {CLASS: str(group)},
+                attributes={} if group < 0 else {CLASS: class_value(self._model, group)},
                 latencies=dict(zip(self._model.region_names, latencies, strict=True)),
             )
         return len(self._visits) - 1
@@ -515,9 +527,8 @@ class _LiveDay:
                 attributes=attributes,
                 region=None if region < 0 else self._model.region_names[region],
             )
-            self._go_on(
-                match, session, [[self._visits[visit].ticket for visit in team] for team in teams]
-            )
+            tickets = [[self._visits[visit].ticket for visit in team] for team in teams]
+            self._go_on(match, session, tickets, now)
             for visit in (visit for team in teams for visit in team):
                 self._draw_leaving(match, visit, now)
 
@@ -531,14 +542,24 @@ class _LiveDay:
             "",
         )
 
-    def _go_on(self, match: int, session: Session, teams: Sequence[Sequence[Any]]) -> None:
+    def _go_on(
+        self, match: int, session: Session, teams: Sequence[Sequence[Any]], now: float
+    ) -> None:
         """Let a match go on with these tickets, and offer it to the tick if it has free places."""
         self._matches[match].session = replace(session, teams=tuple(map(tuple, teams)))
         players = sum(len(ticket.players) for team in teams for ticket in team)
-        if players < self._plan.ruleset.places:
+        free = self._plan.ruleset.places - players
+        self._set_free(self._matches[match], free, now)
+        if free > 0:
             self._open.add(match)
         else:
             self._open.discard(match)
+
+    def _set_free(self, played: _Played, free: int, now: float) -> None:
+        """Change the number of free places of a match, and count how long they were free."""
+        self._open_seconds += played.free * (now - played.since)
+        self._open_places += max(free - played.free, 0)
+        played.free, played.since = free, now
 
     def _draw_leaving(self, match: int, visit: int, now: float) -> None:
         if self._model.leavers <= 0:
@@ -551,7 +572,7 @@ class _LiveDay:
             if now + seconds < self._matches[match].end:
                 heapq.heappush(self._events, (now + seconds, _LEAVE, match, player))
 
-    def _leave(self, match: int, player: int) -> None:
+    def _leave(self, match: int, player: int, now: float) -> None:
         """Let a player leave a running match, whose place is then free."""
         session = self._matches[match].session
         assert session is not None
@@ -562,7 +583,7 @@ class _LiveDay:
                 for part in team
             ]
             teams.append([part for part in parts if part.players])
-        self._go_on(match, session, teams)
+        self._go_on(match, session, teams, now)
 
     def _join(self, backfill: Backfill, now: float) -> None:
         """Let tickets join a running match."""
@@ -580,10 +601,11 @@ class _LiveDay:
             self._enter(visit, match, number, now)
             self._visits[visit].joined = True
             self._draw_leaving(match, visit, now)
-        self._go_on(match, played.session, teams)
+        self._go_on(match, played.session, teams, now)
 
     def _finish(self, match: int, when: float) -> None:
         """End a match: rate it, and let its parties come again after some time."""
+        self._set_free(self._matches[match], 0, when)
         self._matches[match].session = None
         self._open.discard(match)
         teams = [team for team in self._matches[match].teams if team]
@@ -680,6 +702,8 @@ class _LiveDay:
             seconds=seconds if self._rules is None else np.zeros(0),
             limited=self._limited,
             backfilled=column("joined", np.bool_),
+            open_places=self._open_places,
+            open_seconds=self._open_seconds,
             reasons=dict(sorted(Counter(visit.why for visit in self._visits if visit.why).items())),
             rated=rated,
         )

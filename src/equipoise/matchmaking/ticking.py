@@ -20,8 +20,8 @@ is not proved, and a note says how much better another might be.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from equipoise.data.matchmaking import (
     Ticket,
     Waiting,
 )
-from equipoise.data.rebalancing import MatchedParty, RebalanceRequest, Rule, Ruleset
+from equipoise.data.rebalancing import MatchedParty, RebalanceRequest, Rule, Ruleset, is_number
 from equipoise.errors import EquipoiseError, InvalidParameterError, require
 from equipoise.matchmaking.fairness import Fairness
 from equipoise.matchmaking.packing import divisions
@@ -68,6 +68,8 @@ from equipoise.wording import counted
 
 #: Nodes of the search around a pivot.
 NODE_LIMIT = 20_000
+#: The score of a ticket for a pivot.
+Score: TypeAlias = Callable[[Ticket, Ticket], float]
 #: Further comparisons as which one counts whose option has more values than a machine word.
 WIDE = 8
 
@@ -87,6 +89,7 @@ def tick(
     expires_after: float | None = None,
     node_limit: int = NODE_LIMIT,
     default_attributes: Mapping[str, float] | None = None,
+    score: Score | None = None,
 ) -> Tick:
     """Return who plays with whom at a time.
 
@@ -100,6 +103,9 @@ def tick(
     expires_after : seconds after which a ticket is returned as expired; None: never
     node_limit : nodes of the search around one pivot
     default_attributes : value of an attribute for players without it
+    score : for "accelbyte": returns the score of a ticket for a pivot, from 0 to 100000, instead of
+        that of the ruleset; the cost is its sum over players. A session is a pivot with all its
+        players. Called with a pivot and each ticket that may meet it
     Raises : InvalidDataError, InvalidParameterError
 
     Examples
@@ -119,6 +125,8 @@ def tick(
             objective == "fair", "waiting_price", "left out unless objective is fair", objective
         )
         require(0 < waiting_price < math.inf, "waiting_price", "above 0", waiting_price)
+    if score is not None:
+        require(objective == "accelbyte", "score", "left out if objective is fair", score)
     fair_only = system is not None or ratings is not None
     if fair_only and objective != "fair":
         raise InvalidParameterError("system and ratings need objective fair; got accelbyte")
@@ -132,7 +140,7 @@ def tick(
     late = [ticket for ticket in tickets if now - ticket.created_at > longest]
     rest = [ticket for ticket in tickets if not now - ticket.created_at > longest]
     pool = Pool(rest, sessions, ruleset, now, defaults)
-    evaluation = _Evaluation(pool, defaults, Budget(node_limit), waiting_price)
+    evaluation = _Evaluation(pool, defaults, Budget(node_limit), waiting_price, score)
     if objective == "fair" and pool.tickets:
         evaluation.fairness = Fairness(pool, system, ratings, evaluation.team_numbers, curve)
     evaluation.run()
@@ -172,10 +180,15 @@ class _Evaluation:
     """The state of a tick."""
 
     def __init__(
-        self, pool: Pool, defaults: Mapping[str, float], budget: Budget, price: float | None
+        self,
+        pool: Pool,
+        defaults: Mapping[str, float],
+        budget: Budget,
+        price: float | None,
+        own_score: Score | None,
     ) -> None:
         self.pool, self.rules, self.defaults = pool, pool.ruleset, defaults
-        self.budget, self.price = budget, price
+        self.budget, self.price, self.own_score = budget, price, own_score
         self.fairness: Fairness | None = None
         self.matches: list[Match] = []
         self.backfills: list[Backfill] = []
@@ -183,9 +196,8 @@ class _Evaluation:
         self.alive = np.zeros(len(pool.tickets), dtype=bool)
         self.alive[: pool.waiting] = True
         self.queued = self.alive & ~pool.unreachable
-        #: Rows whose search ended at the limit, and why the price withholds the match of others.
-        self.unsearched: set[int] = set()
-        self.held: dict[int, Mapping[str, Any]] = {}
+        #: By row, why its search made no match: it ended at the limit, or the price withholds it.
+        self.known: dict[int, Mapping[str, Any]] = {}
         self.weights = [
             (float(getattr(rule, "weight", 1.0)), pool.ruleset.divisor(rule))
             for rule in self.rules.rules
@@ -217,7 +229,7 @@ class _Evaluation:
                 continue
             if self.budget.over:
                 skipped += 1
-                self.unsearched.add(row)
+                self.known[row] = {"reason": "node_limit"}
                 continue
             self._match(row)
         if skipped:
@@ -234,7 +246,7 @@ class _Evaluation:
         self.budget.begin()
         search_result = self._search(around, None)
         if self.budget.left < 0:
-            self.unsearched.add(row)
+            self.known[row] = {"reason": "node_limit"}
         if search_result is None:
             return
         region, best = search_result
@@ -243,7 +255,7 @@ class _Evaluation:
         if self.price is not None:
             wait = float(pool.wait[chosen].mean())
             if cost > self.price * wait:
-                self.held[row] = {
+                self.known[row] = {
                     "reason": "price",
                     "count": len(chosen) - 1,
                     "cost": cost,
@@ -251,7 +263,6 @@ class _Evaluation:
                     "accepted_at": pool.now + cost / self.price - wait,
                 }
                 return
-        self.unsearched.discard(row)
         teams = self._take(f"match of {pool.tickets[row].ticket}", around, best, [])
         full = self.rules.alliance_at(float(pool.wait[chosen].max())).places
         self.matches.append(
@@ -390,16 +401,24 @@ class _Evaluation:
         pool = self.pool
         score = np.zeros(len(rows))
         value = pool.value[around.row]
-        if not np.isnan(value).any():
-            for at, (weight, divisor) in enumerate(self.weights):
-                if divisor > 0:
-                    score += weight * np.abs(pool.value[rows, at] - value[at]) / divisor
         most = self.rules.region_latency_max_ms
-        if region is not None and most:
-            latency, best = pool.latency[rows, region], pool.best[rows]
-            wishes = np.isfinite(best)
-            more = np.subtract(latency, best, out=np.zeros(len(rows)), where=wishes)
-            score += self.rules.region_latency_rule_weight * more / most
+        if self.own_score is not None:
+            pivot = pool.tickets[around.row]
+            for at, row in enumerate(rows.tolist()):
+                own = self.own_score(pivot, pool.tickets[row])
+                sound = is_number(own, lambda x: 0 <= x <= 100_000)
+                require(sound, "score", "a function that returns a number from 0 to 100000", own)
+                score[at] = own
+        else:
+            if not np.isnan(value).any():
+                for at, (weight, divisor) in enumerate(self.weights):
+                    if divisor > 0:
+                        score += weight * np.abs(pool.value[rows, at] - value[at]) / divisor
+            if region is not None and most:
+                latency, best = pool.latency[rows, region], pool.best[rows]
+                wishes = np.isfinite(best)
+                more = np.subtract(latency, best, out=np.zeros(len(rows)), where=wishes)
+                score += self.rules.region_latency_rule_weight * more / most
         return np.asarray(np.rint(score * UNIT), dtype=np.int64) * pool.size[rows]
 
     def _teams(self, around: Around, rows: Sequence[int]) -> tuple[int, ...]:
@@ -489,7 +508,7 @@ class _Evaluation:
     def waiting(self) -> list[Waiting]:
         """Return the tickets that stay in the queue, with reasons."""
         rows = np.flatnonzero(self.alive)
-        waiting, note = why_waiting(self.pool, rows, self.unsearched, self.held)
+        waiting, note = why_waiting(self.pool, rows, self.known)
         if note:
             self.notes.append(note)
         return waiting

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -130,20 +131,12 @@ def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
     its path. With --json, both.
     """
     from equipoise.matchmaking.flexmatch import import_flexmatch
+    from equipoise.messages.conversion import plain, to_message
     from equipoise.messages.matchmaking import ImportedRulesetMessage
 
     imported = import_flexmatch(order.source)
     if as_json:
-        print_json(
-            ImportedRulesetMessage(
-                ruleset=imported.ruleset,
-                default_attributes=imported.default_attributes,
-                changes=[
-                    {"path": change.path, "kind": change.kind, "text": change.text}
-                    for change in imported.changes
-                ],
-            )
-        )
+        print_json(to_message(ImportedRulesetMessage, imported, changes=plain(imported.changes)))
         return
     print_json(imported.ruleset)
     if imported.default_attributes:
@@ -187,43 +180,39 @@ def simulate(
     say_compiled(job.compilation)
 
 
+def _print_measures(names: list[str], cells: Mapping[str, Mapping[str, str]]) -> None:
+    """Print a row for each measure; cells : label -> measure -> text."""
+    from equipoise.matchmaking.measures import MEASURES
+
+    columns = {"measure": "", "unit": "", **dict.fromkeys(cells, ">")}
+    rows = [
+        [MEASURES[name].words, MEASURES[name].unit, *(texts[name] for texts in cells.values())]
+        for name in names
+    ]
+    print_table(table(columns, rows))
+
+
 def _print_days(answer: SimulationAnswer) -> None:
     """Print the measures, the verdict and the assumptions."""
     from equipoise.analysis.matchmaking.computation import shown_measures
     from equipoise.analysis.matchmaking.report import number, shown, with_interval
-    from equipoise.matchmaking.measures import MEASURES
 
     comparison = answer.found
     known = shown_measures(comparison)
-    columns = {"measure": "", "unit": "", **dict.fromkeys(comparison.labels, ">")}
-    rows: list[list[Any]] = [
-        [
-            MEASURES[name].words,
-            MEASURES[name].unit,
-            *(number(comparison.estimates[label][name].mean) for label in comparison.labels),
-        ]
-        for name in known
-    ]
-    print_table(table(columns, rows))
-    others = comparison.labels[1:]
-    if others and (comparison.days > 1 or comparison.blocks):
+    means = {
+        label: {name: number(of[name].mean) for name in known}
+        for label, of in comparison.estimates.items()
+    }
+    _print_measures(known, means)
+    if comparison.differences and (comparison.days > 1 or comparison.blocks):
         print_lines("", f"Differences to {comparison.labels[0]}, with 95 % intervals")
-        compared = [
-            name for name in known if not math.isnan(comparison.differences[others[0]][name].lower)
-        ]
-        print_table(
-            table(
-                {"measure": "", "unit": "", **dict.fromkeys(others, ">")},
-                [
-                    [
-                        MEASURES[name].words,
-                        MEASURES[name].unit,
-                        *(with_interval(comparison.differences[label][name]) for label in others),
-                    ]
-                    for name in compared
-                ],
-            )
-        )
+        first = comparison.differences[comparison.labels[1]]
+        compared = [name for name in known if not math.isnan(first[name].lower)]
+        intervals = {
+            label: {name: with_interval(of[name]) for name in compared}
+            for label, of in comparison.differences.items()
+        }
+        _print_measures(compared, intervals)
     if answer.verdict:
         print_lines("", *answer.verdict)
     for label, tables in comparison.first.items():

@@ -261,6 +261,8 @@ def _signed(value: float) -> str:
 
 def shown(value: object) -> str:
     """Return the value of an assumption; an empty list is the default, which is none or a curve."""
+    if isinstance(value, tuple) and len(value) > 60:
+        return f"{len(value):,} numbers from {min(value):g} to {max(value):g}"
     if isinstance(value, tuple):
         return "none" if not value else "/".join(f"{item:g}" for item in value)
     return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)
