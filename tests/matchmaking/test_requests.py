@@ -93,6 +93,21 @@ def test_a_divisor_below_the_greatest_reference_is_refused() -> None:
     assert problems(request(**rules)) == [("ruleset.matching_rule[0].normalizationMax", "50")]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "got"),
+    [
+        ("now", "x", "'x'"),
+        ("objective", [], "a list"),
+        ("waiting_price", 0, "0"),
+        ("expires_after", -1, "-1"),
+        ("node_limit", 10**9 + 1, "1000000001"),
+        ("pool", "", "''"),
+    ],
+)
+def test_bad_values_of_a_request_are_refused(name: str, value: Any, got: str) -> None:
+    assert problems(request() | {name: value}) == [(name, got)]
+
+
 def test_one_ruleset_serves_the_queue_and_the_rebalance() -> None:
     document = json.loads(EXAMPLE.read_text())
     ruleset, notes = read_queue_ruleset(document["ruleset"])
@@ -260,6 +275,14 @@ def test_a_flexmatch_rule_set_becomes_a_ruleset(tmp_path: Path) -> None:
         ("expansions[2]", "left out"),
         ("expansions", "note"),
     ]
+
+
+@pytest.mark.parametrize(("operation", "kind"), [("=", "all"), ("!=", "unique")])
+def test_a_flexmatch_comparison_of_players_becomes_an_option(operation: str, kind: str) -> None:
+    rule = {"type": "comparison", "operation": operation}
+    rule["measurements"] = ["flatten(teams[*].players.attributes[mode])"]
+    ruleset, _ = read_queue_ruleset(import_flexmatch({**FLEXMATCH, "rules": [rule]}).ruleset)
+    assert ruleset.match_options == (("mode", kind),)
 
 
 def test_flexmatch_sizes_that_are_no_numbers_are_refused() -> None:

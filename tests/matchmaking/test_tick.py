@@ -15,6 +15,8 @@ import pytest
 import equipoise as eq
 from equipoise.data.rebalancing import MatchedPlayer
 from equipoise.matchmaking import (
+    Alliance,
+    AllianceFlexing,
     Flexing,
     MatchingRule,
     MatchOption,
@@ -200,6 +202,9 @@ def test_a_duration_is_active_only_after_it() -> None:
         "next_at": NOW,
     }
     assert len(tick(queue, [], rules, NOW + 1e-6).matches) == 1
+    one = Alliance(1, 1, 1, 1)
+    flexed = replace(DUEL, alliance_flexing_rule=(AllianceFlexing(10, one),))
+    assert [flexed.alliance_at(waited) for waited in (10.0, 10.1)] == [DUEL.alliance, one]
 
 
 def test_expired_tickets_are_returned_and_not_matched() -> None:
@@ -296,6 +301,12 @@ def test_many_parties_for_many_teams_end_within_the_node_limit() -> None:
 
 
 HEROES = (MatchOption("hero", "unique"),)
+
+
+def test_tickets_without_a_value_of_a_unique_option_exclude_nobody() -> None:
+    queue = [solo(f"t{at}") for at in range(4)]
+    (match,) = tick(queue, [], ruleset(2, match_options=HEROES), NOW).matches
+    assert len(match.tickets) == 4
 
 
 @pytest.mark.slow
