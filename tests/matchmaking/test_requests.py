@@ -155,13 +155,13 @@ def test_deep_attributes_are_refused(levels: int) -> None:
 
 
 def test_bad_tickets_are_refused_with_their_paths() -> None:
-    document = request()
+    document = request(matching_rule=[RULE])
     document["tickets"] = [
         {"ticket": True, "created_at": "x", "players": []},
         {
             "ticket": "b",
             "created_at": 0,
-            "players": [{"player": "p"}, {"player": "p"}],
+            "players": [{"player": "p", "attributes": {"mmr": 1}}, {"player": "p"}],
             "latencies": {"eu": float("inf")},
             "priority": 0.5,
         },
@@ -176,6 +176,7 @@ def test_bad_tickets_are_refused_with_their_paths() -> None:
         "tickets[1].priority",
         "tickets[1].players",
         "tickets[1].latencies.eu",
+        "tickets[1].players[1].attributes.mmr",
     ]
 
 

@@ -303,12 +303,6 @@ def test_many_parties_for_many_teams_end_within_the_node_limit() -> None:
 HEROES = (MatchOption("hero", "unique"),)
 
 
-def test_tickets_without_a_value_of_a_unique_option_exclude_nobody() -> None:
-    queue = [solo(f"t{at}") for at in range(4)]
-    (match,) = tick(queue, [], ruleset(2, match_options=HEROES), NOW).matches
-    assert len(match.tickets) == 4
-
-
 @pytest.mark.slow
 def test_a_hundred_thousand_tickets_that_cannot_meet_end_at_the_node_limit() -> None:
     queue = [solo(f"t{at}", waited=1.0, attributes={"hero": "same"}) for at in range(100_000)]
@@ -333,14 +327,6 @@ def test_huge_alliances_and_numbers_are_answered() -> None:
     rules = replace(ruleset(2**31 - 1, least=1), min_number=1, max_number=2**31 - 1, rules=(rule,))
     answer = tick([solo(f"t{at}", 1e9 * (-1) ** at) for at in range(9)], [], rules, NOW)
     assert len(answer.matches[0].tickets) == 9
-
-
-def test_bad_tickets_are_refused_with_their_paths() -> None:
-    bad = Ticket(ticket="x", created_at=float("nan"), players=(MatchedPlayer(player="x"),))
-    with pytest.raises(eq.InvalidDataError) as caught:
-        tick([solo("a"), bad], [], DUEL, NOW)
-    fields = {problem.field for problem in caught.value.problems}
-    assert fields == {"tickets[1].created_at", "tickets[1].players[0].attributes.mmr"}
 
 
 def test_a_session_needs_auto_backfill() -> None:
