@@ -9,16 +9,15 @@ same run. "gap" is the distance from the bound that the same program proved.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from statistics import median
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from equipoise.data.lobby import Balance, Lobby
+from equipoise.data.lobby import Lobby
 from equipoise.teams.lobby_split import balance
-from report import report
+from report import report, timed
 
 PARTIES = (5, 4, 4, 3, 3, 2, 2, 2, 2)
 TEAMS, SIZE = 10, 6
@@ -48,13 +47,6 @@ def party_lobby(seed: int) -> Lobby:
         deviation=np.full(players, 80.0),
         party=np.array(labels + [""] * (players - len(labels)), dtype=object),
     )
-
-
-def timed(work: Callable[[], Balance]) -> tuple[float, Balance]:
-    """Return seconds taken, and what came of it."""
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
 
 
 def exact_rows() -> list[tuple[str, ...]]:

@@ -19,7 +19,7 @@ import numpy as np
 
 os.environ.setdefault("RAYON_NUM_THREADS", "2")
 
-from elo_mmr import contests_of, row, seconds
+from elo_mmr import contests_of, row
 from elo_mmr_py import PlayerRating, rate_latest
 
 from equipoise.data.history import History
@@ -29,7 +29,7 @@ from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.systems.codeforces import Codeforces
 from equipoise.rating.systems.topcoder import TopCoder
-from report import DATA, needs, report
+from report import DATA, needs, report, seconds
 
 Peer: TypeAlias = Literal["cfsys", "tcsys"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
 from statistics import median
 
 import numpy as np
@@ -23,17 +22,10 @@ from equipoise.data.history import History
 from equipoise.formats import read_history
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.replay import replay
-from report import DATA, needs, report
+from report import DATA, needs, report, seconds
 
 OURS = EloMMR(weight_limit=0.23, sigma_limit=54, rho=1.0)
 LATE = 40
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Return how long `work` takes."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def contests_of(history: History) -> list[Contest]:

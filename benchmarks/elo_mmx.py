@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from statistics import median
 
-from elo_mmr import contests_of, row, seconds
+from elo_mmr import contests_of, row
 from elo_mmr_py import EloMmrConfig, rate_latest
 
 from equipoise.formats import read_history
 from equipoise.rating.elo_mmr.elo_mmr import EloMMX
 from equipoise.rating.replay import replay
-from report import DATA, needs, report
+from report import DATA, needs, report, seconds
 
 OURS = EloMMX(weight_limit=0.16, sigma_limit=74)
 

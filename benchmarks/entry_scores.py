@@ -11,10 +11,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from entry_prototype import Entry, EntryPrototype
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
@@ -25,13 +24,37 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 
-Implementation: TypeAlias = Literal["prototype", "engine"]
-
 #: Groups of players: a pair belongs to its less experienced player, except in the last two, which
 #: are the participants by themselves: all of them, and those with five or more earlier matches.
 GROUPS = ("first-timers", "1-4", "all", "mh5")
 METRICS = ("pair_inversion", "rank_deviation", "log_loss")
 RESAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Parameters of the entry and of the level.
+
+    entry : "fixed" at the system's initial rating, or "learned"
+    entry_half_life : newcomers after which what was learned counts half
+    entry_weight : least weight of what was learned, in first performances
+    entry_clip : largest change that counts, in standard deviations
+    hold_level : part of the gap between target and level that is handed out; 0 for none
+    hold_level_matches : players with fewer earlier matches get it
+    level_experienced : players with so many earlier matches make the level
+    level_memory : experienced participations after which the level forgets half
+    level_step : largest shift, in initial deviations
+    """
+
+    entry: Literal["fixed", "learned"] = "fixed"
+    entry_half_life: float = 1000.0
+    entry_weight: float = 10.0
+    entry_clip: float = 1.0
+    hold_level: float = 0.0
+    hold_level_matches: int = 25
+    level_experienced: int = 5
+    level_memory: float = 2000.0
+    level_step: float = 0.057
 
 
 class Case(NamedTuple):
@@ -66,22 +89,13 @@ def nine_tenths(history: History) -> Part:
     return Part(history.matches // 10, history.matches)
 
 
-def made(
-    name: str,
-    settings: Mapping[str, Any],
-    entry: Entry | None,
-    implementation: Implementation = "prototype",
-) -> RatingSystem:
-    """Return a system; without an entry it is the package's own, with a fixed one.
+def made(name: str, settings: Mapping[str, Any], entry: Entry | None) -> RatingSystem:
+    """Return a system; without an entry its entry is fixed.
 
     name : of the system; what follows a comma says which settings these are
     """
-    name = name.partition(",")[0]
-    if entry is None:
-        return make_system(name, settings)
-    if implementation == "engine":
-        return make_system(name, {**settings, **asdict(entry)})
-    return EntryPrototype(system=make_system(name, settings), parameters=entry)
+    learned = {} if entry is None else asdict(entry)
+    return make_system(name.partition(",")[0], {**settings, **learned})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +152,10 @@ def measure(case: Case, part: Part, system: RatingSystem, kept: Path | None) -> 
 
     kept : directory of earlier results; None measures again
     """
-    path = kept_path(kept, case.name, case.history.participations, tuple(part), repr(system))
+    path = None
+    if kept is not None:
+        what = case.name, case.history.participations, tuple(part), repr(system)
+        path = kept / f"{hashlib.sha256(repr(what).encode()).hexdigest()[:24]}.npz"
     if path is not None and path.exists():
         with np.load(path) as found:
             return Measured({group: found[group] for group in GROUPS})
@@ -148,13 +165,6 @@ def measure(case: Case, part: Part, system: RatingSystem, kept: Path | None) -> 
         sums: dict[str, Any] = dict(measured.blocks)
         np.savez(path, **sums)
     return measured
-
-
-def kept_path(kept: Path | None, *what: object) -> Path | None:
-    """Return where a result is kept; None without a directory."""
-    if kept is None:
-        return None
-    return kept / f"{hashlib.sha256(repr(what).encode()).hexdigest()[:24]}.npz"
 
 
 def _measure(history: History, first: int, system: RatingSystem) -> Measured:
@@ -216,17 +226,16 @@ class Trial:
         name: str,
         settings: Mapping[str, Any],
         kept: Path | None,
-        implementation: Implementation = "prototype",
     ) -> None:
         self._case, self._part, self._kept = case, part, kept
-        self._name, self._settings, self._implementation = name, settings, implementation
+        self._name, self._settings = name, settings
         self.fixed = measure(case, part, made(name, settings, None), kept)
         self.found: dict[Entry, Measured] = {}
 
     def worth(self, entry: Entry) -> tuple[bool, float]:
         """Return a key that is less for better constants."""
         if entry not in self.found:
-            system = made(self._name, self._settings, entry, self._implementation)
+            system = made(self._name, self._settings, entry)
             self.found[entry] = measure(self._case, self._part, system, self._kept)
         lost = -self.gained(entry, "mh5", "pair_inversion")
         too_much = lost > ALLOWED_LOSS

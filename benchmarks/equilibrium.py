@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from equipoise.data.games import Games
 from equipoise.tournament.equilibrium import Equilibrium, performance_equilibrium
-from report import report
+from report import report, timed
 
 Floats = NDArray[np.float64]
 Row = tuple[str, ...]
@@ -62,13 +62,6 @@ def tournament(kind: str, players: int, games: int) -> Games:
         black=np.concatenate([black, np.roll(ring, 1)]),
         points=np.concatenate([points, np.full(players, 1.0 if kind == "decided" else 0.5)]),
     )
-
-
-def timed(work: Callable[[], Floats]) -> tuple[float, Floats]:
-    """Return seconds, and ratings with mean 0."""
-    start = time.perf_counter()
-    found = work()
-    return time.perf_counter() - start, found - np.mean(found)
 
 
 def plain_iteration(games: Games) -> Floats:
@@ -113,7 +106,8 @@ def against_peers() -> list[Row]:
     ]
     for program, work in peers:
         taken, theirs = timed(work)
-        off = float(np.max(np.abs(theirs - ours)))
+        apart = theirs - ours
+        off = float(np.max(np.abs(apart - np.mean(apart))))
         rows.append(
             (
                 name,

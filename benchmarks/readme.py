@@ -58,6 +58,7 @@ from report import (
     machine,
     pace,
     report_parts,
+    seconds,
 )
 
 THREADS = 2
@@ -104,13 +105,6 @@ def faster(ratio: float) -> str:
     """Return how many times faster or slower, without rounding either up to nothing."""
     times, word = (ratio, "faster") if ratio >= 1.0 else (1.0 / ratio, "slower")
     return f"{times:.{1 if times < 10 else 0}f}x {word}"
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Return how long `work` takes."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def contests() -> tuple[list[Row], str]:

@@ -11,7 +11,6 @@ place and another one is used.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from statistics import median
@@ -22,13 +21,12 @@ from equipoise.data.rebalancing import (
     MatchedParty,
     MatchedPlayer,
     Method,
-    Rebalance,
     RebalanceRequest,
     Rule,
     Ruleset,
 )
 from equipoise.teams.rebalance import rebalance
-from report import report
+from report import report, timed
 
 RULES = (Rule(attribute="mmr", reference=100, max=3000),)
 RUNS, MATCHES = 15, 1_000
@@ -72,13 +70,6 @@ def mixed_sizes(players: int, seed: int) -> list[int]:
         size = int(rng.choice(SIZES, p=SHARES))
         sizes.append(min(size, players - sum(sizes)))
     return sizes
-
-
-def timed(work: Callable[[], Rebalance]) -> tuple[float, Rebalance]:
-    """Return seconds taken, and what came of it."""
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
 
 
 def time_row(

@@ -6,10 +6,10 @@ import json
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -61,6 +61,21 @@ def pace() -> float:
         return 1000.0 * (time.perf_counter() - started)
 
     return min(once() for _ in range(3))
+
+
+_Result = TypeVar("_Result")
+
+
+def timed(work: Callable[[], _Result]) -> tuple[float, _Result]:
+    """Return the seconds that `work` takes, and its result."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the seconds that `work` takes."""
+    return timed(work)[0]
 
 
 class Part(NamedTuple):
