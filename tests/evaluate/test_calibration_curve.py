@@ -19,7 +19,7 @@ from equipoise.evaluate.backtest import CurveLearner
 from equipoise.evaluate.scoring.tally import Scored
 from equipoise.formats import read_history
 from equipoise.rating.calibration_curve import CALIBRATION, FEATURES, NUMBERS, features_of
-from evaluate.test_outcomes import duels, with_draws
+from evaluate.histories import duels, with_draws
 
 
 def learner_of(history: History) -> CurveLearner:
@@ -80,13 +80,6 @@ def test_pieces_change_no_bit() -> None:
     np.testing.assert_array_equal(complete.scale, np.concatenate([one.scale for one in parts]))
 
 
-def test_the_first_match_is_not_corrected() -> None:
-    history, centre = by_lead(5, 2.0)
-    found = learner_of(history).follow(0, 5, outlook_of(centre))
-    np.testing.assert_array_equal(found.centre[:2], centre[:2])
-    np.testing.assert_array_equal(found.scale[:2], math.sqrt(0.5))
-
-
 def test_players_who_lose_at_first_are_tilted_down() -> None:
     """Each match is a newcomer who loses to a regular, both rated equal."""
     rows = [
@@ -114,17 +107,6 @@ def test_calibrated_chances_stand_beside_the_uncorrected_ones() -> None:
     assert found.of("elo calibrated").intervals["log_loss"][0] > 0
     assert found.predictions is not None
     assert found.predictions["win_calibrated"].is_between(0, 1).all()
-
-
-def test_processes_change_no_number() -> None:
-    history = with_draws()
-    one, two = (
-        backtest({"elo": Elo()}, history, calibrate=True, predictions=True, workers=workers)
-        for workers in (1, 2)
-    )
-    assert one.to_polars().equals(two.to_polars())
-    assert one.predictions is not None
-    assert one.predictions.equals(two.predictions)
 
 
 def test_rejects_a_label_of_calibrated_chances() -> None:

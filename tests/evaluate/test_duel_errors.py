@@ -88,15 +88,24 @@ def test_the_order_of_players_and_idle_ones_change_nothing() -> None:
     assert np.isnan(np.delete(found, order)).all()
 
 
-def test_ties_narrow_the_bars() -> None:
-    """As many points, once as wins and losses, once as ties."""
-    white, black = np.tile([0, 1, 2], 20), np.tile([1, 2, 0], 20)
-    rating = np.full(3, 1500.0)
-    coins = games_of(white, black, np.repeat([1.0, 0.0], 30), 3)
-    some = games_of(white, black, np.repeat([1.0, 0.5, 0.0], 20), 3)
-    ties = games_of(white, black, np.full(60, 0.5), 3)
-    widths = [duel_errors(one, rating, np.ones(3), 0.95)[0][0] for one in (coins, some, ties)]
-    assert widths[0] > widths[1] > widths[2] > 0.0
+def test_ties_narrow_the_bars_by_their_variance() -> None:
+    """By hand: 8 wins, 8 losses and 4 ties of every pair; S = 12 and T = 12 at equal strengths.
+
+    The likelihood has the power 1/phi, as if each pair had won and lost 10/phi games.
+    """
+    white, black, rating = [0, 1, 2], [1, 2, 0], np.full(3, 1500.0)
+    points = np.repeat([*[1.0] * 8, *[0.0] * 8, *[0.5] * 4], 3)
+    ties = games_of(np.tile(white, 20), np.tile(black, 20), points, 3)
+    count = 10.0 / ((12.0 + 0.25) / (12.0 + 12.0 / 4.0 + 0.25))
+    coins = Games(
+        player_ids=np.arange(3),
+        white=np.tile(white, 2),
+        black=np.tile(black, 2),
+        points=np.repeat([count, 0.0], 3),
+        weight=np.full(6, count),
+    )
+    half, _ = duel_errors(ties, rating, np.ones(3), 0.95)
+    assert half == pytest.approx(duel_errors(coins, rating, np.ones(3), 0.95)[0], rel=1e-9)
 
 
 def test_a_single_sweep_has_finite_bars() -> None:

@@ -17,7 +17,6 @@ from equipoise.evaluate.incentive_plans import (
     farming_plans,
     placements,
     search,
-    toggles_at_the_end,
     worse_spots,
 )
 from equipoise.rating.system import Capabilities
@@ -146,12 +145,6 @@ def test_the_budget_is_kept_and_every_plan_is_tried_once() -> None:
     assert noted == list(range(1, 151))
 
 
-def test_a_budget_of_one_tries_the_honest_plan() -> None:
-    found = search(Volatile(5), 1, rng=rng())
-    assert list(found.finals) == [(0,) * 5]
-    assert not found.complete
-
-
 def test_where_nothing_pays_the_honest_plan_is_the_answer() -> None:
     """Also where another ends as high but for rounding."""
 
@@ -179,8 +172,3 @@ def test_shapes_of_farming_end_honestly_and_are_each_tried_once() -> None:
     assert all(plan[-1] == 0 for plan in plans)
     assert (1, 0) * 16 + (0,) * 8 in plans
     assert (1,) * 32 + (0,) * 8 in plans
-
-
-def test_all_ways_to_throw_some_of_the_last_matches() -> None:
-    plans = list(toggles_at_the_end(Volatile(5), 2))
-    assert plans == [(0, 0, 0, 0, 0), (0, 0, 0, 0, 1), (0, 0, 0, 1, 0), (0, 0, 0, 1, 1)]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
@@ -49,7 +49,7 @@ def tally(
     curve=st.sampled_from(["logistic", "normal"]),
     all_pairs=st.sampled_from([32, 2]),
 )
-@examples(150)
+@examples(80)
 def test_groups_by_experience_are_what_their_definition_says(
     matches: list[list[Team]], first: int, as_authors: bool, curve: Curve, all_pairs: int
 ) -> None:
@@ -94,7 +94,7 @@ def test_groups_by_experience_are_what_their_definition_says(
     curve=st.sampled_from(["logistic", "normal"]),
     all_pairs=st.sampled_from([32, 2]),
 )
-@examples(150)
+@examples(80)
 def test_every_metric_is_what_its_definition_says(
     matches: list[list[Team]],
     min_history: int,
@@ -180,15 +180,6 @@ def test_the_top_is_decided_before_anyone_is_left_out() -> None:
     assert (top[0], top[2]) == (5, 2)
 
 
-def test_draws_count_for_expected_scores_alone() -> None:
-    """READINGS B9 drops a match left with one tie; its expected score was still right or wrong."""
-    drawn = [Team(1500.0, 1.0, 0, [0]), Team(1502.0, 1.0, 0, [1])]
-    found = tally([drawn]).metrics()
-    assert math.isnan(found["pair_inversion"])
-    assert math.isnan(found["ndcg"])
-    assert found["brier"] == pytest.approx((0.5 - 1 / (1 + math.exp(math.sqrt(2)))) ** 2)
-
-
 def test_a_sample_of_pairs_is_close_to_all_of_them() -> None:
     """96,000 of 1.8 million pairs; their losses spread by 0.5 and 0.2: three standard errors."""
     rng = np.random.default_rng(3)
@@ -207,18 +198,3 @@ def test_a_sample_of_pairs_is_close_to_all_of_them() -> None:
         error = 3 * spread / math.sqrt(96_000)
         assert sample.metrics()[name] == pytest.approx(whole.metrics()[name], abs=error)
     np.testing.assert_allclose(sample.calibrated().observed, whole.calibrated().observed, atol=0.02)
-
-
-@example(order=list(range(40)))
-@given(order=st.permutations(range(40)))
-@examples(20)
-def test_the_order_of_rows_never_matters_to_orders(order: list[int]) -> None:
-    """Merges, counts and ties alike: more teams than one run of the sort has."""
-    teams = [Team(1500.0 + 10 * (k % 7), 1.0, (k * k) % 11, [k]) for k in range(40)]
-    ranks = sorted({team.rank for team in teams})
-    teams = [Team(t.centre, t.variance, ranks.index(t.rank), t.players) for t in teams]
-    for as_authors in (False, True):
-        one = tally([teams], as_authors=as_authors).metrics()
-        other = tally([[teams[k] for k in order]], as_authors=as_authors).metrics()
-        for name in ("pair_inversion", "rank_deviation", "ndcg"):
-            assert one[name] == pytest.approx(other[name], abs=1e-9)

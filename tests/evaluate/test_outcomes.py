@@ -9,28 +9,11 @@ import polars as pl
 import pytest
 
 from equipoise import Elo, Glicko2, TrueSkill, backtest, predict, replay
-from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
 from equipoise.evaluate.scoring.outcomes import Outcomes
 from equipoise.formats import read_history
 from equipoise.rating.system import RatingSystem
-
-
-def duels(scores: list[float], players: int = 6, seed: int = 3) -> History:
-    """Return duels of random pairs with these scores of the first player."""
-    rng = np.random.default_rng(seed)
-    pairs = [rng.permutation(players)[:2].tolist() for _ in scores]
-    rows = [
-        {"match": m, "player": f"p{one}", "rank": rank}
-        for m, (pair, score) in enumerate(zip(pairs, scores, strict=True))
-        for one, rank in zip(pair, (int(score < 0.5), int(score > 0.5)), strict=True)
-    ]
-    return read_history(pl.DataFrame(rows))
-
-
-def with_draws(matches: int = 90) -> History:
-    rng = np.random.default_rng(1)
-    return duels(rng.choice([1.0, 0.5, 0.0], matches, p=[0.5, 0.3, 0.2]).tolist())
+from evaluate.histories import duels, with_draws
 
 
 @pytest.mark.parametrize("system", [Elo(), Glicko2(), TrueSkill(draw_probability=0.3)])

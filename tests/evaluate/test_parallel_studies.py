@@ -11,20 +11,14 @@ import numpy as np
 import pytest
 
 from equipoise import Elo, EloMMR
-from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.incentives import Effort, incentives
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.evaluate.tuning import tune
+from evaluate.histories import contests
 
 #: Starts processes, and studies whole histories.
 pytestmark = pytest.mark.slow
-
-
-def contests(count: int = 20, players: int = 30, seed: int = 1) -> History:
-    model = ContestModel(players=players, contests=count, attendance=0.7, score_step=60)
-    return simulate_contests(model, rng=np.random.default_rng(seed))[0]
 
 
 def exactly(value: Any) -> object:
@@ -42,13 +36,13 @@ def exactly(value: Any) -> object:
 
 def test_a_backtest_is_the_same_on_any_engine() -> None:
     systems = {"elo": Elo(), "mmr": EloMMR()}
-    arguments: dict[str, Any] = {"min_history": 2, "first": 4, "resamples": 50}
+    arguments: dict[str, Any] = {"min_history": 2, "first": 4, "resamples": 50, "calibrate": True}
     seen: list[tuple[int, int]] = []
     seconds: dict[str, float] = {}
-    alone = backtest(systems, contests(), **arguments)
+    alone = backtest(systems, contests(20, 30), **arguments)
     shared = backtest(
         systems,
-        contests(),
+        contests(20, 30),
         **arguments,
         workers=2,
         timed=seconds.__setitem__,
@@ -57,17 +51,17 @@ def test_a_backtest_is_the_same_on_any_engine() -> None:
     assert exactly(shared) == exactly(alone)
     assert list(seconds) == list(systems)
     assert all(0 <= value < 60 for value in seconds.values())
-    assert seen[-1] == (2 * contests().participations,) * 2
+    assert seen[-1] == (2 * contests(20, 30).participations,) * 2
     with ThreadPoolExecutor(3) as threads:
-        assert exactly(backtest(systems, contests(), **arguments, executor=threads)) == exactly(
-            alone
-        )
+        assert exactly(
+            backtest(systems, contests(20, 30), **arguments, executor=threads)
+        ) == exactly(alone)
     with pytest.raises(InvalidParameterError, match="workers"):
-        backtest(systems, contests(), workers=0)
+        backtest(systems, contests(20, 30), workers=0)
 
 
 def test_an_audit_is_the_same_on_any_engine() -> None:
-    history = contests()
+    history = contests(20, 30)
     arguments: dict[str, Any] = {
         "effort": Effort(matches=6, budget=20),
         "seed": 3,
@@ -93,7 +87,7 @@ def test_an_audit_is_the_same_on_any_engine() -> None:
 
 def test_a_search_with_killed_workers_finds_the_same() -> None:
     choices = {"k": tuple(float(value) for value in range(4, 160, 4))}
-    alone = tune(Elo(), contests(), choices, min_history=2)
+    alone = tune(Elo(), contests(20, 30), choices, min_history=2)
     killed: list[int] = []
 
     def kill_one(done: int, total: int) -> None:
@@ -102,6 +96,6 @@ def test_a_search_with_killed_workers_finds_the_same() -> None:
             killed.append(worker.pid or 0)
             worker.kill()
 
-    shot = tune(Elo(), contests(), choices, min_history=2, workers=2, progress=kill_one)
+    shot = tune(Elo(), contests(20, 30), choices, min_history=2, workers=2, progress=kill_one)
     assert len(killed) == 2
     assert exactly(shot) == exactly(alone)

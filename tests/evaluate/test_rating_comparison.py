@@ -99,18 +99,6 @@ def test_a_change_is_large_beyond_two_deviations_of_both() -> None:
     assert found.risen(2)["in_deviations"].to_list() == [101 / 50, None]
 
 
-def test_who_moved_most_by_place() -> None:
-    before = {"player": list("abcdef"), "rating": [600, 500, 400, 300, 200, 100]}
-    after = {"player": list("abcdef"), "rating": [50, 500, 400, 300, 450, 90]}
-    found = eq.compare_ratings(before, after, scale="same")
-    assert found.risen(1, by="place")["player"].to_list() == ["e"]
-    assert found.risen(1)["player"].to_list() == ["e"]
-    assert found.fallen(2, by="place")["player"].to_list() == ["a"]
-    assert found.risen(0).is_empty()
-    with pytest.raises(eq.InvalidParameterError, match="count must be at least 0"):
-        found.risen(-1)
-
-
 def test_equals_share_the_better_place() -> None:
     found = eq.compare_ratings(
         {"player": list("abc"), "rating": [10, 10, 5]}, {"player": list("abc"), "rating": [3, 2, 2]}
@@ -162,13 +150,6 @@ def test_ratings_against_each_other_have_no_line() -> None:
     assert found.kendall == -1.0
     assert found.scale == "same"
     assert any("no rising line between the scales" in note for note in found.notes)
-
-
-def test_equal_ratings_have_no_correlation() -> None:
-    found = eq.compare_ratings(BEFORE, {"player": BEFORE["player"], "rating": [7] * 5})
-    assert math.isnan(found.pearson)
-    assert found.tied == 10
-    assert any("all ratings of a table are equal" in note for note in found.notes)
 
 
 def test_without_a_common_player_both_tables_are_named() -> None:

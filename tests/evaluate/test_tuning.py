@@ -25,11 +25,11 @@ from equipoise.errors import (
 from equipoise.evaluate import tuning
 from equipoise.evaluate.backtest import ALL_PAIRS, Scoring, backtest
 from equipoise.evaluate.scoring.tally import Scored
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.evaluate.tuning import Sampler, _carry_out, default_grid, default_ranges, tune
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import SYSTEMS, make_system, setting_of
 from equipoise.rating.system import RatingSystem
+from evaluate.histories import contests
 
 #: A study of many replays: `make test` has the tests of its parts.
 pytestmark = pytest.mark.slow
@@ -40,11 +40,6 @@ GRID: dict[str, tuple[Value, ...]] = {"k": (4.0, 16.0, 64.0), "scale": (200.0, 4
 def exactly(trials: Iterable[Trial]) -> list[str]:
     """Return trials as texts: the NaN of another process differs from itself, its text does not."""
     return [repr(asdict(one)) for one in trials]
-
-
-def contests(count: int = 12, players: int = 20, seed: int = 1) -> History:
-    model = ContestModel(players=players, contests=count, attendance=0.7, score_step=60)
-    return simulate_contests(model, rng=np.random.default_rng(seed))[0]
 
 
 def tuned(**metrics: float) -> Trial:
@@ -186,11 +181,6 @@ def test_choices_that_make_no_sense_are_refused(
         tune(Elo(), contests(), choices, trials=trials, min_history=2)  # type: ignore[arg-type]
 
 
-def test_true_and_false_have_no_range() -> None:
-    with pytest.raises(InvalidParameterError, match="split_ties is true or false"):
-        tune(EloMMR(), contests(), {"split_ties": Range(low=0, high=1)}, trials=3, min_history=2)
-
-
 @pytest.mark.parametrize(
     ("bounds", "why"),
     [
@@ -281,14 +271,6 @@ def test_a_sampled_search_that_was_stopped_goes_on_as_if_it_had_not_been(under_w
     assert sampled(straight[:15], trials=15, under_way=under_way) == straight[:15]
 
 
-def test_a_seed_and_a_number_under_way_make_the_samples() -> None:
-    pytest.importorskip("optuna")
-    assert sampled([]) == sampled([])
-    assert sampled([])[0] != sampled([], seed=6)[0]
-    # The first draws know of nothing, so others that wait change nothing.
-    assert sampled([], under_way=3)[:10] == sampled([])[:10]
-
-
 def test_samples_do_not_depend_on_what_carries_them_out() -> None:
     """Here, in processes, or by threads of an executor: the same trials in the same order."""
     pytest.importorskip("optuna")
@@ -298,23 +280,6 @@ def test_samples_do_not_depend_on_what_carries_them_out() -> None:
     with ThreadPoolExecutor(4) as threads:
         assert search(executor=threads).trials == alone.trials
     assert search(under_way=4).trials[:10] == alone.trials[:10]
-
-
-def test_samples_come_nearer_to_the_best() -> None:
-    """Not a property of each search, but one that learns nothing would fail it here."""
-    pytest.importorskip("optuna")
-    done = [trial.value("brier") for trial in sampled([], trials=50) if trial.status == "done"]
-    assert np.mean(done[-15:]) < 0.6 * np.mean(done[:8])
-    assert min(done) < 0.25
-
-
-def test_a_search_may_sample_a_system() -> None:
-    """Elo with a whole parameter of none: numbers stay within their range."""
-    pytest.importorskip("optuna")
-    found = tune(Elo(), contests(), trials=4, min_history=2, seed=3)
-    assert list(found.choices) == ["k"]
-    assert all(4 <= float(trial.parameters["k"] or 0) <= 160 for trial in found.trials)
-    assert len({trial.parameters["k"] for trial in found.trials}) == 4
 
 
 def test_best_values_at_the_end_of_what_was_tried_are_told() -> None:
@@ -372,20 +337,6 @@ def test_elo_mmr_is_searched_in_the_spelling_it_is_given_in() -> None:
     found = tune(EloMMR(), contests(), {"weight_limit": (0.1,)}, min_history=2)
     # What None stands for (READINGS B4).
     assert found.given.parameters == {"weight_limit": 0.2}
-
-
-def test_the_table_has_a_row_a_trial() -> None:
-    found = tune(
-        EloMMR(), contests(), {"remembered": (None, 5), "rho": (1.0, math.inf)}, min_history=2
-    )
-    table = found.to_polars()
-    assert table["trial"].to_list() == [0, 1, 2, 3]
-    assert table["remembered"].to_list() == [None, None, 5, 5]
-    assert table["rho"].to_list() == [1.0, math.inf, 1.0, math.inf]
-    assert table["pair_inversion"].to_list() == [
-        one.value("pair_inversion") for one in found.trials
-    ]
-    assert set(table["status"]) == {"done"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

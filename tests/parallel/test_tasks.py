@@ -145,31 +145,34 @@ def test_deadly_tasks_may_have_results_so_that_others_go_on() -> None:
     assert list(found) == [-number for number in range(12)]
 
 
-def test_an_executor_that_breaks_is_named_with_the_task() -> None:
-    class Broken(Executor):
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+class Failing(Executor):
+    """Raises an error at once, has a future with an error, or cancels the future."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if self.how == "raises":
             raise BrokenExecutor("gone")
-
-    with pytest.raises(EquipoiseError, match="broke while task 1 was under way"):
-        list(run_tasks(tiny.square, None, range(3), executor=Broken()))
-
-    class Breaks(Executor):
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-            future: Future[Any] = Future()
-            future.set_exception(BrokenExecutor("gone"))
-            return future
-
-    with pytest.raises(EquipoiseError, match="broke while task 1 was under way"):
-        list(run_tasks(tiny.square, None, range(3), executor=Breaks()))
-
-    class Cancels(Executor):
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-            future: Future[Any] = Future()
+        future: Future[Any] = Future()
+        if self.how == "cancels":
             future.cancel()
-            return future
+        else:
+            future.set_exception(BrokenExecutor("gone"))
+        return future
 
-    with pytest.raises(EquipoiseError, match="the executor cancelled task 1"):
-        list(run_tasks(tiny.square, None, range(3), executor=Cancels()))
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("raises", "broke while task 1 was under way"),
+        ("breaks", "broke while task 1 was under way"),
+        ("cancels", "the executor cancelled task 1"),
+    ],
+)
+def test_an_executor_that_breaks_is_named_with_the_task(how: str, message: str) -> None:
+    with pytest.raises(EquipoiseError, match=message):
+        list(run_tasks(tiny.square, None, range(3), executor=Failing(how)))
 
 
 def test_prepare_comes_first_and_progress_counts() -> None:

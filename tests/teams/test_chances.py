@@ -131,7 +131,7 @@ def test_no_split_has_closer_chances(name: str, count: int, teams: int, calibrat
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@pytest.mark.parametrize(("count", "teams"), [(8, 2), (30, 2), (9, 3), (40, 2), (24, 6)])
+@pytest.mark.parametrize(("count", "teams"), [(30, 2), (9, 3), (40, 2), (24, 6)])
 def test_chances_are_no_further_apart_than_by_mean_ratings(
     name: str, count: int, teams: int
 ) -> None:
@@ -193,15 +193,6 @@ def test_no_split_is_below_the_bounds_of_chances(
             rest = sums[:, formed:].sum(axis=1)
             least = chances.at_least(sums[:, :formed, None], rest[:, None])
             assert value >= float(least[0]) - 1e-12
-
-
-def test_equal_chances_are_decided_in_any_order_of_rows() -> None:
-    """Newcomers are equal: the same teams come out, whatever the order."""
-    state = pool(eq.TrueSkill())
-    players = [Player(at, 1500.0, 200.0, 1500.0) for at in range(7)]
-    one, other = (lobby_with(state, found) for found in (players, players[::-1]))
-    assert eq.balance(one).teams == eq.balance(other).teams
-    assert [len(team) for team in eq.balance(one).teams] in ([3, 4], [4, 3])
 
 
 def test_a_lobby_of_a_state_is_balanced_by_chances_and_says_so() -> None:

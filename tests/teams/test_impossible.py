@@ -11,8 +11,6 @@ from equipoise.data.lobby import Lobby
 from equipoise.errors import ConvergenceError, InvalidDataError, InvalidParameterError
 from equipoise.teams import split_search
 from equipoise.teams.lobby_split import balance
-from equipoise.teams.lobby_task import Task, units_of
-from equipoise.teams.split_search import NoPlacementError, packed
 
 
 def lobby(count: int, **columns: Any) -> Lobby:
@@ -96,23 +94,3 @@ def test_placing_gives_up_honestly(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = lobby(12, party=["a"] * 3 + ["b"] * 3 + ["c"] * 3)
     with pytest.raises(ConvergenceError, match="placing parties"):
         balance(waiting, 4)
-
-
-def test_placing_proves_that_nothing_fits() -> None:
-    """Two parties of three and one of two do not fit two teams of four."""
-    task = Task(
-        strength=np.zeros(8),
-        rating=np.zeros(8),
-        square=np.zeros(8),
-        id_rank=np.arange(8),
-        teams=2,
-        weight=0.8,
-        parties=((0, 1, 2), (3, 4, 5), (6, 7)),
-        top=False,
-        uneven=False,
-    )
-    units = units_of(task)
-    assert units is not None
-    with pytest.raises(NoPlacementError) as caught:
-        packed(task, units)
-    assert caught.value.proved

@@ -7,10 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-import equipoise as eq
 from equipoise.data.lobby import Lobby
 from equipoise.data.prediction import win_probability
 from equipoise.data.ratings import Ratings
@@ -66,16 +63,6 @@ def test_a_system_without_deviations_counts_as_sure() -> None:
     assert Lobby.from_ratings(unsure, [3, 5]).deviation.tolist() == [0.0, 0.0]
 
 
-def test_the_example_of_the_design_runs() -> None:
-    """`eq.balance(eq.Lobby.from_ratings(result.ratings, players)).teams`."""
-    history = eq.read_history(
-        {"match": [1] * 4, "player": ["a", "b", "c", "d"], "rank": [0, 1, 2, 3]}
-    )
-    result = eq.replay(eq.EloMMR(), history)
-    teams = eq.balance(eq.Lobby.from_ratings(result.ratings, ["a", "b", "c", "d"])).teams
-    assert teams == (("a", "d"), ("b", "c"))
-
-
 def test_columns_of_a_lobby_are_its_own() -> None:
     rating = np.array([1500.0, 1400.0])
     lobby = Lobby(player_ids=[1, 2], rating=rating, deviation=[60, 60])  # type: ignore[arg-type]
@@ -88,15 +75,6 @@ def test_columns_of_a_lobby_are_its_own() -> None:
 def test_columns_of_different_length_are_refused() -> None:
     with pytest.raises(InvalidDataError, match=r"must have shape \(2,\)"):
         Lobby(player_ids=np.array([1, 2]), rating=np.zeros(3), deviation=np.zeros(2))
-
-
-@given(st.lists(st.tuples(st.floats(0, 3000), st.floats(0, 350)), min_size=2, max_size=8))
-def test_chances_of_two_teams_add_up_to_one(found: list[tuple[float, float]]) -> None:
-    rating, deviation = (np.array(column) for column in zip(*found, strict=True))
-    half = len(found) // 2
-    teams = [list(range(half)), list(range(half, len(found)))]
-    first, second = win_probability(rating, deviation, teams)
-    assert first + second == pytest.approx(1, abs=1e-15)
 
 
 def test_a_chance_is_that_of_readings_a15() -> None:

@@ -17,7 +17,7 @@ from equipoise.teams import split_search
 from equipoise.teams.exact_splits import lower_bound
 from equipoise.teams.lobby_split import balance
 from equipoise.teams.lobby_task import Task, centred, parts_of, units_of
-from equipoise.teams.split_search import search, subset_sums
+from equipoise.teams.split_search import search
 from reference.balance import (
     Player,
     all_splits,
@@ -45,7 +45,7 @@ def party_lobby(count: int, sizes: tuple[int, ...], seed: int) -> Lobby:
 
 
 @examples(30)
-@given(players(smallest=3, largest=8), st.integers(3, 4))
+@given(players(smallest=3, largest=7), st.integers(3, 4))
 def test_small_lobbies_are_split_exactly(found: list[Player], teams: int) -> None:
     """The least of all splits is found and known to be the least."""
     if len(found) < teams:
@@ -63,7 +63,7 @@ def test_small_lobbies_are_split_exactly(found: list[Player], teams: int) -> Non
 
 
 @examples(30)
-@given(players(smallest=4, largest=8, bound=False))
+@given(players(smallest=4, largest=7, bound=False))
 def test_the_rules_for_top_players_hold_for_three_teams(found: list[Player]) -> None:
     splits, rules = candidates(found, 3)
     result = balance(lobby_of(found), 3)
@@ -182,14 +182,6 @@ def test_the_largest_over_pairs_is_the_larger_of_two_ranges() -> None:
     assert whole.objective == pytest.approx(max(pairs), abs=1e-12)
     assert whole.objective == whole.rating_difference + 0.8 * whole.deviation_difference
     assert parts_of(strength, square, teams[::-1], 0.8).objective == whole.objective
-
-
-def test_sums_over_subsets_are_numbered_by_their_bits() -> None:
-    columns = np.arange(1.0, 16.0).reshape(3, 5)
-    sums = subset_sums(columns)
-    for way in range(32):
-        inside = [bit for bit in range(5) if way >> bit & 1]
-        assert sums[:, way].tolist() == columns[:, inside].sum(axis=1).tolist()
 
 
 def test_a_search_of_two_teams_agrees_with_the_exact_answer() -> None:

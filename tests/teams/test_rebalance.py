@@ -8,7 +8,6 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 
-import equipoise as eq
 from drawing import examples
 from equipoise.data.rebalancing import (
     MatchedParty,
@@ -26,7 +25,6 @@ from equipoise.errors import (
     InvalidParameterError,
 )
 from equipoise.teams import party_search
-from equipoise.teams import rebalance as rebalancing
 from equipoise.teams.rebalance import rebalance
 from teams.matches import (
     BACKFILL,
@@ -52,7 +50,7 @@ def duel(rules: tuple[Rule, ...]) -> Ruleset:
 # What holds for every method.
 
 
-@examples(100)
+@examples(50)
 @given(requests(most_parties=6))
 def test_every_player_is_there_once_parties_are_whole_and_capacities_kept(
     asked: RebalanceRequest,
@@ -75,7 +73,7 @@ def test_every_player_is_there_once_parties_are_whole_and_capacities_kept(
             assert not members or list(found.teams[at][: len(members)]) == members
 
 
-@examples(100)
+@examples(50)
 @given(requests(most_parties=6))
 def test_no_method_beats_optimal_and_combination_equals_it(asked: RebalanceRequest) -> None:
     """For the same number of teams; nothing is cut off for so few parties."""
@@ -99,17 +97,6 @@ def test_no_method_beats_optimal_and_combination_equals_it(asked: RebalanceReque
 
 def evenness(found: Rebalance) -> tuple[int, float]:
     return found.member_count_difference, found.distance
-
-
-@examples(60)
-@given(requests(most_parties=6))
-def test_the_same_request_gets_the_same_answer(asked: RebalanceRequest) -> None:
-    for method in METHODS:
-        try:
-            first = rebalance(asked, method=method, candidates=True)
-        except EquipoiseError:
-            continue
-        assert rebalance(asked, method=method, candidates=True) == first
 
 
 @examples(60)
@@ -157,13 +144,6 @@ def test_the_ruleset_chooses_the_method(asked: RebalanceRequest, method: str, re
     found = rebalance(asked)
     assert found.method == method
     assert reason in found.reason
-
-
-def test_a_method_asked_for_wins() -> None:
-    found = rebalance(request(*COMBINED), method="greedy")
-    assert (found.method, found.reason) == ("greedy", "requested")
-    off = request((2, 2, 3, 3), [], solo(6), rebalance_enable=False)
-    assert rebalance(off, method="combination").method == "combination"
 
 
 def test_without_rebalancing_teams_are_filled_in_the_order_of_arrival() -> None:
@@ -324,8 +304,3 @@ def test_arguments_out_of_range_are_refused(arguments: Any, message: str) -> Non
         rebalance(request(*BACKFILL), **arguments)
     with pytest.raises(InvalidParameterError, match="request must be a RebalanceRequest"):
         rebalance({}, **arguments)  # type: ignore[arg-type]
-
-
-def test_it_is_a_public_function() -> None:
-    assert eq.rebalance is rebalancing.rebalance
-    assert eq.rebalance(request(*BACKFILL)).method == "permutation"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 from typing import Any, get_args
@@ -91,39 +90,8 @@ def test_equal_players_have_more_ties_than_are_kept_and_still_the_last_is_found(
     assert in_words(six.teams) == ["{K} {L}", "{I} {J}", "{G} {H}", "{E} {F}", "{C} {D}", "{A} {B}"]
 
 
-# Speed: processor time, at the machine's pace. Generous against the figures of the benchmark.
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("teams", [2, 3, 4, 6])
-def test_twelve_solo_players_take_less_than_50_ms(teams: int) -> None:
-    times = []
-    for seed in range(5):
-        asked = request((1, teams, 1, 12 // teams), [], solo(12, seed))
-        with stopwatch(time.process_time) as watch:
-            found = rebalance(asked)
-        times.append(watch.seconds)
-        assert found.method == "permutation"
-        assert found.sequences == math.factorial(12)
-        assert not found.truncated
-    assert min(times) < 0.05
-
-
-@pytest.mark.slow
-def test_200_players_in_20_teams_by_greedy_take_less_than_20_ms() -> None:
-    asked = large(200, 20)
-    times = []
-    for _ in range(5):
-        with stopwatch(time.process_time) as watch:
-            found = rebalance(asked)
-        times.append(watch.seconds)
-        assert found.method == "greedy"
-        assert len(found.steps) == 200
-    assert min(times) < 0.02
-
-
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("players", "teams"), [(300, 30), (2000, 2), (1000, 1)])
+@pytest.mark.parametrize(("players", "teams"), [(300, 30), (2000, 2)])
 def test_large_matches_end_in_bounded_time(method: Method, players: int, teams: int) -> None:
     """With an answer: parties of one to three leave room for one another."""
     with stopwatch(time.process_time) as watch:

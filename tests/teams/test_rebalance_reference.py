@@ -78,10 +78,7 @@ def test_eight_parties_are_the_full_enumeration_of_the_reference() -> None:
     assert reference_words([row.sequence]) == in_words((found.best.sequence,))
 
 
-@pytest.mark.parametrize(
-    ("seed", "teams"),
-    [(0, 2), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 2), (1, 3), (0, 4)))],
-)
+@pytest.mark.parametrize(("seed", "teams"), [(0, 2), pytest.param(1, 3, marks=pytest.mark.slow)])
 def test_eight_parties_are_the_last_best_of_the_list(seed: int, teams: int) -> None:
     """The list is not merged, and held against the reference above."""
     asked = eight_parties(seed, teams)

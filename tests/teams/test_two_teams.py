@@ -70,7 +70,7 @@ def test_the_lobbies_of_another_program_come_out_as_there() -> None:
     assert different <= 1
 
 
-@examples(300)
+@examples(150)
 @given(players(), st.booleans(), st.booleans())
 def test_no_better_split_exists(found: list[Player], top_two: bool, uneven: bool) -> None:
     """Brute force gives the same teams, ties included, and the same rules are waived."""
@@ -91,7 +91,7 @@ def test_no_better_split_exists(found: list[Player], top_two: bool, uneven: bool
         assert held["uneven"] == ("held" if rules[1] else "waived")
 
 
-@examples(100)
+@examples(50)
 @given(players(smallest=4, largest=8))
 def test_alternatives_are_the_next_best_splits(found: list[Player]) -> None:
     splits, _ = candidates(found)
@@ -105,7 +105,7 @@ def test_alternatives_are_the_next_best_splits(found: list[Player]) -> None:
     assert len({frozenset(one.teams[0]) for one in shown}) == len(shown)
 
 
-@examples(100)
+@examples(50)
 @given(players())
 def test_every_player_is_in_one_team_and_constraints_are_kept(found: list[Player]) -> None:
     result = balanced_or_none(found)
@@ -126,7 +126,7 @@ def test_every_player_is_in_one_team_and_constraints_are_kept(found: list[Player
     assert len(locks) < 2 or locks[0] != locks[1]
 
 
-@examples(100)
+@examples(50)
 @given(players(), st.randoms(use_true_random=False))
 def test_the_order_of_players_is_irrelevant(found: list[Player], random: object) -> None:
     """The same teams in the same order, and the same bits."""
@@ -138,25 +138,6 @@ def test_the_order_of_players_is_irrelevant(found: list[Player], random: object)
     if result is not None and again is not None:
         assert result.best == again.best
         assert result.alternatives == again.alternatives
-
-
-@examples(50)
-@given(players(bound=False), st.floats(-300, 300))
-def test_adding_the_same_to_all_ratings_changes_nothing(found: list[Player], more: float) -> None:
-    result = balance(lobby_of(found))
-    moved = [Player(p.id, p.rating + more, p.deviation, p.effective + more) for p in found]
-    assert balance(lobby_of(moved)).objective == pytest.approx(result.objective, abs=1e-9)
-
-
-@examples(50)
-@given(players())
-def test_leaving_a_constraint_out_never_hurts(found: list[Player]) -> None:
-    result = balanced_or_none(found)
-    assume(result is not None)
-    assert result is not None
-    for one in result.constraints:
-        assert one.objective_without is not None
-        assert one.objective_without <= result.objective
 
 
 def test_what_a_constraint_cost_is_the_objective_without_it() -> None:
@@ -199,20 +180,8 @@ def test_constraints_say_who_they_are_about_whatever_their_names() -> None:
         "lock:lock",
         "avoid:a;b;c",
     ]
-    words = [
-        "".join(text for text, _ in constraint_in_words(kind, players, label, 2))
-        for kind, players, label in found
-    ]
-    assert words == [
-        "the top two in different teams",
-        "party p;q together",
-        "lock in team red",
-        "a;b and c in different teams",
-    ]
-    wrote = [
-        text for text, by_user in constraint_in_words("avoid", ("a;b", "c"), None, 2) if by_user
-    ]
-    assert wrote == ["a;b", "c"]
+    written = [text for text, by_user in constraint_in_words(*found[3], 2) if by_user]
+    assert written == ["a;b", "c"]
 
 
 def test_the_rule_for_uneven_teams_is_about_the_top_player() -> None:
@@ -220,27 +189,6 @@ def test_the_rule_for_uneven_teams_is_about_the_top_player() -> None:
     top = lobby.player_ids[lobby.order()[:2]].tolist()
     found = {one.kind: one.players for one in balance(lobby).constraints}
     assert found == {"top-two": tuple(top), "uneven": (top[0],)}
-
-
-def test_the_parts_add_up() -> None:
-    """(48) is the one part plus 0.8 times the other."""
-    result = balance(plain_lobby(11))
-    assert result.objective == pytest.approx(
-        result.rating_difference + 0.8 * result.deviation_difference, abs=1e-12
-    )
-
-
-def test_seven_players_the_best_in_the_three() -> None:
-    """13.4: 3v4, the top player in the smaller team."""
-    lobby = plain_lobby(7)
-    result = balance(lobby)
-    top = lobby.player_ids[lobby.order()[0]]
-    assert len(result.teams[0]) == 3
-    assert top in result.teams[0]
-    assert constraints_of(result) == {"top-two": "held", "uneven": "held"}
-    free = balance(lobby, top_two=False, uneven=False)
-    assert free.objective <= result.objective
-    assert constraints_of(free) == {}
 
 
 def test_a_party_of_the_top_two_waives_the_rule_and_it_is_said() -> None:

@@ -6,6 +6,7 @@ effect than the level, as long as all of them move together.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,12 @@ from equipoise.data.tournament import TournamentPerformance
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.equilibrium import performance_equilibrium
 from equipoise.tournament.tournament import performance
-from tournament.solved_tournaments import random_games
+from tournament.tournaments import random_games, side_by_side
 
 #: A club evening of 8 players; player 7 lost every game.
 CLUB = random_games(8, 40, seed=3)
-LOST = Games(
-    player_ids=np.arange(8),
-    white=CLUB.white,
-    black=CLUB.black,
-    points=np.where(CLUB.white == 7, 0.0, np.where(CLUB.black == 7, 1.0, CLUB.points)),
-    coloured=True,
+LOST = replace(
+    CLUB, points=np.where(CLUB.white == 7, 0.0, np.where(CLUB.black == 7, 1.0, CLUB.points))
 )
 SHIFT = 1234.5
 #: Columns of ratings on the scale of the anchors.
@@ -51,7 +48,7 @@ def check_shift(games: Games, anchors: dict[Any, float], anchor: float | None, *
 
 
 @pytest.mark.parametrize("games", [CLUB, LOST], ids=["equilibrium", "sweep"])
-@pytest.mark.parametrize("prior", [0.0, 1e-6, 1.0, 50.0])
+@pytest.mark.parametrize("prior", [0.0, 1.0])
 @pytest.mark.parametrize(
     ("anchors", "anchor"),
     [({}, 1500.0), ({0: 1707.0}, None), ({0: 1707.0, 3: 1600.0}, None), ({2: 1400.0}, 1500.0)],
@@ -102,13 +99,7 @@ def test_the_average_player_has_half_the_points_of_all() -> None:
 
 def test_a_held_player_gives_the_level_of_a_prior_before_ratings_do() -> None:
     """The held rating may be on another scale than the ratings before the tournament."""
-    rated = Games(
-        player_ids=np.arange(8),
-        white=CLUB.white,
-        black=CLUB.black,
-        points=CLUB.points,
-        rating=np.full(8, 2400.0),
-    )
+    rated = replace(CLUB, rating=np.full(8, 2400.0))
     plain = performance_equilibrium(CLUB, prior=1.0, anchors={0: 1707.0})
     found = performance_equilibrium(rated, prior=1.0, anchors={0: 1707.0})
     np.testing.assert_allclose(found.rating, plain.rating, rtol=0, atol=1e-6)
@@ -119,7 +110,7 @@ def test_a_held_player_gives_the_level_of_a_prior_before_ratings_do() -> None:
 
 def test_a_held_player_without_games_gives_no_level() -> None:
     """Nothing links such a player to the others, so they stay relative."""
-    games = Games(player_ids=np.arange(9), white=CLUB.white, black=CLUB.black, points=CLUB.points)
+    games = side_by_side(CLUB, idle=1)
     found: TournamentPerformance = performance(games, prior=1.0, anchors={8: 1707.0})
     free = performance(CLUB, prior=1.0)
     np.testing.assert_allclose(found.standing.ppr[:8], free.standing.ppr, rtol=0, atol=1e-6)
@@ -145,18 +136,6 @@ def _is_next(top: str, bottom: str, a: str, b: str) -> bool:
 
 
 SWISS = sweeping("ab", "cdef")
-
-
-@pytest.mark.parametrize("prior", [0.0, 1.0])
-@pytest.mark.parametrize(
-    ("anchors", "anchor"),
-    [({}, 1500.0), ({"a": 1707.0}, None), ({"f": 1707.0}, None), ({"a": 1707.0}, 1500.0)],
-    ids=["average", "top", "bottom", "both"],
-)
-def test_classes_and_bounds_shift_with_the_anchors(
-    prior: float, anchors: dict[Any, float], anchor: float | None
-) -> None:
-    check_shift(SWISS, anchors, anchor, prior=prior)
 
 
 @pytest.mark.parametrize(("held", "others"), [("ab", "cdef"), ("cdef", "ab")])
@@ -201,16 +180,8 @@ def test_a_held_player_who_won_all_games_has_a_level() -> None:
 
 def test_groups_that_never_met_a_held_player_stay_relative() -> None:
     """Another component is rated by itself, with mean 0, and its sweeps are on that scale."""
-    apart = sweeping("uv", "wxyz")
-    white, black = (
-        np.concatenate(
-            [games.player_ids[rows] for games, rows in zip((SWISS, apart), both, strict=True)]
-        )
-        for both in ((SWISS.white, apart.white), (SWISS.black, apart.black))
-    )
-    games = Games.from_arrays(white, black, np.concatenate([SWISS.points, apart.points]))
-    found = performance(games, anchors={"a": 1707.0})
-    alone, beside = performance(apart), performance(SWISS, anchors={"a": 1707.0})
+    found = performance(side_by_side(SWISS, SWISS), anchors={0: 1707.0})
+    alone, beside = performance(SWISS), performance(SWISS, anchors={"a": 1707.0})
     assert found.relative
     for name in ("class_ppr", "lower", "upper", "error"):
         parts = [getattr(one.standing, name) for one in (beside, alone)]
@@ -227,27 +198,3 @@ def test_recursive_performances_follow_held_players() -> None:
     assert found[[0, 3]].mean() == pytest.approx(1653.5, abs=1e-9)
     average = performance(CLUB, also=["recursive"], anchors=held, anchor=1500.0)
     np.testing.assert_allclose(average.extra["recursive"], free + 1500.0, rtol=0, atol=1e-9)
-
-
-def test_a_shift_of_ratings_before_the_tournament_shifts_the_ratings_that_use_them() -> None:
-    """TPR, CPR, FIDE's and the linear one compare with these ratings, and anchors do not count."""
-    rating = np.array([1500.0, 1620.0, np.nan, 1480.0, 1700.0, 1390.0, 1555.0, 1600.0])
-
-    def table(shift: float, **more: Any) -> TournamentPerformance:
-        games = Games(
-            player_ids=np.arange(8),
-            white=CLUB.white,
-            black=CLUB.black,
-            points=CLUB.points,
-            rating=rating + shift,
-        )
-        return performance(games, also=["linear", "recursive"], **more)
-
-    low, high, held = table(0.0), table(100.0), table(0.0, anchors={0: 1707.0})
-    for name in ("tpr", "cpr", "fide", "ppr", "average_opponent"):
-        column = getattr(low.standing, name)
-        np.testing.assert_allclose(getattr(high.standing, name), column + 100.0, atol=1e-6)
-    for name in ("linear", "recursive"):
-        np.testing.assert_allclose(high.extra[name], low.extra[name] + 100.0, atol=1e-6)
-    for name in ("tpr", "cpr", "fide", "average_opponent"):
-        np.testing.assert_array_equal(getattr(held.standing, name), getattr(low.standing, name))

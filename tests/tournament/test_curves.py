@@ -12,7 +12,6 @@ from drawing import examples
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.curves import (
     CauchyCurve,
-    CustomCurve,
     DavidsonCurve,
     EloCurve,
     LaplaceCurve,
@@ -97,15 +96,6 @@ def test_davidson_without_draws_is_elo():
     assert np.allclose(DavidsonCurve(0.0).slope(t), EloCurve().slope(t), rtol=1e-13)
     assert DavidsonCurve(2.0).probabilities(np.zeros(1))[1][0] == 0.5
     assert np.allclose(np.sum(DavidsonCurve(3.0).probabilities(t), axis=0), 1.0, rtol=1e-15)
-
-
-def test_a_function_is_taken_as_it_is():
-    """The Elo curve as a function: the same but for slopes by differences."""
-    t = np.linspace(-2000, 2000, 41)
-    curve = curve_of(elo_function)
-    assert isinstance(curve, CustomCurve)
-    assert np.allclose(curve.expected(t), EloCurve().expected(t), rtol=1e-13)
-    assert np.allclose(curve.slope(t), EloCurve().slope(t), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from equipoise.errors import InvalidParameterError
 from equipoise.tournament.existence import Existence, existence
 from equipoise.tournament.pairs import gather_pairs
 from reference import existence as slow
-from tournament.drawn_tournaments import pairs_of, palma_2017, tournaments, world_cup_2022
+from tournament.tournaments import pairs_of, result_lists, world_cup_2022
 
 COLUMNS = ("component", "class_of", "above", "below", "games")
 
@@ -28,11 +28,6 @@ def relation(answer: Existence, a: int, b: int) -> str:
     """Return how class a stands to class b by chains of sweeps."""
     down, up = bool(answer._reach[a, b]), bool(answer._reach[b, a])
     return {(1, 1): "same", (1, 0): "above", (0, 1): "below", (0, 0): "incomparable"}[down, up]
-
-
-def sets(numbers) -> list[set[int]]:
-    """Return the rows that have each number from 0."""
-    return [set(np.flatnonzero(numbers == one).tolist()) for one in range(numbers.max() + 1)]
 
 
 def test_every_tournament_of_up_to_four_players() -> None:
@@ -51,17 +46,8 @@ def test_every_tournament_of_up_to_four_players() -> None:
     assert count == 4 + 64 + 4096
 
 
-@pytest.mark.slow
-@examples(1500)
-@given(tournaments())
-def test_ratings_exist_exactly_without_dominance(tournament) -> None:
-    """[PRE] Theorem 1 over all subsets, with weights, draws, rematches and several components."""
-    players, results = tournament
-    assert found(players, results).exists == slow.exists(players, results)
-
-
-@examples(400)
-@given(tournaments(max_players=7))
+@examples(150)
+@given(result_lists(max_players=7))
 def test_sweeps_tell_exactly_the_cuts_at_which_non_dominance_fails(tournament) -> None:
     """S sweeps the rest if and only if it holds whole classes, with all that stand above them.
 
@@ -87,8 +73,8 @@ def test_sweeps_tell_exactly_the_cuts_at_which_non_dominance_fails(tournament) -
                 assert not winners & set(answer.members(b).tolist())
 
 
-@examples(500)
-@given(tournaments(max_players=9, max_results=22), st.data())
+@examples(200)
+@given(result_lists(max_players=9, max_results=22), st.data())
 def test_components_classes_and_sweeps_are_those_of_slow_reachability(tournament, data) -> None:
     """With contracted players too: the reference calls all of them by one name."""
     players, results = tournament
@@ -112,8 +98,8 @@ def test_components_classes_and_sweeps_are_those_of_slow_reachability(tournament
     assert answer.exists == (not arcs)
 
 
-@examples(200)
-@given(tournaments(max_players=9, max_results=20))
+@examples(100)
+@given(result_lists(max_players=9, max_results=20))
 def test_the_partial_order_is_reachability(tournament) -> None:
     players, results = tournament
     answer = found(players, results)
@@ -143,7 +129,7 @@ def random_tournament(seed: int, players: int, results: int) -> Games:
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(0, 12, 3))
 @pytest.mark.parametrize("contracted", [None, np.array([7, 2, 5, 11, 3])])
 def test_kernels_and_plain_python_give_the_same_numbers(seed, contracted) -> None:
     """Of sizes from a dozen to two thousand players."""
@@ -183,33 +169,6 @@ def test_how_few_points_were_taken_does_not_matter() -> None:
     assert found(2, [(0, 1, 5.0, 4.999)]).exists
 
 
-def test_colours_kept_apart_change_nothing() -> None:
-    """A pair that met with both colours has two rows then."""
-    games = random_tournament(3, 30, 60)
-    together = existence(gather_pairs(games), games.players)
-    apart = existence(gather_pairs(games, coloured=True), games.players)
-    assert not together.exists
-    for name in COLUMNS:
-        assert np.array_equal(getattr(together, name), getattr(apart, name))
-
-
-def test_anchors_are_one_node() -> None:
-    """0 beat 1 and both are anchors: no obstacle. 2 and 3 meet one anchor each: one component."""
-    results = [(0, 1, 1.0, 1.0), (0, 2, 1.0, 0.5), (1, 3, 1.0, 0.5)]
-    assert not found(4, results).exists
-    assert found(4, results, contracted=np.array([1, 0])).exists
-    apart = [(0, 2, 1.0, 0.5), (1, 3, 1.0, 0.5)]
-    assert found(4, apart).components == 2
-    joined = found(4, apart, contracted=np.array([0, 1]))
-    assert (joined.exists, joined.components) == (True, 1)
-
-
-def test_anchors_without_games_stay_outside() -> None:
-    """Player 0 is anchored but did not play."""
-    answer = found(4, [(1, 2, 1.0, 0.5)], contracted=np.array([0, 1, 3]))
-    assert answer.component.tolist() == answer.class_of.tolist() == [-1, 0, 0, -1]
-
-
 def test_a_sweep_of_an_anchor_is_still_one() -> None:
     """One who lost to anchors only has no finite rating; all anchors are the winners."""
     answer = found(3, [(0, 2, 1.0, 1.0), (1, 2, 1.0, 1.0)], contracted=np.array([0, 1]))
@@ -234,16 +193,6 @@ def test_a_tournament_without_games_has_no_components(players, plain) -> None:
     assert answer.sweeps_of(np.arange(players)) == ()
 
 
-def test_classes_are_numbered_from_the_top_by_first_player() -> None:
-    """1 beat 0 and 2, 2 beat 3; 4 and 5 drew: depths 0, 1, 1, 2, then the other component."""
-    results = [(1, 0, 1.0, 1.0), (1, 2, 1.0, 1.0), (2, 3, 1.0, 1.0), (4, 5, 1.0, 0.5)]
-    answer = found(6, results)
-    assert answer.class_of.tolist() == [1, 0, 2, 3, 4, 4]
-    assert answer.component.tolist() == [0, 0, 0, 0, 1, 1]
-    assert answer.sizes.tolist() == [1, 1, 1, 1, 2]
-    assert [relation(answer, 1, 2), relation(answer, 0, 4)] == ["incomparable"] * 2
-
-
 def test_sweeps_have_ids_in_the_order_of_rows_and_differences() -> None:
     games = Games.from_arrays(["bo", "al", "cy", "bo"], ["al", "bo", "al", "cy"], [1, 1, 0, 1])
     answer = existence(gather_pairs(games), games.players)
@@ -252,52 +201,6 @@ def test_sweeps_have_ids_in_the_order_of_rows_and_differences() -> None:
     assert (sweep.games, sweep.difference) == (2.0, 12.5)
     (plain,) = answer.sweeps_of(games.player_ids)
     assert np.isnan(plain.difference)
-
-
-def test_swapping_points_turns_every_sweep_around() -> None:
-    """Who won is who lost; the classes are the same sets of players."""
-    games = random_tournament(5, 40, 50)
-    turned = Games(
-        player_ids=games.player_ids,
-        white=games.black,
-        black=games.white,
-        weight=games.weight,
-        points=games.points,
-    )
-    one, other = (existence(gather_pairs(each), 40) for each in (games, turned))
-    assert sorted(map(sorted, sets(one.class_of))) == sorted(map(sorted, sets(other.class_of)))
-    forth = {(s.winners, s.losers, s.games) for s in one.sweeps_of(games.player_ids)}
-    back = {(s.losers, s.winners, s.games) for s in other.sweeps_of(games.player_ids)}
-    assert forth == back
-    assert len(forth) > 5
-
-
-def test_players_in_another_order_give_the_same_sets() -> None:
-    games = random_tournament(8, 40, 60)
-    order = np.random.default_rng(1).permutation(40)
-    other = Games(
-        player_ids=np.argsort(order),
-        white=order[games.white],
-        black=order[games.black],
-        weight=games.weight,
-        points=games.points,
-    )
-    found = [
-        {
-            (frozenset(one.winners), frozenset(one.losers), one.games)
-            for one in existence(gather_pairs(each), 40).sweeps_of(each.player_ids)
-        }
-        for each in (games, other)
-    ]
-    assert found[0] == found[1]
-    assert found[0]
-
-
-def test_palma_2017_has_an_equilibrium() -> None:
-    """Of its 18 players nobody, and no group, took every point: Table 2 of [PRE] has them all."""
-    games = palma_2017()
-    assert (games.rows, games.players) == (81, 18)
-    assert existence(gather_pairs(games), games.players).exists
 
 
 def test_the_world_cup_of_2022_has_three_sweeps() -> None:

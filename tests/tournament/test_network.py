@@ -5,19 +5,19 @@ They are made small here by lowering the number of players from which they count
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from drawing import WITHOUT_JIT
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError
-from equipoise.numeric.workers import Workers
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve, curve_of
-from equipoise.tournament.network import NetworkEngine, Solver, System
 from equipoise.tournament.newton import Limits
 from equipoise.tournament.pairs import gather_pairs
 from equipoise.tournament.solving import PerformanceFunction, Solution, solve
-from tournament.solved_tournaments import one_component, random_games
+from tournament.tournaments import one_component, random_games
 
 CURVES = [
     EloCurve(),
@@ -37,14 +37,7 @@ def test_by_iteration_as_by_elimination(curve):
     """60 players, weights from 0.1 to 3, white 25 points stronger: to 1e-8 points, as asked."""
     plain = random_games(60, 300)
     weight = np.random.default_rng(1).uniform(0.1, 3.0, plain.rows)
-    games = Games(
-        player_ids=plain.player_ids,
-        white=plain.white,
-        black=plain.black,
-        points=plain.points * weight,
-        weight=weight,
-        coloured=True,
-    )
+    games = replace(plain, points=plain.points * weight, weight=weight)
     pairs, label = gather_pairs(games, coloured=True), np.zeros(60, dtype=int)
     options = {"curve": curve, "scale": 1.5, "advantage": 25.0, "tolerance": 1e-11}
     one = solve(pairs, 60, label, **options)
@@ -65,24 +58,6 @@ def test_players_who_are_held_stay():
     other = solve(pairs, 40, label, curve=EloCurve(), fixed=fixed, limits=LARGE)
     assert np.array_equal(other.ratings[[3, 30]], [1500.0, 1900.0])
     assert np.allclose(one.ratings, other.ratings, rtol=0, atol=1e-7)
-
-
-def test_thousands_of_tiny_components():
-    """2,000 duels, of 1 to 9 points out of 10: each 400 log10(y/(10 - y)), at once."""
-    size = 2_000
-    points = 1.0 + np.arange(size) % 9
-    games = Games(
-        player_ids=np.arange(2 * size),
-        white=np.arange(0, 2 * size, 2),
-        black=np.arange(1, 2 * size, 2),
-        points=points,
-        weight=np.full(size, 10.0),
-    )
-    label = np.arange(2 * size) // 2
-    found = solve(gather_pairs(games), 2 * size, label, curve=EloCurve())
-    truth = 400 * np.log10(points / (10 - points))
-    assert np.allclose(found.ratings[::2] - found.ratings[1::2], truth, rtol=0, atol=1e-6)
-    assert found.iterations < 10
 
 
 def test_threads_change_no_number():
@@ -190,33 +165,3 @@ def test_multigrid_takes_over_where_iterations_are_many():
     assert np.array_equal(one.ratings, again.ratings)  # no random vectors
     assert one.inner_iterations < other.inner_iterations / 2
     assert np.allclose(one.ratings, other.ratings, rtol=0, atol=1e-6)
-
-
-def test_a_system_is_solved_as_numpy_solves_it():
-    """Twenty players, two of them held at 0."""
-    pairs, _ = one_component(random_games(20, 80))
-    held = np.arange(20) < 2
-    with Workers(1) as workers:
-        engine = NetworkEngine(pairs, EloCurve(), 0.0, held, workers)
-        engine.evaluate(np.zeros(20))
-        right = np.where(held, 0.0, np.linspace(-1, 1, 20))
-        found = engine.solve(right)
-    slope = pairs.weight * EloCurve().slope(np.zeros(1))[0]
-    matrix = np.zeros((20, 20))
-    np.add.at(matrix, (pairs.first, pairs.second), -slope)
-    matrix += matrix.T
-    np.fill_diagonal(matrix, -matrix.sum(axis=1))
-    truth = np.zeros(20)
-    truth[2:] = np.linalg.solve(matrix[2:, 2:], right[2:])
-    assert np.allclose(found, truth, rtol=1e-6, atol=0)  # slopes are kept in float32
-
-
-def test_nothing_to_solve_is_nothing():
-    """A right side of 0."""
-    pairs, _ = one_component(random_games(5, 9))
-    with Workers(1) as workers:
-        engine = NetworkEngine(pairs, EloCurve(), 0.0, np.zeros(5, dtype=bool), workers)
-        system = System(engine._network, engine.slopes, np.ones(5))
-        found, iterations, left = Solver(workers).solve(system, np.zeros(5), 0.1, 10)
-    assert np.array_equal(found, np.zeros(5))
-    assert (iterations, left) == (0, 0.0)

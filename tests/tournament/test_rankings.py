@@ -101,26 +101,9 @@ def test_rankings_of_any_length_are_those_of_three_methods_of_choix(seed):
         np.testing.assert_allclose(ours, theirs - theirs.mean(), atol=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_choices_of_one_are_those_of_two_methods_of_choix(seed):
-    choix = pytest.importorskip("choix", reason="choix is not installed")
-    rng = np.random.default_rng(seed)
-    skill, choices = rng.normal(0, 1, 10), [(one, ((one + 1) % 10,)) for one in range(10)]
-    for _ in range(80):
-        who = rng.choice(10, int(rng.integers(2, 6)), replace=False)
-        who = who[np.argsort(-skill[who] - rng.gumbel(size=len(who)))].tolist()
-        choices.append((who[0], tuple(who[1:])))
-    ours = natural(eq.ranking_strengths(with_winner(choices)))
-    for theirs in (
-        choix.mm_top1(10, choices, tol=1e-12),
-        choix.opt_top1(10, choices, alpha=0.0, tol=1e-12),
-    ):
-        np.testing.assert_allclose(ours, theirs - theirs.mean(), atol=1e-7)
-
-
 @pytest.mark.parametrize("prior", [0.0, 0.7])
 @pytest.mark.parametrize("top", [None, 2])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_ties_weights_and_prior_by_definition(seed, top, prior):
     """Gradient zero, likelihood, expected choices and errors, by the definition."""
     matches, weights = drawn(seed, players=6, matches=25)
@@ -142,17 +125,6 @@ def test_ties_weights_and_prior_by_definition(seed, top, prior):
     np.testing.assert_allclose(natural(found, found.errors()), errors, rtol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_minimiser_that_knows_only_the_likelihood_ends_at_the_same_strengths(seed):
-    optimize = pytest.importorskip("scipy.optimize", reason="SciPy is not installed")
-    matches, _ = drawn(seed, players=5, matches=20)
-    made = [choice for match in matches for choice in reference.choices(match, 1.0, None)]
-    best = optimize.minimize(lambda x: -reference.log_likelihood(x, made, 0.5), np.zeros(5))
-    found = eq.ranking_strengths(history_of(matches), ties="breslow", prior=0.5)
-    # As close as differences of the likelihood in float64 allow.
-    np.testing.assert_allclose(natural(found), best.x, atol=1e-4)
-
-
 def test_duels_have_the_ratings_of_the_equilibrium():
     rng = np.random.default_rng(3)
     white = np.r_[rng.integers(0, 9, 80), np.arange(9)]
@@ -165,7 +137,7 @@ def test_duels_have_the_ratings_of_the_equilibrium():
     np.testing.assert_allclose(by_id, same.rating, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_strengths_exist_exactly_if_nobody_can_be_split_off(seed):
     matches, _ = drawn(seed, players=7, matches=5 + seed % 4)
     made = [choice for match in matches for choice in reference.choices(match, 1.0, None)]

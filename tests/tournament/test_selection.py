@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from equipoise.data.games import Games
-from equipoise.errors import InvalidParameterError
-from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.equilibrium import (
     average_rating,
     performance_equilibrium,
-    select_equilibrium,
 )
-from equipoise.tournament.pairs import gather_pairs
-from equipoise.tournament.solving import solve
 from equipoise.tournament.tournament import performance
 from reference.equilibrium import iterated
-from tournament.solved_tournaments import random_games, triples
-
-
-def rated(games: Games, rating: np.ndarray) -> Games:
-    """Return the games with ratings from before."""
-    return Games(
-        player_ids=games.player_ids,
-        white=games.white,
-        black=games.black,
-        points=games.points,
-        rating=rating,
-    )
+from tournament.tournaments import random_games, side_by_side, triples
 
 
 @pytest.mark.parametrize("select", ["equal", "initial"])
 def test_the_constant_is_that_of_the_plain_iteration(select):
     """Truth: 60 plain iterations in plain Python, from equal or from initial ratings."""
     rating = np.array([2400.0, 2100.0, np.nan, 1800.0, 2000.0, 2250.0])
-    games = rated(random_games(6, 30, seed=8), rating)
+    games = replace(random_games(6, 30, seed=8), rating=rating)
     average = np.nanmean(rating)
     start = np.full(6, average) if select == "equal" else np.nan_to_num(rating, nan=average)
     slow = iterated(start.tolist(), triples(games), 60)[-1]
@@ -57,14 +43,6 @@ def test_where_two_teams_meet_the_iteration_swings_and_the_constant_is_there_all
     found = performance_equilibrium(games, anchor=1500.0)
     half = 200 * np.log10(3)
     assert np.allclose(found.rating, [1500 + half, 1500 - half], rtol=0, atol=1e-9)
-
-
-def test_an_anchor_is_an_average_and_moves_everyone():
-    """Instead of the initial ratings' average; the shape and the drift stay."""
-    games = rated(random_games(8, 40), np.full(8, 1700.0))
-    one = performance_equilibrium(games)
-    other = performance_equilibrium(games, anchor=2700.0)
-    assert np.allclose(other.rating, one.rating + 1000.0, rtol=0, atol=1e-6)
 
 
 def test_without_any_rating_ratings_are_relative():
@@ -96,46 +74,17 @@ def test_averages_are_over_rated_players_of_the_component_each_once():
 def test_components_move_apart_from_each_other():
     """Two tournaments at once are selected as each by itself."""
     one, two = random_games(6, 30, 1), random_games(9, 50, 2)
-    first, second = np.full(6, 1500.0), np.full(9, 2400.0)
-    both = Games(
-        player_ids=np.arange(15),
-        white=np.concatenate([one.white, two.white + 6]),
-        black=np.concatenate([one.black, two.black + 6]),
-        points=np.concatenate([one.points, two.points]),
-        rating=np.concatenate([first, second]),
-    )
-    found = performance_equilibrium(both).rating
-    alone = [performance_equilibrium(rated(*each)).rating for each in ((one, first), (two, second))]
+    parts = replace(one, rating=np.full(6, 1500.0)), replace(two, rating=np.full(9, 2400.0))
+    found = performance_equilibrium(side_by_side(*parts)).rating
+    alone = [performance_equilibrium(part).rating for part in parts]
     assert np.allclose(found, np.concatenate(alone), rtol=0, atol=2e-5)
-
-
-def test_a_part_of_the_players_can_be_selected():
-    """Players without a shape stay without: classes that are solved by themselves."""
-    games = random_games(6, 30, 1)
-    pairs, label = gather_pairs(games), np.array([0, 0, 0, 0, 0, 0, -1])
-    shape = solve(pairs, 7, label, curve=EloCurve()).ratings
-    found = select_equilibrium(
-        pairs,
-        shape,
-        label,
-        curve=EloCurve(),
-        average=np.full(7, 1500.0),
-        initial=np.full(7, np.nan),
-    )
-    assert np.isnan(found[6])
-    assert np.all(np.isfinite(found[:6]))
 
 
 def test_the_earlier_name_of_the_default_is_still_accepted():
     """`document` is an earlier name of `equal`, which is the default."""
-    games = rated(random_games(6, 30, 1), np.linspace(1400.0, 1900.0, 6))
+    games = replace(random_games(6, 30, 1), rating=np.linspace(1400.0, 1900.0, 6))
     found = performance_equilibrium(games).rating
     for name in ("equal", "document"):
         assert np.array_equal(performance_equilibrium(games, select=name).rating, found)
         table = performance(games, select=name).standing
         assert np.array_equal(table.ppr, performance(games).standing.ppr)
-
-
-def test_an_unknown_selection_is_refused():
-    with pytest.raises(InvalidParameterError, match="select must be one of equal, mean, initial"):
-        performance_equilibrium(random_games(4, 9), select="median")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.existence import (
@@ -20,24 +18,9 @@ from equipoise.tournament.existence import (
     one_sided_bounds,
     sweep_differences,
 )
-from equipoise.tournament.pairs import gather_pairs
-from tournament.drawn_tournaments import pairs_of, tournaments, world_cup_2022
+from tournament.tournaments import pairs_of, result_lists
 
 ELO = EloCurve()
-
-
-class NormalLike:
-    """Another curve: Phi(t), for a scale of hundreds, so that t is of order 1."""
-
-    name = "test"
-
-    def expected(self, t):
-        return np.array([0.5 * math.erfc(-one / math.sqrt(2.0)) for one in np.ravel(t)])
-
-    def slope(self, t):
-        raise AssertionError("only psi is needed")
-
-    variance = slope
 
 
 class Never:
@@ -89,32 +72,6 @@ def test_equal_players_have_a_closed_form(confidence, games, scale) -> None:
     assert d == pytest.approx(expected, abs=1.1e-9, rel=1e-14)
 
 
-@pytest.mark.parametrize("confidence", [1e-9, 0.3, 0.95, 0.999999])
-def test_many_games_against_unequal_players_are_exact(confidence) -> None:
-    """50 digits: 400 pairs that met up to 50 times, gaps of up to 1,200 points."""
-    rng = np.random.default_rng(4)
-    gaps, weight = rng.normal(0.0, 400.0, 400), rng.integers(1, 50, 400).astype(float)
-    d = sweep_difference(gaps, weight, ELO, 1.0, confidence)
-    with mpmath.workdps(50):
-
-        def surprise(at):
-            terms = (
-                w * mpmath.log1p(mpmath.power(10, -(mpmath.mpf(gap) + at) / 400))
-                for gap, w in zip(gaps.tolist(), weight.tolist(), strict=True)
-            )
-            return mpmath.fsum(terms) + mpmath.log1p(-mpmath.mpf(confidence))
-
-        # Falls with the difference: of another sign on either side of the answer.
-        assert surprise(mpmath.mpf(d) - 2e-9) > 0 > surprise(mpmath.mpf(d) + 2e-9)
-
-
-def test_another_curve_and_scale() -> None:
-    """Three games between equals at 95 %: Phi(d/400)^3 = 0.05, d by the quantile in mpmath."""
-    d = sweep_difference(np.zeros(3), np.ones(3), NormalLike(), 400.0, 0.95)
-    quantile = mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.cbrt("0.05") - 1)
-    assert d == pytest.approx(float(400 * quantile), abs=2e-9)
-
-
 @examples(200)
 @given(
     st.lists(
@@ -135,7 +92,7 @@ def test_the_difference_is_that_of_plain_bisection(games, confidence) -> None:
 
 
 @examples(150)
-@given(tournaments(max_players=8), st.integers(0, 10**6))
+@given(result_lists(max_players=8), st.integers(0, 10**6))
 def test_all_sweeps_at_once_are_those_one_by_one(tournament, seed) -> None:
     """And bounds are the level met plus or minus the difference, by plain loops."""
     players, results = tournament
@@ -180,72 +137,6 @@ def test_all_sweeps_at_once_are_those_one_by_one(tournament, seed) -> None:
         assert [lower[i], upper[i]] == pytest.approx(expected, abs=3e-9, nan_ok=True)
 
 
-def swiss() -> Games:
-    """Return a tournament of six in which `zero` lost to the five others, who beat one another."""
-    ring = [("ann", "bob"), ("bob", "cyd"), ("cyd", "dan"), ("dan", "eve"), ("eve", "ann")]
-    pairs = [*ring, *((one, "zero") for one, _ in ring)]
-    return Games.from_arrays([a for a, _ in pairs], [b for _, b in pairs], [1.0] * 10)
-
-
-def test_who_lost_every_game_has_an_upper_bound_and_no_lower() -> None:
-    """prod psi(x_j - u) = 1 - confidence over his opponents: with a higher u, losing is rarer."""
-    games = swiss()
-    pairs = gather_pairs(games)
-    answer = existence(pairs, games.players)
-    ratings = np.array([1600.0, 1550.0, 1500.0, 1450.0, 1400.0, np.nan])
-    lower, upper = one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)
-    u = upper[5]
-    assert probability(ratings[:5], np.ones(5), -u) == pytest.approx(0.05, rel=1e-9)
-    assert probability(ratings[:5], np.ones(5), -(u + 10.0)) < 0.05
-    assert np.isnan(lower).all()  # nobody swept a class whose level is known
-    assert np.isnan(upper[:5]).all()
-
-
-def test_who_won_every_game_has_a_lower_bound() -> None:
-    """The same tournament with every result turned around."""
-    games = swiss()
-    turned = Games(
-        player_ids=games.player_ids, white=games.black, black=games.white, points=games.points
-    )
-    pairs = gather_pairs(turned)
-    answer = existence(pairs, turned.players)
-    ratings = np.array([1600.0, 1550.0, 1500.0, 1450.0, 1400.0, np.nan])
-    lower, upper = one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)
-    assert probability(-ratings[:5], np.ones(5), lower[5]) == pytest.approx(0.05, rel=1e-9)
-    assert np.isnan(upper).all()
-    assert np.isnan(lower[:5]).all()
-
-
-def test_between_groups_each_player_is_bounded_from_his_own_place() -> None:
-    """In 2022 the level of one half is at least d above the other: all bounds shift alike."""
-    games = world_cup_2022()
-    pairs = gather_pairs(games)
-    answer = existence(pairs, games.players)
-    ratings = np.random.default_rng(2).normal(0.0, 100.0, 32)
-    ratings[answer.sizes[answer.class_of] == 1] = np.nan
-    lower, upper = one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)
-    d = sweep_differences(answer, pairs, ratings, ELO, 1.0, 0.95)
-    top, half = answer.members(0), answer.members(2)
-    shift = ratings[half].mean() + d[1] - ratings[top].mean()
-    assert lower[top] == pytest.approx(ratings[top] + shift, abs=1e-9)
-    assert upper[half] == pytest.approx(ratings[half] - shift, abs=1e-9)
-    assert np.isnan(upper[top]).all()
-    assert np.isnan(lower[half]).all()  # they swept Canada, whose level nobody knows
-    ids = games.player_ids.tolist()
-    assert not np.isnan(upper[[ids.index("Qatar"), ids.index("Canada")]]).any()
-
-
-def test_a_level_that_is_unknown_bounds_nobody() -> None:
-    """Three players in a row, each alone: no bounds, though the differences are known."""
-    pairs = pairs_of(3, [(0, 1, 1.0, 1.0), (1, 2, 1.0, 1.0)])
-    answer = existence(pairs, 3)
-    nothing = np.full(3, np.nan)
-    assert np.isnan(one_sided_bounds(answer, pairs, nothing, ELO, 1.0, 0.95)).all()
-    differences = sweep_differences(answer, pairs, nothing, ELO, 1.0, 0.95)
-    # One game at 95 %: 400 log10(0.05/0.95) points.
-    assert differences == pytest.approx([400.0 * math.log10(0.05 / 0.95)] * 2, abs=1.1e-9)
-
-
 def test_a_class_without_ratings_gives_no_number() -> None:
     """Two players who drew, of unknown ratings, beat a third: where they stand is not known."""
     pairs = pairs_of(3, [(0, 1, 1.0, 0.5), (0, 2, 1.0, 1.0)])
@@ -274,16 +165,16 @@ def test_the_level_of_a_class_of_one_may_be_known() -> None:
     assert upper == pytest.approx([np.nan, np.nan, 1800.0], abs=1e-8, nan_ok=True)
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, math.nan])
-def test_confidence_is_between_0_and_1(confidence) -> None:
-    with pytest.raises(InvalidParameterError, match="confidence must be between 0 and 1"):
-        sweep_difference(np.zeros(1), np.ones(1), ELO, 1.0, confidence)
-
-
-@pytest.mark.parametrize("scale", [0.0, -1.0, math.inf, math.nan])
-def test_scale_is_positive(scale) -> None:
-    with pytest.raises(InvalidParameterError, match="scale must be positive"):
-        sweep_difference(np.zeros(1), np.ones(1), ELO, scale, 0.95)
+@pytest.mark.parametrize(
+    ("scale", "confidence", "rule"),
+    [
+        *((1.0, value, "confidence must be between 0 and 1") for value in (0.0, 1.0, math.nan)),
+        *((value, 0.95, "scale must be positive") for value in (0.0, math.inf, math.nan)),
+    ],
+)
+def test_parameters_outside_their_range_are_refused(scale, confidence, rule) -> None:
+    with pytest.raises(InvalidParameterError, match=rule):
+        sweep_difference(np.zeros(1), np.ones(1), ELO, scale, confidence)
 
 
 def test_a_curve_that_stays_below_1_is_refused() -> None:

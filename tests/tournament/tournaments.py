@@ -1,15 +1,16 @@
-"""Tournaments for tests of performance ratings: published ones, and any that hypothesis draws."""
+"""Tournaments for tests of performance ratings: published ones, made ones, and drawn ones."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import csv
 
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import strategies as st
 
 from equipoise.data.games import Games
+from equipoise.tournament.pairs import Pairs, gather_pairs
+from formats.comparing import real_data
 
 #: [PRE]_ Table 1: rating and points of A, B and C, who met once each; the results follow from it.
 TABLE_1 = {
@@ -70,19 +71,65 @@ def matches(results: list[tuple[str, str, float, float]], rating: float = 2500.0
     return Games.from_arrays(white, black, points, weight=games, rating=everybody)
 
 
-def palma_2017() -> Games:
-    """Return the Grand Prix of Palma de Mallorca 2017, or skip where the data is absent."""
-    path = Path(__file__).parents[3] / "shared" / "data" / "chess_palma2017_grandprix.csv"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not here")
-    frame = pl.read_csv(path)
-    rating: dict[str, float] = {}
-    for side in ("white", "black"):
-        rating |= dict(zip(frame[side], frame[f"{side}_elo"].cast(pl.Float64), strict=True))
-    points = [{"1-0": 1.0, "0-1": 0.0}.get(result, 0.5) for result in frame["result"]]
-    return Games.from_arrays(
-        frame["white"].to_list(), frame["black"].to_list(), points, rating=rating
+def games_of(players: int, results: list[tuple[int, int, float, float]]) -> Games:
+    """Return games from (i, j, number of games, points of i)."""
+    columns = list(zip(*results, strict=True)) or [(), (), (), ()]
+    return Games(
+        player_ids=np.arange(players),
+        white=np.array(columns[0], dtype=np.int64),
+        black=np.array(columns[1], dtype=np.int64),
+        weight=np.array(columns[2], dtype=np.float64),
+        points=np.array(columns[3], dtype=np.float64),
     )
+
+
+def pairs_of(players: int, results: list[tuple[int, int, float, float]]) -> Pairs:
+    return gather_pairs(games_of(players, results))
+
+
+def random_games(
+    players: int, games: int, seed: int = 0, *, spread: float = 200.0, draws: float = 0.3
+) -> Games:
+    """Return games between players of normal skill, and a drawn game around a ring of all."""
+    rng = np.random.default_rng(seed)
+    skill = rng.normal(0, spread, players)
+    white = rng.integers(0, players, games)
+    black = (white + rng.integers(1, players, games)) % players
+    chance = 1 / (1 + 10 ** ((skill[black] - skill[white]) / 400))
+    points = (rng.random(games) < chance).astype(float)
+    points[rng.random(games) < draws] = 0.5
+    ring = rng.permutation(players)
+    return Games(
+        player_ids=np.arange(players),
+        white=np.concatenate([white, ring]),
+        black=np.concatenate([black, np.roll(ring, 1)]),
+        points=np.concatenate([points, np.full(players, 0.5)]),
+        coloured=True,
+    )
+
+
+def side_by_side(*parts: Games, idle: int = 0) -> Games:
+    """Return tournaments that share no player as one; `idle` more players have no games."""
+    starts = np.cumsum([0, *(part.players for part in parts)])
+    rated = [part.initial for part in parts]
+    return Games(
+        player_ids=np.arange(starts[-1] + idle),
+        white=np.concatenate([part.white + at for part, at in zip(parts, starts, strict=False)]),
+        black=np.concatenate([part.black + at for part, at in zip(parts, starts, strict=False)]),
+        points=np.concatenate([part.points for part in parts]),
+        rating=np.concatenate([*rated, np.full(idle, np.nan)]),
+    )
+
+
+def triples(games: Games) -> list[tuple[int, int, float, float]]:
+    """Return games as the reference takes them."""
+    columns = (games.white.tolist(), games.black.tolist(), games.points.tolist())
+    return list(zip(*columns, games.weights.tolist(), strict=True))
+
+
+def one_component(games: Games) -> tuple[Pairs, np.ndarray]:
+    """Return the pairs, and the labels of a connected tournament."""
+    return gather_pairs(games), np.zeros(games.players, dtype=np.int64)
 
 
 @st.composite
@@ -106,3 +153,74 @@ def tournaments(draw: st.DrawFn, *, rated: bool = True, most: int = 8) -> Games:
         weight=np.array(weight),
         rating=np.array(rating),
     )
+
+
+@st.composite
+def result_lists(draw, max_players: int = 8, max_results: int = 16):
+    """Draw (players, results): wins, draws and splits of weighted games, often disconnected."""
+    players = draw(st.integers(2, max_players))
+    rows = st.integers(0, players - 1)
+    pair = st.tuples(rows, rows).filter(lambda one: one[0] != one[1])
+    # Mostly whole wins, or nearly every drawn tournament would have an equilibrium.
+    share = st.sampled_from([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5, 0.25])
+    weight = st.sampled_from([1.0, 1.0, 2.0, 0.5, 3.0])
+    drawn = draw(st.lists(st.tuples(pair, weight, share), max_size=max_results))
+    return players, [(i, j, count, count * part) for (i, j), count, part in drawn]
+
+
+@st.composite
+def connected_tournaments(draw: st.DrawFn, max_players: int = 8, weighted: bool = True) -> Games:
+    """Draw a connected tournament with weights, in which nobody was swept."""
+    n = draw(st.integers(2, max_players))
+    weights = st.floats(0.25, 4.0) if weighted else st.just(1.0)
+    extra = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(1, n - 1)), max_size=12))
+    pairs = [(i, (i + 1) % n) for i in range(n)] + [(i, (i + k) % n) for i, k in extra]
+    weight = [draw(weights) for _ in pairs]
+    # Around the ring everybody takes something off the next; else anything goes.
+    shares = [draw(st.floats(0.05, 0.95)) for _ in range(n)]
+    shares += [draw(st.sampled_from([0.0, 0.5, 1.0])) for _ in extra]
+    return Games(
+        player_ids=np.arange(n),
+        white=np.array([one for one, _ in pairs]),
+        black=np.array([other for _, other in pairs]),
+        points=np.array(shares) * np.array(weight),
+        weight=np.array(weight),
+    )
+
+
+#: Points of white for a result as it is written.
+POINTS = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
+
+
+def chess(name: str) -> Games:
+    """Return a tournament of the real data, or skip the test."""
+    rating: dict[str, float] = {}
+    with real_data(name).open() as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        for side in ("white", "black"):
+            if row[f"{side}_elo"]:
+                rating[row[side]] = float(row[f"{side}_elo"])
+    return Games.from_arrays(
+        [row["white"] for row in rows],
+        [row["black"] for row in rows],
+        [POINTS[row["result"]] for row in rows],
+        rating=rating or None,
+        coloured=True,
+    )
+
+
+def palma_2017() -> Games:
+    """Return the 81 games of the Grand Prix, or skip the test."""
+    return chess("chess_palma2017_grandprix.csv")
+
+
+def world_cup_2022() -> Games:
+    """Return the 64 matches of men's football in Qatar, penalties as draws, or skip the test."""
+    frame = pl.read_parquet(real_data("football.parquet")).filter(
+        pl.col("tournament") == "FIFA World Cup", pl.col("time").dt.year() == 2022
+    )
+    pairs = frame.group_by("match", maintain_order=True).agg("player", "rank")
+    first, second = zip(*pairs["player"].to_list(), strict=True)
+    points = [0.5 + 0.5 * (b - a) for a, b in pairs["rank"].to_list()]
+    return Games.from_arrays(list(first), list(second), points)
