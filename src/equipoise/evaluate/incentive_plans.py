@@ -205,7 +205,7 @@ class FrozenRater:
         ]
         self.options: Sequence[int] = [len(placement.ranks) for placement in self.placements]
         start = snapshots[0].before.take(considered.row[:1])
-        self.before = _rating(system, start, 0)
+        self.before = _rating(system, start)
         self._start = _Kept(start, np.zeros(0))
         self._kept: dict[Plan, _Kept] = {}
 
@@ -226,8 +226,8 @@ class FrozenRater:
             except ConvergenceError:
                 if not any(plan):
                     raise
-                return _without_rest(now.ratings, plan)
-            now = _Kept(own, np.append(now.ratings, _rating(self._system, own, 0)))
+                return np.append(now.ratings, np.full(len(plan) - n, np.nan))
+            now = _Kept(own, np.append(now.ratings, _rating(self._system, own)))
             if len(self._kept) >= _KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[plan[: n + 1]] = now
@@ -254,14 +254,9 @@ def replay_honestly(
     return snapshots
 
 
-def _without_rest(ratings: Floats, plan: Plan) -> Floats:
-    """Return the ratings, followed by NaN for the other matches of the plan."""
-    return np.append(ratings, np.full(len(plan) - len(ratings), np.nan))
-
-
-def _rating(system: RatingSystem, state: State, row: int) -> float:
-    """Return a player's rating after the last match."""
-    return float(system.at(state, np.array([row]), None)["rating"][0])
+def _rating(system: RatingSystem, state: State) -> float:
+    """Return the rating of the only player of a state after the last match."""
+    return float(system.at(state, np.array([0]), None)["rating"][0])
 
 
 #: (matches of a block, thrown blocks, blocks of a period): everything; alternating blocks; one of

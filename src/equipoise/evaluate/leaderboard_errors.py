@@ -27,13 +27,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import erf, sqrt
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ids, Ints
+from equipoise.arrays import Floats, Ints
 from equipoise.data.games import Games
-from equipoise.data.history import History
+from equipoise.data.history import COLUMNS, History
 from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import check_fit, pieces
 from equipoise.rating.state import start_counting
@@ -237,29 +237,13 @@ def some_matches(history: History, chosen: Ints) -> History:
     sizes = history.sizes()[chosen]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     rows = np.arange(offsets[-1]) + np.repeat(history.offsets[chosen] - offsets[:-1], sizes)
-
-    def of_rows(column: Ids | None) -> Ids | None:
-        return None if column is None else column[rows]
-
-    def of_matches(column: Ids | None) -> Ids | None:
-        return None if column is None else column[chosen]
-
-    return replace(
-        history,
-        match_ids=np.arange(1, len(chosen) + 1),
-        offsets=offsets,
-        player=history.player[rows],
-        team=history.team[rows],
-        rank=history.rank[rows],
-        time=of_matches(history.time),
-        order=of_matches(history.order),
-        weight=of_matches(history.weight),
-        performance_ceiling=of_matches(history.performance_ceiling),
-        beta=of_matches(history.beta),
-        gamma=of_matches(history.gamma),
-        performance=of_rows(history.performance),
-        share=of_rows(history.share),
-        statistics={name: column[rows] for name, column in history.statistics.items()},
-        attributes={name: column[rows] for name, column in history.attributes.items()},
-        team_labels=of_rows(history.team_labels),
-    )
+    taken = {"match": chosen, "participation": rows}
+    columns: dict[str, Any] = {
+        name: column[taken[of]]
+        for name, of in COLUMNS.items()
+        if of in taken and (column := getattr(history, name)) is not None
+    }
+    for name in ("statistics", "attributes"):
+        columns[name] = {key: values[rows] for key, values in getattr(history, name).items()}
+    columns |= {"match_ids": np.arange(1, len(chosen) + 1), "offsets": offsets}
+    return replace(history, **columns)

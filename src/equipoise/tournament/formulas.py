@@ -467,9 +467,7 @@ class _Search(NamedTuple):
 
     def only(self, left: Ints) -> _Search:
         """Return the search for some of the players."""
-        return _Search(
-            self.rows[left], self.u[left], self.low[left], self.high[left], self.least[left]
-        )
+        return _Search._make(column[left] for column in self)
 
 
 def _solve(equations: _Equations, curve: Curve, most_steps: int) -> Floats:

@@ -50,8 +50,7 @@ class Pairs(NamedTuple):
 
     def where(self, kept: Flags | Ints) -> Pairs:
         """Return some of the pairs; kept : shape (K,), or their rows."""
-        first, second, weight, points, draws = self
-        return Pairs(first[kept], second[kept], weight[kept], points[kept], draws[kept])
+        return Pairs._make(column[kept] for column in self)
 
 
 def gather_pairs(

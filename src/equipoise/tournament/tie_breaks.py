@@ -229,11 +229,7 @@ def tie_breaks(
     _check(games, names)
     if not len(names):
         return {}
-    field = _field(games, pairing, unplayed, rules)
-    columns: dict[str, Floats] = {}
-    for name in names:
-        columns[name] = _one(name, field, [field.score, *columns.values()])
-    return columns
+    return _columns(_field(games, pairing, unplayed, rules), names)
 
 
 def _check(games: Games, names: Sequence[TieBreak]) -> None:
@@ -274,6 +270,14 @@ def places_by(points: Floats, columns: Sequence[Floats], ascending: Sequence[boo
             waiting.append((equal, first, at + 1))
             first += len(equal)
     return places
+
+
+def _columns(field: _Field, names: Sequence[TieBreak]) -> dict[str, Floats]:
+    """Return tie-breaks by name, each of shape (N,)."""
+    columns: dict[str, Floats] = {}
+    for name in names:
+        columns[name] = _one(name, field, [field.score, *columns.values()])
+    return columns
 
 
 def _one(name: TieBreak, field: _Field, before: list[Floats]) -> Floats:
@@ -621,10 +625,7 @@ def tie_break_details(
         raise NotFoundError(f"not among the {counted(games.players, 'player')}: {player}")
     (row,) = rows
     field = _field(games, pairing, unplayed, rules)
-    columns: dict[str, Floats] = {}
-    for earlier in before:
-        columns[earlier] = _one(earlier, field, [field.score, *columns.values()])
-    earlier_values = [field.score, *columns.values()]
+    earlier_values = [field.score, *_columns(field, before).values()]
     value = float(_one(name, field, earlier_values)[row])
     kind, lowest, highest = _kind_of(name)
     encounter = name == "direct-encounter"

@@ -45,7 +45,7 @@ class Outcomes(NamedTuple):
 
     def some(self, rows: Flags) -> Outcomes:
         """Return those of some matches, shape (K,)."""
-        return Outcomes(self.match[rows], self.expected[rows], self.draw[rows], self.score[rows])
+        return Outcomes._make(column[rows] for column in self)
 
     def win(self) -> Floats:
         """Return the probability that the first team wins, shape (K,)."""
