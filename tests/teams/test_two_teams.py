@@ -209,6 +209,19 @@ def test_a_party_that_fills_the_larger_team_waives_the_uneven_rule_only() -> Non
     assert (held["top-two"], held["uneven"]) == ("held", "waived")
 
 
+def test_of_two_rules_that_exclude_each_other_that_of_the_top_two_is_waived() -> None:
+    """0 may be in the pair with 1 alone, or else in the three with the party of 2 and 3."""
+    found = [
+        Player(i, 2000 - 50.0 * i, 80, 2000 - 50.0 * i, "p" if i in (2, 3) else None, None, avoid)
+        for i, avoid in enumerate([(4,), (), (), (), ()])
+    ]
+    result = balance(lobby_of(found))
+    assert team_sets(result)[0] == {0, 1}
+    held = constraints_of(result)
+    assert (held["top-two"], held["uneven"]) == ("waived", "held")
+    assert candidates(found)[1] == (False, True)
+
+
 @pytest.mark.parametrize("count", [16, 17, 20, 24])
 def test_meeting_in_the_middle_finds_what_all_splits_have(count: int) -> None:
     """The least J over all splits, by sums of bits over every subset."""
