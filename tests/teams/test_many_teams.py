@@ -44,7 +44,7 @@ def party_lobby(count: int, sizes: tuple[int, ...], seed: int) -> Lobby:
     )
 
 
-@examples(30)
+@examples(15)
 @given(players(smallest=3, largest=7), st.integers(3, 4))
 def test_small_lobbies_are_split_exactly(found: list[Player], teams: int) -> None:
     """The least of all splits is found and known to be the least."""
@@ -62,7 +62,7 @@ def test_small_lobbies_are_split_exactly(found: list[Player], teams: int) -> Non
     assert set(map(frozenset, result.teams)) in [set(map(frozenset, ids(s))) for s in kept]
 
 
-@examples(30)
+@examples(15)
 @given(players(smallest=4, largest=7, bound=False))
 def test_the_rules_for_top_players_hold_for_three_teams(found: list[Player]) -> None:
     splits, rules = candidates(found, 3)

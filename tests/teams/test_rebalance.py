@@ -73,28 +73,6 @@ def test_every_player_is_there_once_parties_are_whole_and_capacities_kept(
             assert not members or list(found.teams[at][: len(members)]) == members
 
 
-@examples(50)
-@given(requests(most_parties=6))
-def test_no_method_beats_optimal_and_combination_equals_it(asked: RebalanceRequest) -> None:
-    """For the same number of teams; nothing is cut off for so few parties."""
-    found: dict[str, Rebalance] = {}
-    for method in METHODS:
-        try:
-            found[method] = rebalance(asked, method=method)
-        except InvalidDataError:
-            continue
-    if "optimal" not in found:
-        assert found == {}
-        return
-    assert not found["optimal"].truncated
-    least = evenness(found["optimal"])
-    for result in found.values():
-        if len(result.teams) == len(found["optimal"].teams):
-            assert evenness(result)[0] >= least[0]
-            assert evenness(result) >= (least[0], least[1] - 1e-9)
-    assert evenness(found["combination"]) == pytest.approx(least, abs=1e-9)
-
-
 def evenness(found: Rebalance) -> tuple[int, float]:
     return found.member_count_difference, found.distance
 

@@ -106,27 +106,6 @@ def test_alternatives_are_the_next_best_splits(found: list[Player]) -> None:
 
 
 @examples(50)
-@given(players())
-def test_every_player_is_in_one_team_and_constraints_are_kept(found: list[Player]) -> None:
-    result = balanced_or_none(found)
-    assume(result is not None)
-    assert result is not None
-    first, second = result.teams
-    assert sorted(first + second) == sorted(p.id for p in found)
-    assert abs(len(first) - len(second)) <= 1
-    team_of = {one: number for number, team in enumerate(result.teams) for one in team}
-    of_label: dict[tuple[str, str], set[int]] = {}
-    for p in found:
-        for kind, label in (("party", p.party), ("lock", p.lock)):
-            if label is not None:
-                of_label.setdefault((kind, label), set()).add(team_of[p.id])
-        assert all(team_of[p.id] != team_of[other] for other in p.avoid)
-    assert all(len(teams) == 1 for teams in of_label.values())
-    locks = [teams for (kind, _), teams in of_label.items() if kind == "lock"]
-    assert len(locks) < 2 or locks[0] != locks[1]
-
-
-@examples(50)
 @given(players(), st.randoms(use_true_random=False))
 def test_the_order_of_players_is_irrelevant(found: list[Player], random: object) -> None:
     """The same teams in the same order, and the same bits."""

@@ -72,7 +72,7 @@ def test_equal_players_have_a_closed_form(confidence, games, scale) -> None:
     assert d == pytest.approx(expected, abs=1.1e-9, rel=1e-14)
 
 
-@examples(200)
+@examples(80)
 @given(
     st.lists(
         st.tuples(st.floats(-2500, 2500), st.sampled_from([0.5, 1.0, 4.0])), min_size=1, max_size=12
@@ -91,7 +91,7 @@ def test_the_difference_is_that_of_plain_bisection(games, confidence) -> None:
     )
 
 
-@examples(150)
+@examples(80)
 @given(result_lists(max_players=8), st.integers(0, 10**6))
 def test_all_sweeps_at_once_are_those_one_by_one(tournament, seed) -> None:
     """And bounds are the level met plus or minus the difference, by plain loops."""
