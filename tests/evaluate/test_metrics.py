@@ -198,3 +198,12 @@ def test_a_sample_of_pairs_is_close_to_all_of_them() -> None:
         error = 3 * spread / math.sqrt(96_000)
         assert sample.metrics()[name] == pytest.approx(whole.metrics()[name], abs=error)
     np.testing.assert_allclose(sample.calibrated().observed, whole.calibrated().observed, atol=0.02)
+
+
+def test_draws_count_for_expected_scores_alone() -> None:
+    """READINGS B9 drops a match left with one tie; its expected score was still right or wrong."""
+    drawn = [Team(1500.0, 1.0, 0, [0]), Team(1502.0, 1.0, 0, [1])]
+    found = tally([drawn]).metrics()
+    assert math.isnan(found["pair_inversion"])
+    assert math.isnan(found["ndcg"])
+    assert found["brier"] == pytest.approx((0.5 - 1 / (1 + math.exp(math.sqrt(2)))) ** 2)

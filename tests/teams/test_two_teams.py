@@ -266,3 +266,11 @@ def test_teams_of_large_parties_are_split_exactly_too() -> None:
     assert result.gap == 0
     assert result.compared is not None
     assert result.compared <= 92_378
+
+
+def test_the_parts_add_up() -> None:
+    """(48) is the one part plus 0.8 times the other."""
+    result = balance(plain_lobby(11))
+    assert result.objective == pytest.approx(
+        result.rating_difference + 0.8 * result.deviation_difference, abs=1e-12
+    )

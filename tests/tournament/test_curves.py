@@ -12,6 +12,7 @@ from drawing import examples
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.curves import (
     CauchyCurve,
+    CustomCurve,
     DavidsonCurve,
     EloCurve,
     LaplaceCurve,
@@ -138,3 +139,12 @@ def test_names_and_curves_are_curves():
     assert curve_of(DavidsonCurve(1.0)) == DavidsonCurve(1.0)
     with pytest.raises(InvalidParameterError, match="nu must be"):
         DavidsonCurve(-1.0)
+
+
+def test_a_function_is_taken_as_it_is():
+    """The Elo curve as a function: the same but for slopes by differences."""
+    t = np.linspace(-2000, 2000, 41)
+    curve = curve_of(elo_function)
+    assert isinstance(curve, CustomCurve)
+    assert np.allclose(curve.expected(t), EloCurve().expected(t), rtol=1e-13)
+    assert np.allclose(curve.slope(t), EloCurve().slope(t), rtol=1e-6)

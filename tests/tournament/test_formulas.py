@@ -189,3 +189,11 @@ def test_scale_stretches_distances(formula: Callable[..., Floats]) -> None:
     np.testing.assert_allclose(twice, 2 * once, rtol=1e-12)
     with pytest.raises(InvalidParameterError, match="scale must be a number above 0"):
         formula(results, scale=0)
+
+
+def test_a_win_can_lower_linear_and_fide_performance() -> None:
+    """A win against 2400 gives 2800; one more, against 1200, takes 600 of it."""
+    assert of(linear_performance, [2400], [1]) == 2800
+    assert of(linear_performance, [2400, 1200], [1, 1]) == 2200
+    assert of(fide_performance, [2400], [1]) == 3200
+    assert of(fide_performance, [2400, 1200], [1, 1]) == 2600

@@ -150,3 +150,11 @@ def test_palma_1970_as_played():
     rating = performance_equilibrium(games, anchor=2557.0).rating
     last = {games.player_ids[row]: round(rating[row]) for row in np.argsort(rating)[:2]}
     assert last == {"Jimenez Zerquera, Eleazar": 2352, "Rubinetti, Jorge A": 2372}
+
+
+def test_table_1_tprs_to_the_second_digit():
+    """READINGS C5: TPR 2538.52, 2225, 1894.68."""
+    games = three({"C": 1.5, "B": 1.0, "A": 0.5})
+    found = PerformanceFunction(gather_pairs(games), 3, curve=EloCurve())(games.initial)
+    by_name = dict(zip(games.player_ids, found, strict=True))
+    assert by_name == pytest.approx({"C": 2538.52, "B": 2225.0, "A": 1894.68}, abs=0.005)

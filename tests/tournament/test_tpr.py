@@ -152,3 +152,9 @@ def test_many_players_at_once_are_as_one_by_one() -> None:
 def test_a_scale_out_of_range_is_refused(scale: float) -> None:
     with pytest.raises(InvalidParameterError, match="scale must be a number above 0"):
         of([2000], [0.5], scale=scale)
+
+
+@pytest.mark.parametrize("points", [[0, 0], [1, 1]])
+def test_it_is_undefined_at_0_and_100_per_cent(points: list[float]) -> None:
+    """[PRE]_ sec. 2.1: Elo noted it."""
+    assert np.isnan(of([2000, 2100], points))
