@@ -79,16 +79,6 @@ def test_an_outlier_among_many_has_the_score_of_the_double_loop(scores_of, curve
         assert scores_of(positions, slopes) == pytest.approx(expected, abs=4e-12, rel=1e-13)
 
 
-@both_curves
-@pytest.mark.parametrize("n", [9, DIRECT_BELOW + 2, 300])
-def test_all_scores_sum_to_the_number_of_pairs(scores_of, curve, n):
-    """With one curve for all, the chances of both sides of a pair sum to 1."""
-    rng = np.random.default_rng(n)
-    assert curve(np.zeros(1)) == 0.5
-    scores = scores_of(rng.normal(0.0, 300.0, n), np.full(n, 0.01))
-    assert math.fsum(scores) == pytest.approx(n * (n - 1) / 2, rel=1e-13)
-
-
 @pytest.mark.parametrize("n", [1, 2, DIRECT_BELOW - 1, DIRECT_BELOW, 700])
 def test_weighted_scores_and_their_slopes_are_those_of_the_double_loop(n):
     """To 1e-11 of the sum of the weights: what the series leave, and less of the derivative."""

@@ -101,20 +101,3 @@ def test_a_few_sharp_members_do_not_slow_down_the_field():
     assert crowd.sharp >= 12
     assert 0 < crowd.terms < 2 * ordinary.terms
     assert_counts(positions, deviations, range(40))
-
-
-def test_above_and_below_are_all():
-    """The chances of both sides of a pair sum to 1, and oneself is half above, half below."""
-    positions, deviations = field(150, 300.0, (60.0, 500.0))
-    above, below = expected_above_and_below(positions, deviations)
-    np.testing.assert_allclose(above + below, 150.0, rtol=1e-14)
-    assert math.fsum(above) == pytest.approx(150**2 / 2, rel=1e-14)
-
-
-def test_the_order_of_members_does_not_matter():
-    """Up to the order in which sums are added up."""
-    positions, deviations = field(120, 300.0, (60.0, 500.0))
-    above, _ = expected_above_and_below(positions, deviations)
-    order = np.random.default_rng(2).permutation(120)
-    moved, _ = expected_above_and_below(positions[order], deviations[order])
-    np.testing.assert_allclose(moved, above[order], rtol=0, atol=1e-12)

@@ -66,16 +66,6 @@ def test_the_correlations_are_those_of_scipy() -> None:
     assert pearson(first, second) == pytest.approx(stats.pearsonr(first, second)[0])
 
 
-def test_tau_b_of_five_rows_by_hand() -> None:
-    """Of 10 pairs, 6 are in the same order, 2 in reverse, and 1 is tied in each column."""
-    first = np.array([1.0, 2.0, 2.0, 4.0, 5.0])
-    second = np.array([1.0, 3.0, 2.0, 3.0, 2.5])
-    found = pair_order(first, second)
-    assert found == every_pair(first, second)
-    assert found.tau == pytest.approx((found.same - found.reverse) / 9.0)
-    assert found == PairOrder(same=6, reverse=2, tied_first=1, tied_second=1, tied_both=0)
-
-
 def test_equal_numbers_share_the_mean_rank() -> None:
     assert mean_ranks(np.array([5.0, 1.0, 5.0, 9.0])).tolist() == [2.5, 1.0, 2.5, 4.0]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from equipoise.data.history import History
@@ -13,8 +15,19 @@ from equipoise.rating.registry import SYSTEMS, make_system
 
 DAY = 86_400_000_000
 
+_OF_A_FAMILY = ("bradley-terry", "elo-mmx", "thurstone-mosteller", "trueskill-spb")
+
 #: Systems that support a learned entry and a held level, which are turned off.
 LEARNERS = [name for name in SYSTEMS if "entry_clip" in make_system(name).capabilities.idle]
+
+
+def by_family(names: Sequence[str]) -> list[Any]:
+    """Return parameters of tests: systems that share a loop with another one are for the night."""
+    return [
+        pytest.param(name, marks=[pytest.mark.nightly] if name in _OF_A_FAMILY else [])
+        for name in names
+    ]
+
 
 LEARNED: dict[str, object] = {"entry": "learned", "entry_half_life": 30, "entry_weight": 4}
 #: Both, with numbers that a short history feels.

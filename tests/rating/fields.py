@@ -67,7 +67,7 @@ def gaussian_q(x: Floats, field: tuple[Floats, Floats, Ints], i: int, split_ties
     """Return Q_i of the Gaussian model at x, likewise (Theorem 3.2)."""
     mean, scale, rank = field
     order = np.sign(rank - rank[i])
-    balance, _ = gaussian_balance(x, mean, scale, order)
+    balance = gaussian_balance(x, mean, scale, order)
     if split_ties:
         own = order == 0
         z = (x[:, None] - mean[own]) / scale[own]

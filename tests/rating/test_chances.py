@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -30,9 +29,6 @@ from test_every_system import (
     history_of,
     system_of,
 )
-
-#: Made by `replay(Elo(), ...)` of a version that kept no sums: 60 matches of p0 to p7.
-OLD_STATE = Path(__file__).with_name("state_version_1.npz")
 
 
 def by_outlook(variant: Variant, history: History) -> list[float]:
@@ -68,26 +64,6 @@ def test_the_sums_are_those_of_the_outlook(variant: Variant, data: st.DataObject
         assert found[:2].tolist() == wanted[:2]
         return
     np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12)
-
-
-@every_system_drawn
-@given(data=st.data())
-@few
-def test_the_sums_have_the_same_bits_however_they_come_about(
-    variant: Variant, data: st.DataObject
-) -> None:
-    """In one go, in pieces, resumed from a file, with a trace."""
-    history, system = any_history(data, variant), system_of(variant)
-    straight = replay(system, history).state.state.shared[DRAWS].tobytes()
-    assert replay(system, history, trace=True).state.state.shared[DRAWS].tobytes() == straight
-    k = data.draw(st.integers(0, history.matches - 1))
-    state = None
-    for part in (history.slice(0, k), history.slice(k, history.matches)):
-        if part.matches:
-            state = replay(system, part, state=state).state
-            state = PoolState.from_bytes(state.to_bytes(), "state")
-    assert state is not None
-    assert state.state.shared[DRAWS].tobytes() == straight
 
 
 @every_system_drawn
@@ -159,25 +135,6 @@ def test_below_fifty_matches_nothing_is_estimated() -> None:
     assert draw_rate(state) == 0.5
     state.shared[DRAWS] = np.array([50.0, 45.0, 40.0])
     assert draw_rate(state) == 1.0
-
-
-def test_a_state_of_an_earlier_version_counts_from_then_on() -> None:
-    """It loads, has counted nothing, and rates on as before."""
-    state = PoolState.load(OLD_STATE)
-    assert state.state.shared == {}
-    found = eq.predict(eq.Elo(), state, [["p1"], ["p2"]])
-    assert found.win is None
-    more = eq.read_history(
-        {
-            "match": np.repeat(np.arange(100, 160), 2),
-            "time": np.repeat("2024-02-01", 120),
-            "player": ["p1", "p2"] * 60,
-            "rank": [0, 1, 0, 0] * 30,
-        }
-    )
-    after = replay(eq.Elo(), more, state=state).state
-    assert after.state.shared[DRAWS][:2].tolist() == [60, 30]
-    assert eq.predict(eq.Elo(), after, [["p1"], ["p2"]]).draw_by == "estimate"
 
 
 @every_system

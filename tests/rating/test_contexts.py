@@ -16,6 +16,7 @@ from equipoise.rating.contexts import in_context
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.registry import SYSTEMS, make_system, system_class
+from rating.entry_histories import by_family
 
 #: Systems with contexts, and those that none have and why.
 COUNTING = [
@@ -61,19 +62,12 @@ def test_systems_without_contexts_have_no_parameter() -> None:
         assert ("context_deviation" in known) == (name in COUNTING)
 
 
-@pytest.mark.parametrize("name", COUNTING)
+@pytest.mark.parametrize("name", by_family(COUNTING))
 class TestEverySystem:
     def test_one_context_has_the_bits_of_none(self, name: str) -> None:
         same = matches(named("c-"))
         without = make_system(name)
         assert table(counting(name), same).tobytes() == table(without, same).tobytes()
-
-    def test_names_of_contexts_do_not_matter(self, name: str) -> None:
-        contexts = named("abc-")
-        other = dict(zip("abc", "cab", strict=True))
-        moved = matches([None if one is None else other[one] for one in contexts])
-        system = counting(name)
-        assert table(system, matches(contexts)).tobytes() == table(system, moved).tobytes()
 
     def test_resuming_and_single_matches_have_the_bits_of_a_replay(self, name: str) -> None:
         history, system = matches(named("abc-", 60)), counting(name)
@@ -91,18 +85,6 @@ class TestEverySystem:
             for field in range(3):
                 one, other = (two.runs.records(field) for two in (state, done.state.state))
                 assert one.tobytes() == other.tobytes()
-
-    def test_order_of_rows_does_not_matter(self, name: str) -> None:
-        history, system = matches(named("abc-", 60)), counting(name)
-        order = np.arange(history.participations).reshape(-1, 2)[:, ::-1].ravel()
-        turned = dataclasses.replace(
-            history,
-            player=history.player[order],
-            team=1 - history.team[order],
-            rank=history.rank[order],
-            attributes={"context": history.attributes["context"][order]},
-        )
-        assert np.allclose(table(system, history), table(system, turned), equal_nan=True, rtol=1e-9)
 
     def test_learns_who_is_better_where(self, name: str) -> None:
         """Player 0 always wins on a and always loses on b; the general part is the same."""
@@ -193,29 +175,6 @@ def test_saved_states_keep_offsets(tmp_path: Path) -> None:
     assert eq.Rating.from_json(rated.to_json()) == rated
 
 
-def test_backtests_predict_in_the_context() -> None:
-    """Where players differ by context alone, contexts predict better."""
-    rng = np.random.default_rng(3)
-    played, pairs = [], []
-    strength = {(p, c): rng.normal(0.0, 250.0) for p in range(12) for c in "ab"}
-    for m in range(3000):
-        context = "ab"[m % 2]
-        one, two = rng.choice(12, 2, replace=False).tolist()
-        chance = 1.0 / (1.0 + 10 ** ((strength[two, context] - strength[one, context]) / 400))
-        first = rng.random() < chance
-        played.append(OneMatch((1, 1), (0, 1) if first else (1, 0), context=context))
-        pairs.append([one, two])
-    history = history_of(played, pairs)
-    found = eq.backtest(
-        {"with": counting("glicko", context_deviation=150.0), "without": eq.Glicko()},
-        history,
-        first=1000,
-        resamples=0,
-    )
-    losses = {name: found.of(name).metrics["log_loss"] for name in ("with", "without")}
-    assert losses["with"] < losses["without"] - 0.02
-
-
 def test_a_learned_advantage_is_learned_in_contexts() -> None:
     system = counting("elo", learn_home_advantage=True)
     history = matches(named("ab"))
@@ -223,12 +182,6 @@ def test_a_learned_advantage_is_learned_in_contexts() -> None:
     history = dataclasses.replace(history, attributes={**history.attributes, "at_home": at_home})
     state = eq.replay(system, history).state.state
     assert system.learned_advantage(state)[0] > 0.0
-
-
-@pytest.mark.parametrize("name", ["glicko", "glicko2", "stephenson"])
-def test_refuses_contexts_in_rating_periods(name: str) -> None:
-    with pytest.raises(InvalidParameterError, match="cannot be combined with period_days"):
-        counting(name, period_days=7.0)
 
 
 def test_refuses_a_context_that_changes_nothing() -> None:
@@ -239,15 +192,7 @@ def test_refuses_a_context_that_changes_nothing() -> None:
         counting("elo").predict([counting("elo").rating()] * 2, context="")
 
 
-def test_joins_columns_of_a_table() -> None:
-    text = (
-        "match,player,rank,surface,best_of\n1,a,1,Clay,3\n1,b,2,Clay,3\n2,a,1,Hard,5\n2,b,2,Hard,\n"
-    )
-    history = eq.read_history(text.encode(), columns={"context": "surface,best_of"})
-    assert history.attributes["context"].tolist() == ["Clay, 3", "Clay, 3", "Hard, 5", None]
-
-
-@pytest.mark.parametrize("name", COUNTING)
+@pytest.mark.parametrize("name", by_family(COUNTING))
 @pytest.mark.parametrize("home", [False, True])
 def test_explanations_add_up_and_name_the_context(name: str, home: bool) -> None:
     history = matches(named("ab", 60))

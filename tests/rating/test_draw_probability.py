@@ -66,49 +66,6 @@ def test_the_package_rates_ties_the_same(
     np.testing.assert_allclose(found, after, rtol=0, atol=1.5e-3)
 
 
-def test_the_package_rates_a_win_the_same_with_many_draws() -> None:
-    """Its test of a custom environment: draw_probability 0.5."""
-    found = rated(eq.TrueSkill(**SCALE, draw_probability=0.5), [[NEW], [NEW]], [0, 1])
-    np.testing.assert_allclose(found, [(30.267, 7.077), (19.733, 7.077)], rtol=0, atol=1e-3)
-
-
-#: Ratings before, whether they tie, and after: the nine of the package's test of dynamic draw
-#: probabilities, rated by version 0.4.5 with the quality of the two performances.
-DYNAMIC = [
-    ((100, 25 / 3), (10, 25 / 3), False, (100.0, 8.33374999), (10.0, 8.33374999)),
-    ((10, 25 / 3), (100, 25 / 3), False, (46.74239964, 6.49617583), (63.25760036, 6.49617583)),
-    ((10, 25 / 3), (100, 25 / 3), True, (46.00072300, 6.45524324), (63.99927700, 6.45524324)),
-    (NEW, NEW, False, (30.04184719, 7.09959887), (19.95815281, 7.09959887)),
-    (NEW, NEW, True, (25.0, 6.49606077), (25.0, 6.49606077)),
-    ((-25, 25 / 3), (125, 25 / 3), False, (35.45731982, 6.47113642), (64.54268018, 6.47113642)),
-    ((125, 25 / 3), (-25, 25 / 3), False, (125.0, 8.33374999), (-25.0, 8.33374999)),
-    ((-25, 25 / 3), (125, 25 / 3), True, (35.00119072, 6.45529492), (64.99880928, 6.45529492)),
-    ((25, 10), (25, 0.1), False, (33.63230945, 6.94312411), (24.99853740, 0.13016512)),
-]
-
-
-def quality_of_performances(first: tuple[Any, ...], second: tuple[Any, ...]) -> float:
-    """Return what the package asks for: the quality of two ratings as wide as performances."""
-    (one,), (other,) = first, second
-    noise = SCALE["drift"] ** 2 + SCALE["beta"] ** 2
-    certain = 2 * SCALE["beta"] ** 2
-    wide = certain + one.deviation**2 + other.deviation**2 + 2 * noise
-    apart = one.rating - other.rating
-    return math.sqrt(certain / wide) * math.exp(-0.5 * apart**2 / wide)
-
-
-@pytest.mark.parametrize(("first", "second", "tied", "after", "other"), DYNAMIC)
-def test_a_function_of_the_teams_is_that_of_the_package(
-    first: Any, second: Any, tied: bool, after: Any, other: Any
-) -> None:
-    """One match, one function. Where it returns less than 1e-9 we have 1e-9."""
-    system = eq.TrueSkill(**SCALE)
-    ranks = [0, 0] if tied else [0, 1]
-    more = {"draw_probability": quality_of_performances}
-    found = rated(system, [[first], [second]], ranks, **more)
-    np.testing.assert_allclose(found, [after, other], rtol=0, atol=2e-4)
-
-
 def test_a_number_for_one_match_is_that_of_the_system() -> None:
     """Bit for bit, for any number of teams; the ratings stay those of the system."""
     usual, often = eq.TrueSkill(), eq.TrueSkill(draw_probability=0.4)
@@ -272,19 +229,6 @@ def test_a_head_start_counts_in_the_mean_rating_of_a_rule_in_ratings_and_predict
         assert mine.deviation == pytest.approx(theirs.deviation, rel=1e-12)
 
 
-def test_shares_leave_the_mean_rating_of_a_rule_as_it_is() -> None:
-    """The rule is about how strong the players are, not about how long they play."""
-    plain = eq.TrueSkill(draw_probability=0.3, shares="play")
-    rule = eq.TrueSkill(draw_probability=0.3, draw_rule="rating", draw_slope=0.4, shares="play")
-    first, second = (
-        one.rate([one.rating(), one.rating()], ranks=[0, 1], share=[0.5, 0.5])
-        for one in (plain, rule)
-    )
-    for mine, theirs in zip(first, second, strict=True):
-        assert mine.rating == pytest.approx(theirs.rating, rel=1e-12)
-        assert mine.deviation == pytest.approx(theirs.deviation, rel=1e-12)
-
-
 TS = eq.TrueSkill()
 T = TS.rating()
 
@@ -293,10 +237,6 @@ T = TS.rating()
     ("attempt", "sentence"),
     [
         (lambda: eq.TrueSkill(draw_probability=lambda a, b: 0.1), "cannot be saved, so it is for"),
-        (
-            lambda: TS.rate([T, T], draw_probability=1.0),
-            "draw_probability must be 0, or",
-        ),
         (lambda: TS.rate([T, T], draw_probability=True), "draw_probability must be 0, or from"),
         (
             lambda: TS.rate([T, T], draw_probability=lambda a, b: "x"),
@@ -324,7 +264,6 @@ T = TS.rating()
             "share must be left out, because predictions of elo do not use it",
         ),
         (lambda: TS.predict([T, T], share=[1, 0]), "share must be above 0 for a player of every"),
-        (lambda: TS.predict([T, T], share=[1, 1.5]), "share must be numbers from 0 to 1"),
     ],
 )
 def test_what_cannot_be_gets_a_sentence(attempt: Callable[[], Any], sentence: str) -> None:

@@ -20,15 +20,12 @@ from rating.histories import (
     Contest,
     Entrants,
     contests,
-    dense,
     entrants,
     every_model,
     history_of,
-    needs_jit,
     newcomers,
     one_contest,
     parameters,
-    performances,
     rate,
     systems,
 )
@@ -88,33 +85,6 @@ def test_the_effect_of_a_result_is_its_term_over_the_slope_of_all(
     effects = [opponent.effect for opponent in found.opponents]
     assert math.fsum(effects) == pytest.approx(-expected[row], rel=1e-5, abs=1e-6)
     assert np.all(np.diff(np.abs(effects)) <= 0)
-
-
-@needs_jit
-@every_model
-@pytest.mark.parametrize("split_ties", [False, True])
-def test_without_an_opponent_the_performance_lacks_what_that_result_gave(
-    model: Model, split_ties: bool
-) -> None:
-    """The first order is good to a few percent where one of 200 results is taken away.
-
-    The slope of Q changes by what the one opponent adds to it, and over the change: a few times
-    1/200 where effects are of the usual size, more where one result decides, as at both ends.
-    """
-    rng = np.random.default_rng(31)
-    n = 200
-    ratings, deviations = rng.normal(1500, 250, n), rng.uniform(60, 350, n)
-    ranks = dense(np.round(-rng.normal(ratings, 250), -1))
-    system = model(split_ties=split_ties)
-    for row in np.argsort(ranks)[[40, 80, 100, 130, 160]].tolist():
-        found = explained(system, Entrants(ratings, deviations, ranks), row)
-        (performance,) = (one.value for one in found.quantities if one.name == "performance")
-        assert len(found.opponents) == NAMED_OPPONENTS
-        for opponent in found.opponents:
-            rest = np.delete(np.arange(n), opponent.player)
-            fewer = Entrants(ratings[rest], deviations[rest], dense(ranks[rest]))
-            without = performances(system, fewer)[int(np.searchsorted(rest, row))]
-            assert performance - without == pytest.approx(opponent.effect, rel=0.05)
 
 
 @every_model

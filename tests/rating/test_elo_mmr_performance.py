@@ -1,9 +1,8 @@
-"""Phase one of Elo-MMR: closed forms, its limit, and its accuracy in large fields."""
+"""Phase one of both models: closed forms, and its accuracy in large fields."""
 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -12,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.rating.elo_mmr.direct import DIRECT_BELOW
+from equipoise.arrays import Floats, Ints
+from equipoise.numeric.sums import NODES, interval_points
+from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
+from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread, is_sparse, set_up
+from equipoise.rating.elo_mmr.performance import order_by_place
 from rating.fields import (
     DOCUMENTED,
     Model,
@@ -29,11 +32,8 @@ from rating.histories import (
     dense,
     every_model,
     needs_jit,
-    newcomers,
-    one_contest,
     performances,
     places,
-    rate,
 )
 from reference.elo_mmr_arrays import hazards
 
@@ -76,36 +76,6 @@ def test_equals_who_tie_perform_halfway_however_far_apart(
     field = Entrants([1000.0, 1000.0 + gap], [deviation] * 2, [0, 0])
     found = performances(model(split_ties=split_ties), field)
     np.testing.assert_allclose(found, 1000 + gap / 2, rtol=0, atol=DOCUMENTED)
-
-
-@needs_jit
-@every_model
-def test_the_estimate_converges_to_a_fixed_performance(model: Model) -> None:
-    """Theorem 2.1: against n i.i.d. opponents the estimate concentrates as n grows.
-
-    A performance of 1850 by a player rated 1500 +- 350, 20 fields of each size. The error of the
-    likeliest value falls as 1/sqrt(n), by 3.2 from one size to the next.
-    """
-    system, truth, rng = model(), 1850.0, np.random.default_rng(21)
-    errors = []
-    for n in (10, 100, 1000, 10_000):
-        squares = []
-        for _ in range(20):
-            ratings = np.append(rng.normal(1500, 300, n), 1500.0)
-            deviations = np.append(rng.uniform(50, 350, n), 350.0)
-            if system.gaussian:
-                shown = rng.normal(ratings, delta(system, deviations))
-            else:
-                shown = rng.logistic(ratings, delta_bar(system, deviations))
-            shown[-1] = truth
-            ranks = dense(-shown)
-            trace = rate(system, newcomers(system, ratings, deviations), one_contest(ranks))
-            squares.append((trace["performance"][-1] - truth) ** 2)
-        errors.append(math.sqrt(np.mean(squares)))
-    assert all(later < 0.6 * earlier for earlier, later in pairwise(errors))
-    # The Fisher information of an opponent is about 1/(3 delta_bar^2) or less: 4 points at 10,000.
-    # Of a normal one it is phi^2/(Phi (1 - Phi))/delta^2, 2/(pi delta^2) at the most: the same.
-    assert errors[-1] < 8.0
 
 
 def test_the_hazard_behind_it_is_that_of_mpmath() -> None:
@@ -205,3 +175,70 @@ def test_a_giant_tie_among_many_is_solved_exactly(n: int, split_ties: bool) -> N
         system = model(split_ties=split_ties)
         found = performances(system, Entrants(ratings, deviations, ranks))
         assert misplaced(found, (ratings, deviations, ranks), system) == []
+
+
+# --- the Gaussian model ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3, DIRECT_BELOW - 1, DIRECT_BELOW, 300])
+def test_who_all_tie_in_the_gaussian_model_perform_at_their_weighted_mean(n: int) -> None:
+    """Every term of Q is -(x - mu_j)/delta_j^2: the mean of the ratings with weights 1/delta^2."""
+    rng = np.random.default_rng(n)
+    system = EloMMX(rate_all_ties=True)
+    ratings, deviations = rng.normal(1500, 400, n), rng.uniform(30, 350, n)
+    found = performances(system, Entrants(ratings, deviations, [0] * n))
+    expected = np.average(ratings, weights=delta(system, deviations) ** -2.0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=DOCUMENTED)
+
+
+def equations(ratings: Floats, deviations: Floats, ranks: Ints) -> tuple[Floats, Floats, Ints]:
+    """Return (ratings, 1/delta, places) in the order of the places, as kernels take them."""
+    order, places_ = order_by_place(ranks)
+    return ratings[order], 1 / delta(EloMMX(), deviations)[order], places_
+
+
+@needs_jit
+@pytest.mark.parametrize("node", [1, 7, NODES // 2, NODES - 2])
+def test_a_root_on_a_node_is_as_exact_as_beside_it(node: int) -> None:
+    """The interpolant has 1/distance to every node in it; a root is led onto one by bisection.
+
+    The winner's rating moves until the winner's root, as a distance from the centre, is a node of
+    its interval; there, and nearer and nearer to it, every root is the directly summed one.
+    """
+    ratings, slopes, _ = equations(*field_of(60, 300.0, 22))
+    places_ = np.arange(61)
+    points = np.empty(NODES)
+    interval_points(1.0, points)
+
+    def shown(rating: float) -> float:
+        moved = ratings.copy()
+        moved[0] = rating
+        contest = set_up(moved, slopes, places_, False)
+        assert not is_sparse(contest)
+        found, _ = gaussian_on_one_thread(moved, slopes, places_, False)
+        direct, _ = solve_directly(moved, slopes, places_, False, True)
+        np.testing.assert_allclose(found, direct, rtol=0, atol=DOCUMENTED)
+        return (found[0] - contest.centre) / contest.width
+
+    low, high = ratings[0] - 3000.0, ratings[0] + 3000.0
+    target = math.floor(shown(low)) + 1 + points[node]
+    assert shown(high) > target
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if shown(middle) < target else (low, middle)
+    # A root is known to about 1e-13 of its size, and so is how near it came.
+    assert shown(high) == pytest.approx(target, abs=1e-12)
+
+
+@pytest.mark.parametrize("split_ties", [False, True])
+def test_sparse_fields_of_the_gaussian_model_are_summed_directly(split_ties: bool) -> None:
+    """Few players, or a gap that would take more intervals than they save: the same bits."""
+    few = field_of(DIRECT_BELOW - 1, 300.0, 16)
+    ratings, deviations, orders = two_groups(30, 50_000.0)
+    for field in (few, (ratings, deviations, orders["at random"])):
+        ratings, slopes, places_ = equations(*field)
+        assert is_sparse(set_up(ratings, slopes, places_, split_ties))
+        found, residual = gaussian_on_one_thread(ratings, slopes, places_, split_ties)
+        direct, _ = solve_directly(ratings, slopes, places_, split_ties, True)
+        assert residual < 0
+        np.testing.assert_array_equal(found, direct)

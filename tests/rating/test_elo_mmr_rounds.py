@@ -7,20 +7,17 @@ import math
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
 from drawing import examples
-from equipoise.arrays import Floats
 from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA
-from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
-from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
 from rating.histories import (
     Contest,
-    assert_same_bits,
     contests,
     every_model,
     history_of,
@@ -71,73 +68,6 @@ def test_two_rounds_of_elo_mmx_by_hand() -> None:
     np.testing.assert_allclose(trace["performance"], p, rtol=1e-14)
     np.testing.assert_allclose(trace["rating"][0], (600**2 * a + 250**2 * p) / 650**2, rtol=1e-14)
     np.testing.assert_allclose(trace["deviation"][0], 250 * 600 / 650, rtol=1e-14)
-
-
-def test_two_rounds_of_elo_mmr_by_hand() -> None:
-    """Equals who tie perform at their rating; then one wins a round of another beta.
-
-    The winner's equation has the terms of Theorem 3.2 at delta_bar^2 = 3/pi^2 (sigma^2 + beta^2),
-    the new rating is the zero of (8) with each term's own beta, and (9) adds 1/beta_k^2.
-    """
-    system = EloMMR(beta=77.0, gamma=11.0)
-    state = newcomers(system, [1500.0, 1500.0], [120.0, 120.0])
-    trace = rate(system, state, history_of([Contest((0, 1), (0, 0), beta=160.0, gamma=0.0)]))
-    np.testing.assert_allclose(trace["performance"], 1500.0, rtol=1e-14)
-    np.testing.assert_allclose(trace["rating"], 1500.0, rtol=1e-14)
-    np.testing.assert_allclose(trace["deviation"], 120 * 160 / 200, rtol=1e-14)  # 96
-
-    trace = rate(system, state, history_of([Contest((0, 1), (0, 1), beta=300.0, gamma=28.0)]))
-    sigma2 = 96.0**2 + 28.0**2  # 100^2
-    kappa = 96.0**2 / sigma2
-    bar = BAR * math.sqrt(sigma2 + 300.0**2)
-    p = float(trace["performance"][0])
-    # Both players' terms: a win over the other and a tie with oneself, all at 1500.
-    of_win = 1 - math.tanh((p - 1500) / (2 * bar))
-    of_tie = -2 * math.tanh((p - 1500) / (2 * bar))
-    assert of_win + of_tie == pytest.approx(0.0, abs=1e-14)  # p = 1500 + bar ln 2
-    assert p == pytest.approx(1500 + bar * math.log(2), abs=1e-10)
-    # Algorithm 2 with rho = 1: both weights shrink by kappa, a share 1 - kappa becomes Gaussian.
-    first = kappa * kappa / 160.0**2
-    gaussian = kappa * (kappa / 120.0**2 + (1 - kappa) / 96.0**2)
-    assert first + gaussian == pytest.approx(1 / sigma2, rel=1e-14)
-    x = float(trace["rating"][0])
-    slope = gaussian * (x - 1500)
-    for weight, beta, at in ((first, 160.0, 1500.0), (1 / 300.0**2, 300.0, p)):
-        slope += weight * beta / BAR * math.tanh((x - at) / (2 * BAR * beta))
-    assert slope == pytest.approx(0.0, abs=1e-15)
-    assert float(trace["deviation"][0]) == pytest.approx((1 / sigma2 + 1 / 300.0**2) ** -0.5)
-
-
-@every_model
-@examples(40)
-@given(contests(timed=True, weighted=True, max_players=6))
-def test_columns_without_a_value_change_no_bit(model: Model, played: list[Contest]) -> None:
-    """Of ratings, states and traces."""
-    system, history = model(drift_per_day=2.0), history_of(played)
-    nothing = np.full(history.matches, np.nan)
-    empty = dataclasses.replace(history, beta=nothing, gamma=nothing)
-    one, other = system.initial(history.players), system.initial(history.players)
-    traces = [rate(system, one, history), rate(system, other, empty)]
-    assert_same_bits(one, other)
-    for name, column in traces[0].items():
-        np.testing.assert_array_equal(traces[1][name], column)
-    saved = [eq.replay(system, each).state.to_bytes() for each in (history, empty)]
-    assert saved[0] == saved[1]
-
-
-@every_model
-@examples(40)
-@given(contests(weighted=True, max_players=6), st.floats(20, 400), st.floats(5, 200), st.booleans())
-def test_the_same_value_in_every_round_is_that_of_the_system(
-    model: Model, played: list[Contest], beta: float, gamma: float, split: bool
-) -> None:
-    """And a weight changes nothing where both are given; tolerance: rounding of squares."""
-    own = [one._replace(beta=beta, gamma=gamma) for one in played]
-    plain = [one._replace(weight=1.0) for one in played]
-    state, _ = run(model(split_ties=split), own)
-    same, _ = run(model(beta=beta, gamma=gamma, split_ties=split), plain)
-    np.testing.assert_allclose(state.column("rating"), same.column("rating"), atol=1e-8)
-    np.testing.assert_allclose(state.column("deviation"), same.column("deviation"), atol=1e-8)
 
 
 @every_model
@@ -202,20 +132,6 @@ def test_a_rating_far_from_all_performances_is_found(model: Model) -> None:
     assert before.min() <= after.min() <= after.max() <= before.max()
 
 
-@every_model
-def test_threads_give_the_same_bits(model: Model) -> None:
-    """Players shared among threads (`share`)."""
-    rng, n = np.random.default_rng(3), 1500
-    played = [
-        Contest(tuple(range(n)), tuple(rng.permutation(n).tolist()), beta=beta, gamma=gamma)
-        for beta, gamma in ((90.0, None), (None, 10.0), (400.0, 120.0))
-    ]
-    history = history_of(played)
-    one, two = (eq.replay(model(), history, threads=count).ratings for count in (1, 2))
-    np.testing.assert_array_equal(one.rating, two.rating)
-    assert abs(one.rating - eq.replay(model(), _bare(history)).ratings.rating).max() > 1.0
-
-
 def _bare(history: eq.History) -> eq.History:
     return dataclasses.replace(history, beta=None, gamma=None)
 
@@ -238,23 +154,6 @@ def test_one_match_at_a_time_is_the_replay(model: Model) -> None:
         assert ratings[name].rating == rating
         assert pool[name].rating == rating
     assert pool.state.digests.tolist() == eq.replay(model(), history).state.digests.tolist()
-
-
-@every_model
-def test_predictions_before_a_match_know_its_deviations(model: Model) -> None:
-    """A backtest expects less of a favourite the noisier the round: sigma^2 + gamma^2 + beta^2."""
-    system = model(beta=200.0, gamma=35.0)
-    history = season(beta=BETAS, gamma=GAMMAS)
-    rating, deviation = np.linspace(1400, 1600, 8), np.full(8, 60.0)
-    found = system.outlook(rating, deviation, history)
-    beta2 = np.array([200.0 if one is None else one for one in BETAS]) ** 2
-    gamma2 = np.array([35.0 if one is None else one for one in GAMMAS]) ** 2
-    scale = np.sqrt(60.0**2 + beta2 + gamma2) * (1.0 if system.gaussian else BAR)
-    np.testing.assert_allclose(found.scale, scale, rtol=1e-12)
-    np.testing.assert_array_equal(
-        system.outlook(rating, deviation, _bare(history)).scale,
-        system.outlook(rating, deviation).scale,
-    )
 
 
 @every_model
@@ -295,31 +194,6 @@ def test_an_explanation_has_the_deviation_of_the_round(model: Model) -> None:
     assert quantities["deviation after diffusion"] == pytest.approx(math.hypot(deviation, 90.0))
 
 
-def test_a_changed_beta_of_a_rated_match_is_found() -> None:
-    """Digests have both; a match without one has the digest that it always had."""
-    first = eq.replay(EloMMR(), season(beta=BETAS)).state
-    with pytest.raises(ConflictError, match="match 1"):
-        eq.replay(EloMMR(), season(beta=[140.0] * 3 + BETAS[3:]), state=first)
-    bare = eq.replay(EloMMR(), season()).state
-    assert (first.digests == bare.digests).tolist() == [False, True, False]
-
-
-def test_histories_are_written_and_read_with_them(tmp_path: Any) -> None:
-    """Also cut out, and in blocks."""
-    history = season(beta=BETAS, gamma=GAMMAS)
-    np.testing.assert_array_equal(history.beta, [150.0, math.nan, 400.0])
-    np.testing.assert_array_equal(history.gamma, [math.nan, 0.0, 90.0])
-    np.testing.assert_array_equal(history.slice(1, 3).gamma, [0.0, 90.0])
-    again = eq.read_history(history.to_polars())
-    np.testing.assert_array_equal(again.beta, history.beta)
-    np.testing.assert_array_equal(again.gamma, history.gamma)
-    path = tmp_path / "season.parquet"
-    pl.DataFrame({**SEASON, "beta": BETAS, "Gamma": GAMMAS}, strict=False).write_parquet(path)
-    np.testing.assert_array_equal(eq.read_history(path).beta, history.beta)
-    assert season().beta is None
-    assert season(beta=[None] * 8).beta is None
-
-
 @pytest.mark.parametrize(
     ("column", "value", "rule"),
     [
@@ -345,11 +219,6 @@ def test_values_out_of_range_are_refused(column: str, value: Any, rule: str) -> 
         system.rate([system.rating(), system.rating()], **{column: value})
 
 
-def test_a_match_has_one_beta() -> None:
-    with pytest.raises(InvalidDataError, match="beta: must be the same on all rows of a match"):
-        season(beta=[150.0, 160.0, *BETAS[2:]])
-
-
 @pytest.mark.parametrize("system", [eq.Glicko2(), eq.TrueSkill(), eq.Codeforces(beta=300.0)])
 def test_other_systems_refuse_them(system: Any) -> None:
     """Whatever their own beta is: it means something else."""
@@ -364,20 +233,3 @@ def test_other_systems_refuse_them(system: Any) -> None:
     with pytest.raises(InvalidParameterError, match="beta must be left out, because"):
         system.predict([system.rating(), system.rating()], beta=300.0)
     assert eq.replay(system, _bare(duels)).rated_matches == 1
-
-
-def some_column(history: eq.History) -> Floats:
-    """Return betas for a history."""
-    return np.linspace(100.0, 300.0, history.matches)
-
-
-@pytest.mark.parametrize("model", [EloMMR, EloMMX])
-def test_a_learned_entry_and_a_held_level_take_them(model: type[EloMMRParameters]) -> None:
-    """First matches say more of newcomers, the smaller their beta."""
-    history = eq.read_history("examples/contests.csv").slice(0, 12)
-    own = dataclasses.replace(history, beta=some_column(history), gamma=some_column(history) / 5)
-    system = model(entry="learned", hold_level=0.5)
-    found = eq.replay(system, own)
-    assert np.isfinite(found.ratings.rating).all()
-    straight = eq.replay(system, own, state=eq.replay(system, own.slice(0, 5)).state)
-    np.testing.assert_array_equal(straight.ratings.rating, found.ratings.rating)

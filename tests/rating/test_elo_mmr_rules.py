@@ -1,4 +1,4 @@
-"""What Elo-MMR does not rate (READINGS B7), and its parameters (READINGS B4)."""
+"""What Elo-MMR does not rate (READINGS B7), its parameters (READINGS B4), weights of ties."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
+from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.elo_mmr.elo_mmr import EloMMR
+from equipoise.formats import read_history
+from equipoise.rating.elo_mmr.belief import SCALE_OF_DEVIATION
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
+from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import replay
+from equipoise.rating.system import RatingSystem
 from rating.histories import (
     Contest,
     assert_same_bits,
     contests,
+    every_model,
     history_of,
+    parameters,
     run,
 )
 
@@ -45,16 +52,6 @@ def test_a_contest_in_which_all_tie_is_skipped_unless_asked_for(size: int) -> No
     # All show the same performance, between the loser's rating and the winner's.
     assert rated.ratings.rating[0] < first.ratings.rating[0]
     assert rated.ratings.rating[1] > first.ratings.rating[1]
-
-
-def test_a_tie_between_two_is_a_result() -> None:
-    """READINGS B7: it draws two ratings together and is always rated."""
-    history = history_of([Contest((0, 1), (0, 1)), Contest((0, 1), (0, 0))])
-    first, tied = replay(EloMMR(), history.slice(0, 1)), replay(EloMMR(), history)
-    assert tied.all_tied.tolist() == []
-    assert tied.ratings.matches.tolist() == [2, 2]
-    gap = np.diff(first.ratings.rating)[0], np.diff(tied.ratings.rating)[0]
-    assert gap[0] < gap[1] < 0
 
 
 # --- the passing of time ---------------------------------------------------------------------
@@ -86,36 +83,12 @@ def test_reading_a_rating_later_grows_its_deviation_by_drift_and_writes_nothing(
         {"sigma_limit": 80.0, "gamma": 35.0},
         {"weight_limit": 0.2, "sigma_limit": 80.0, "beta": 200.0, "gamma": 35.0},
         {"beta": 200.0},
-        {"gamma": 35.0},
     ],
 )
 def test_the_two_spellings_of_parameters_do_not_mix(mixed: dict[str, float]) -> None:
     """READINGS B4: wrong usage, also half of the paper's spelling."""
     with pytest.raises(InvalidParameterError, match="beta and gamma"):
         EloMMR(**mixed)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("weight_limit", 0.0),
-        ("sigma_limit", -80.0),
-        ("beta", math.inf),
-        ("gamma", math.nan),
-        ("rho", -0.1),
-        ("rho", math.nan),
-        ("drift_per_day", -1.0),
-        ("drift_per_day", math.inf),
-        ("initial_rating", math.nan),
-        ("initial_deviation", 0.0),
-        ("remembered", 0),
-    ],
-)
-def test_a_parameter_out_of_range_is_refused_by_name(name: str, value: float) -> None:
-    """The message says which parameter, what must hold, and what came."""
-    both = {"beta": 200.0, "gamma": 35.0} if name in ("beta", "gamma") else {}
-    with pytest.raises(InvalidParameterError, match=name):
-        EloMMR(**{**both, name: value})
 
 
 @examples(60)
@@ -139,3 +112,106 @@ def test_the_defaults_are_those_of_the_paper() -> None:
     # L is the deviation that many rounds lead to: 1/L^2 = 1/(L^2 + gamma^2) + 1/beta^2.
     state, _ = run(EloMMR(), [Contest((0, 1), (m % 2, 1 - m % 2)) for m in range(200)])
     np.testing.assert_allclose(state.column("deviation"), 80.0, rtol=0, atol=1e-9)
+
+
+@every_model
+@examples(60)
+@given(
+    contests(timed=True, weighted=True, capped=True),
+    parameters(),
+    st.sampled_from([0.01, 0.5, 3.0, 100.0]),
+    st.sampled_from([-700.0, 0.0, 2500.0]),
+)
+def test_a_linear_change_of_scale_changes_results_likewise(
+    model: type[EloMMRParameters],
+    played: list[Contest],
+    chosen: dict[str, float],
+    factor: float,
+    shift: float,
+) -> None:
+    """[EM]_ section 4.1: applied to all location and scale parameters, and to the outputs."""
+    scaled = dict(chosen)
+    for name in ("sigma_limit", "beta", "gamma", "initial_deviation"):
+        if name in scaled:
+            scaled[name] *= factor
+    scaled["initial_rating"] = 1500 * factor + shift
+    scaled["drift_per_day"] = chosen.get("drift_per_day", 0.0) * factor**2
+    moved = [
+        contest._replace(
+            ceiling=None if contest.ceiling is None else contest.ceiling * factor + shift
+        )
+        for contest in played
+    ]
+    _, before = run(model(**chosen), played)
+    _, after = run(model(**scaled), moved)
+    # Rounding of numbers of size 1500 factor + |shift|, after six contests.
+    tolerance = 1e-11 * (1500 * factor + abs(shift))
+    for name in ("rating", "performance"):
+        expected = before[name] * factor + shift
+        np.testing.assert_allclose(after[name], expected, rtol=0, atol=tolerance, err_msg=name)
+    np.testing.assert_allclose(after["deviation"], before["deviation"] * factor, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(after["expected"], before["expected"], rtol=0, atol=1e-11)
+
+
+# --- weights of a tie, w_l and w_v of footnote 2 of [EM]_ -------------------------------------
+
+
+def tied_contests() -> History:
+    """Return three contests of 7 with ties at the top, in the middle and at the end."""
+    ranks = [[1, 1, 2, 3, 3, 4, 4], [1, 2, 2, 2, 3, 4, 4], [1, 1, 1, 2, 3, 3, 3]]
+    players = list("abcdefg")
+    return read_history(
+        {
+            "match": [match for match in range(3) for _ in players],
+            "player": players * 3,
+            "rank": [rank for row in ranks for rank in row],
+        }
+    )
+
+
+def ratings_of(system: RatingSystem) -> np.ndarray:
+    return replay(system, tied_contests()).ratings.rating
+
+
+@every_model
+def test_halves_are_split_ties(model):
+    """[EM]_ footnote 2: in particular w_l = w_v = 1/2."""
+    found = ratings_of(model(tie_loss=0.5, tie_win=0.5))
+    assert np.allclose(found, ratings_of(model(split_ties=True)), rtol=0, atol=1e-8)
+
+
+def test_ones_are_a_win_plus_a_loss():
+    """For the logistic density f'/f is the loss plus the win; for the normal one it is not."""
+    found = ratings_of(EloMMR(tie_loss=1.0, tie_win=1.0))
+    assert np.allclose(found, ratings_of(EloMMR()), rtol=0, atol=1e-8)
+    normal = ratings_of(EloMMX(tie_loss=1.0, tie_win=1.0))
+    assert np.max(np.abs(normal - ratings_of(EloMMX()))) > 0.1
+
+
+def test_performances_are_zeros_of_the_printed_sum():
+    """Q of Theorem 3.2 with d = w_l l + w_v v, for the first contest of newcomers."""
+    system = EloMMR(tie_loss=0.3, tie_win=0.8)
+    trace = replay(system, tied_contests(), trace=True).trace
+    weight, limit = system.limits()
+    sigma2 = 350.0**2 + weight * limit**2
+    bar = SCALE_OF_DEVIATION * np.sqrt(sigma2 + (1 + 1 / weight) * limit**2)
+    rank = np.array([1, 1, 2, 3, 3, 4, 4])
+    for i, p in enumerate(trace.columns["performance"][:7]):
+        below = 1 / (1 + np.exp(-(p - 1500.0) / bar))
+        terms = [
+            0.3 * -below + 0.8 * (1 - below)
+            if other == rank[i]
+            else 1 - below
+            if other > rank[i]
+            else -below
+            for other in rank
+        ]
+        assert sum(terms) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_state_without_weights_is_what_it_was():
+    """A later parameter at its default is not written."""
+    pool = replay(EloMMR(), tied_contests()).state
+    assert b"tie_loss" not in pool.to_bytes()
+    weighted = replay(EloMMR(tie_loss=0.5, tie_win=0.25), tied_contests()).state
+    assert PoolState.from_bytes(weighted.to_bytes(), "pool").system == weighted.system

@@ -15,18 +15,15 @@ from tests.reference.entry import Numbers, SlowPool
 import equipoise as eq
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings
-from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.formats.players import read_initial_ratings
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS, MU, TARGET, EntryParameters
 from equipoise.rating.pool_state import PoolState, saved_parameters, seeded_state
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import predict, replay
-from equipoise.rating.system import RatingSystem
-from rating.entry_histories import BOTH, LEARNED, LEARNERS, history_of, numbers_of
+from rating.entry_histories import BOTH, LEARNED, LEARNERS, by_family, history_of, numbers_of
 
 HERE = Path(__file__).parent
-every_system = pytest.mark.parametrize("name", LEARNERS)
+every_system = pytest.mark.parametrize("name", by_family(LEARNERS))
 
 
 @every_system
@@ -117,22 +114,6 @@ def test_within_a_rating_period_the_level_waits(name: str) -> None:
 
 
 @every_system
-def test_own_entry_and_level_do_not_depend_on_the_own_match(name: str) -> None:
-    history = history_of(name, 8)
-    at = int(history.offsets[history.matches - 1])
-    rank = history.rank.copy()
-    rank[at:] = rank[at:].max() - rank[at:]
-    other = dataclasses.replace(history, rank=rank)
-    system = make_system(name, BOTH)
-    one, two = (replay(system, each, trace=True).trace for each in (history, other))
-    assert one is not None
-    assert two is not None
-    assert (
-        one.columns["rating_before"][at:].tobytes() == two.columns["rating_before"][at:].tobytes()
-    )
-
-
-@every_system
 def test_a_match_of_newcomers_only_leaves_the_entry(name: str) -> None:
     able = make_system(name).capabilities
     system = make_system(name, LEARNED)
@@ -173,39 +154,6 @@ def test_the_order_of_rows_changes_no_bit_of_the_four_numbers(name: str) -> None
 
 
 @every_system
-def test_one_newcomer_moves_the_entry_by_little(name: str) -> None:
-    """At most by e s |l| z sigma sqrt(w)/N, here with all factors but N at their largest."""
-    system: Any = make_system(name, LEARNED)
-    history = history_of(name, 10)
-    state = system.initial(history.players)
-    for m in range(history.matches):
-        before = numbers_of(state).copy()
-        rows = slice(*history.offsets[m : m + 2])
-        fresh = history.player[rows][state.column("matches")[history.player[rows]] == 0]
-        system.run(state, history, m, m + 1)
-        levers = 3 if system.capabilities.adds_players else 1
-        most = levers * len(fresh) * 2.0 * system.usual_deviation / before[1]
-        assert abs(numbers_of(state)[MU] - before[MU]) <= most
-
-
-@every_system
-def test_skipped_matches_leave_the_four_numbers(name: str) -> None:
-    system = make_system(name, BOTH)
-    history = History(
-        match_ids=np.arange(1),
-        player_ids=np.arange(3),
-        offsets=np.array([0, 1]),
-        player=np.array([0]),
-        team=np.array([0]),
-        rank=np.array([0]),
-    )
-    state = system.initial(3)
-    before = numbers_of(state).copy()
-    system.run(state, history, 0, 1)
-    assert numbers_of(state).tobytes() == before.tobytes()
-
-
-@every_system
 def test_seeded_players_are_neither_newcomers_nor_young(name: str) -> None:
     """A pool of seeded players alone rates as with a fixed entry, and the level is theirs."""
     history, players = history_of(name, 11), 25
@@ -221,57 +169,6 @@ def test_seeded_players_are_neither_newcomers_nor_young(name: str) -> None:
     assert target == pytest.approx(rating.mean())
     again = replay(system, history, state=PoolState.from_bytes(learned.state.to_bytes(), "again"))
     assert again.state.known_ratings == players
-
-
-def test_known_ratings_are_mixed_with_newcomers() -> None:
-    history = history_of("elo-mmr", 12)
-    system = make_system("elo-mmr", BOTH)
-    initial = InitialRatings(
-        player_ids=np.array([0, 1]), rating=np.array([1900.0, 2000.0]), deviation=np.full(2, np.nan)
-    )
-    done = replay(system, history, initial=initial, trace=True)
-    assert done.trace is not None
-    firsts = {player: row for row, player in reversed(list(enumerate(history.player.tolist())))}
-    before = done.trace.columns["rating_before"]
-    assert before[firsts[0]] == 1900
-    assert done.state.state.column("seeded").tolist() == [1, 1, *[0] * 23]
-    with pytest.raises(InvalidParameterError, match="before the first match"):
-        replay(system, history, state=done.state, initial=initial)
-    with pytest.raises(InvalidParameterError, match="2 players of the saved state began with"):
-        replay(system, history, state=done.state, restart=True)
-    again = replay(system, history, state=done.state, restart=True, initial=initial)
-    assert again.ratings.rating.tobytes() == done.ratings.rating.tobytes()
-
-
-def test_our_ratings_are_initial_ratings(tmp_path: Path) -> None:
-    history = history_of("elo-mmr", 13)
-    ratings = replay(make_system("elo-mmr"), history).ratings
-    eq.write_table(ratings.to_polars(), tmp_path / "ratings.csv")
-    read = read_initial_ratings(tmp_path / "ratings.csv")
-    one = replay(make_system("elo-mmr"), history, initial=ratings)
-    two = replay(make_system("elo-mmr"), history, initial=read)
-    for player in range(25):
-        assert one.ratings.of(player)["rating"] == two.ratings.of(player)["rating"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("player,points\na,1\n", "rating must be a column of the table"),
-        ("player,rating\na,1\na,2\n", "player must not repeat a player"),
-        ("player,rating\na,x\n", "rating must be a number"),
-        ("player,rating\na,\n", "rating must be a number"),
-        ("player,rating,deviation\na,1500,0\n", "deviation must be positive"),
-        ("player,rating\n,1500\n", "player must not be empty"),
-    ],
-)
-def test_bad_initial_ratings_are_named(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "initial.csv"
-    path.write_text(text)
-    with pytest.raises(InvalidDataError) as caught:
-        read_initial_ratings(path)
-    found = [f"{one.field} {one.rule}" for one in caught.value.problems]
-    assert any(message in one for one in found), found
 
 
 def test_a_newcomer_is_read_and_predicted_at_the_entry() -> None:
@@ -334,73 +231,6 @@ def test_what_has_no_effect_is_said(name: str) -> None:
     assert list(parameters_of(make_system(name)))[-len(ENTRY_PARAMETERS) :] == list(
         ENTRY_PARAMETERS
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "message"),
-    [
-        ("elo", {"entry": "guessed"}, "entry must be fixed or learned; got 'guessed'"),
-        ("elo", {"entry_half_life": 0}, "entry_half_life must be from 1e-6 to 1e9; got 0"),
-        ("elo", {"hold_level": 2}, "hold_level must be from 0 to 1; got 2"),
-        ("elo", {"hold_level_matches": 0}, "hold_level_matches must be from 1 to 1e9; got 0"),
-        ("elo", {"level_experienced": 10**20}, "level_experienced must be from 1 to 1e9; got 1"),
-        ("codeforces", {"rules": "platform", **LEARNED}, "the platform has whole numbers"),
-    ],
-)
-def test_wrong_parameters_are_refused(
-    name: str, parameters: dict[str, object], message: str
-) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        make_system(name, parameters)
-
-
-@pytest.mark.parametrize("name", ["elo-mmr", "elo-mmx"])
-@pytest.mark.parametrize("seed", range(6))
-def test_a_better_place_never_lowers_a_later_rating(name: str, seed: int) -> None:
-    """With the others, and the four numbers of the pool, as they were in the honest history."""
-    system = make_system(name, BOTH)
-    history = dataclasses.replace(history_of(name, 20 + seed), weight=None)
-    state, befores = system.initial(history.players), []
-    for m in range(history.matches):
-        befores.append(state.copy())
-        system.run(state, history, m, m + 1)
-    hero = int(np.bincount(history.player).argmax())
-    mine = [m for m in range(history.matches) if hero in history.slice(m, m + 1).player]
-    honest = _final(system, history, befores, hero, mine, None)
-    for raised in mine[:5]:
-        better = _final(system, history, befores, hero, mine, raised)
-        assert better is None or better >= honest - 1e-9
-
-
-def _final(
-    system: RatingSystem,
-    history: History,
-    befores: list[Any],
-    hero: int,
-    mine: list[int],
-    raised: int | None,
-) -> Any:
-    """Return the hero's last rating if all but the hero's state is that of the honest history."""
-    row, own = np.array([hero]), None
-    for m in mine:
-        state = befores[m].copy()
-        if own is not None:
-            shared = {name: values.copy() for name, values in state.shared.items()}
-            state.put(row, own)
-            state.shared = shared
-        match = history.slice(m, m + 1)
-        if m == raised:
-            at = int(np.flatnonzero(match.player == hero)[0])
-            above = np.flatnonzero(match.rank == match.rank[at] - 1)
-            if not len(above):
-                return None
-            rank = match.rank.copy()
-            rank[above[0]], rank[at] = rank[at], rank[above[0]]
-            match = dataclasses.replace(match, rank=rank)
-        system.run(state, match, 0, 1)
-        own = state.take(row)
-    assert own is not None
-    return float(own.column("rating")[0])
 
 
 def test_seeds_set_the_level_to_hold() -> None:

@@ -50,50 +50,14 @@ def assert_adds_up(system: RatingSystem, history: History, found: Explanation) -
     """Hold an explanation against the trace of a replay, and its parts against the change."""
     trace = replay(system, history, trace=True).trace
     assert trace is not None
-    columns = trace.columns
     match = history.match_ids.tolist().index(found.match)
     rows = np.arange(history.offsets[match], history.offsets[match + 1])
     (row,) = rows[history.player_ids[history.player[rows]] == found.player]
-    assert found.rating_before == pytest.approx(columns["rating_before"][row], abs=1e-9)
-    assert found.rating == pytest.approx(columns["rating"][row], abs=1e-9)
-    np.testing.assert_allclose(found.deviation, columns["deviation"][row], atol=1e-9)
-    np.testing.assert_allclose(found.deviation_before, columns["deviation_before"][row], atol=1e-9)
-    assert found.expected == pytest.approx(columns["expected"][row], abs=1e-9)
-    assert found.rank == _place(history, rows, row)
+    for name in ("rating_before", "rating", "deviation", "deviation_before", "expected"):
+        np.testing.assert_allclose(getattr(found, name), trace.columns[name][row], atol=1e-9)
     change = found.rating - found.rating_before
     # Promised by `Explanation`: 1e-9 rating points.
     assert math.fsum(one.change for one in found.contributions) == pytest.approx(change, abs=1e-9)
-    if found.remembered:
-        parts = [one.change for one in found.remembered]
-        assert math.fsum(parts) == pytest.approx(change, abs=1e-9)
-        assert math.fsum(one.weight for one in found.remembered) == pytest.approx(1, abs=1e-9)
-    if not math.isnan(found.least_change):
-        assert found.least_change - 1e-9 <= change <= found.largest_change + 1e-9
-
-
-def _place(history: History, rows: np.ndarray, row: int) -> int:
-    """Return the place from 1 of a participation: one more than the teams ranked above."""
-    better = history.rank[rows] < history.rank[row]
-    return 1 + len(np.unique(history.team[rows][better]))
-
-
-@pytest.mark.parametrize(
-    "system",
-    [
-        *(EloMMR(rho=rho) for rho in (0.0, 0.04, 1.0, math.inf)),
-        EloMMR(rho=0.5, drift_per_day=4.0, rate_all_ties=True, remembered=1),
-        Elo(k=20),
-    ],
-    ids=str,
-)
-def test_the_parts_of_every_match_add_up(system: RatingSystem) -> None:
-    history = season()
-    for match, contest in enumerate(SEASON):
-        for player in contest.players:
-            name = history.player_ids[player]
-            if len(contest.players) < 2 or (match == 2 and system.capabilities.skips_all_tied):
-                continue
-            assert_adds_up(system, history, explain(system, history, name, match))
 
 
 def test_the_last_match_that_changed_something_is_taken() -> None:
@@ -152,18 +116,6 @@ def test_the_history_is_rated_only_up_to_the_match() -> None:
     assert explain(Elo(), season(), "cyd", 0).rating_before == 1500.0
 
 
-def test_teams_share_a_place() -> None:
-    """Elo: a team's players have the same explanation but for their own rating."""
-    history = replace(
-        history_of([Contest((0, 1, 2, 3), (0, 0, 1, 1))]), team=np.array([0, 0, 1, 1])
-    )
-    found = [explain(Elo(), history, player) for player in range(4)]
-    assert [one.rank for one in found] == [1, 1, 2, 2]
-    assert {(one.teams, one.tied) for one in found} == {(2, 0)}
-    for one in found:
-        assert_adds_up(Elo(), history, one)
-
-
 class Explained(Elo):
     """A system with an explainer of its own."""
 
@@ -188,3 +140,32 @@ def test_a_system_of_ones_own_explains_itself_or_is_explained_in_general() -> No
     general = explain_change(Unknown(), before, history, 0, 1)
     assert (general.rating, general.expected) == (found.rating, found.expected)
     assert_adds_up(Unknown(), history, general)
+
+
+def test_teams_are_explained_in_general_too() -> None:
+    """Two matches of four teams of two, whose players have one place and one explanation."""
+    history = replace(
+        history_of(
+            [Contest(tuple(range(8)), ranks) for ranks in ((0, 0, 1, 1, 1, 1, 2, 2), RANKS)]
+        ),
+        team=np.tile(np.repeat(np.arange(4), 2), 2),
+    )
+    general, own = (explain(system, history, 0) for system in (Unknown(), Elo()))
+    partner = explain(Elo(), history, 1)
+    assert (own.rank, own.tied, own.teams) == (partner.rank, partner.tied, partner.teams)
+    assert (own.rank, own.tied, own.teams) == (4, 0, 4)
+    assert_adds_up(Elo(), history, own)
+    change = own.rating - own.rating_before
+    assert [part.change for part in general.contributions] == [change]
+    assert (general.expected, general.score) == (own.expected, own.score)
+    # Elo's change is a mean over the opponents. Without one of them it is the mean over the others.
+    assert {one.player: (one.expected, one.effect) for one in general.opponents} == {
+        one.player: (
+            pytest.approx(one.expected),
+            pytest.approx(change - (change - one.effect) * 3 / 2),
+        )
+        for one in own.opponents
+    }
+
+
+RANKS = (3, 3, 2, 2, 0, 0, 1, 1)

@@ -1,4 +1,4 @@
-"""Glicko against Glickman's example and against its definition."""
+"""Glicko, with and without rating periods, against Glickman's example and a slow reference."""
 
 from __future__ import annotations
 
@@ -11,25 +11,14 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.data.history import History
-from equipoise.errors import InvalidParameterError
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.pools.pool.pools import pool_parameters
+from equipoise.rating.pool_state import saved_parameters
+from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.systems.glicko import Glicko
+from rating.histories import Contest, history_of, one_contest
 from reference import glicko as slow
-
-
-def contest(ranks: list[int], weight: float = 1.0, time: int | None = None) -> History:
-    """Return a history of one match of single players."""
-    count = len(ranks)
-    return History(
-        match_ids=np.array([1]),
-        player_ids=np.arange(count),
-        offsets=np.array([0, count]),
-        player=np.arange(count),
-        team=np.arange(count),
-        rank=np.unique(ranks, return_inverse=True)[1],
-        weight=np.array([weight]),
-        time=None if time is None else np.array([time]),
-    )
 
 
 def state_of(system: Glicko, ratings: list[float], deviations: list[float]) -> State:
@@ -43,7 +32,7 @@ def test_the_published_example() -> None:
     """[G1] p. 4: 1500 +- 200 beats 1400 +- 30, loses to 1550 +- 100 and 1700 +- 300."""
     system = Glicko(drift=0.0)
     state = state_of(system, [1500, 1400, 1550, 1700], [200, 30, 100, 300])
-    system.run(state, contest([1, 2, 0, 0]), 0, 1)
+    system.run(state, one_contest([1, 2, 0, 0]), 0, 1)
     assert state.column("rating")[0] == pytest.approx(1464, abs=0.5)
     assert state.column("deviation")[0] == pytest.approx(151.4, abs=0.05)
 
@@ -73,7 +62,7 @@ def test_a_contest_is_a_period_of_all_pairs(
     ranks = rng.integers(0, size, size).tolist()
     system = Glicko(drift=drift)
     state = state_of(system, ratings.tolist(), deviations.tolist())
-    system.run(state, contest(ranks, weight), 0, 1)
+    system.run(state, one_contest(ranks, weight=weight), 0, 1)
     widths = np.minimum(np.hypot(deviations, drift), 350.0)
     for i in range(size):
         games = [
@@ -96,6 +85,104 @@ def test_days_without_matches_widen_up_to_the_cap() -> None:
     np.testing.assert_allclose(later, [50.0, math.hypot(50.0, 63.2), 350.0])
 
 
-def test_parameters_outside_their_range_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="drift must be from 0 to 1e9; got -1"):
-        Glicko(drift=-1.0)
+# --- rating periods --------------------------------------------------------------------------
+
+#: (day, players, ranks, weight)
+Played = tuple[float, list[int], list[int], float]
+
+PLAYERS = 5
+
+
+def season_of(contests: list[Played], players: int = PLAYERS) -> History:
+    """Return a history of contests of single players."""
+    return history_of(
+        [
+            Contest(tuple(field), tuple(ranks), day, weight)
+            for day, field, ranks, weight in contests
+        ],
+        players,
+    )
+
+
+def test_three_games_of_a_period_are_the_published_example() -> None:
+    """[G1] p. 4: 1500 +- 200 beats 1400 +- 30, loses to 1550 +- 100 and 1700 +- 300.
+
+    Glickman prints 1464 and 151.4, from an E of three digits for each game.
+    """
+    system = Glicko(period_days=30, drift=34.6)
+    state = system.initial(4)
+    state.column("rating")[:] = [1500, 1400, 1550, 1700]
+    state.column("deviation")[:] = [200, 30, 100, 300]
+    games: list[Played] = [(day, [0, day], [day > 1, day == 1], 1.0) for day in (1, 2, 3)]
+    system.run(state, season_of(games, players=4), 0, 3)
+    found = system.at(state, np.arange(4), None)
+    assert found["rating"][0] == pytest.approx(1464, abs=0.5)
+    assert found["deviation"][0] == pytest.approx(151.4, abs=0.05)
+    exact = slow.updated(1500, 200, [(1400, 30, 1.0), (1550, 100, 0.0), (1700, 300, 0.0)])
+    assert (found["rating"][0], found["deviation"][0]) == pytest.approx(exact, abs=1e-9)
+
+
+def test_c_is_the_drift_of_a_period() -> None:
+    """[G1] p. 3: with c = 63.2 a deviation of 50 is 350 after 30 periods, of two months each.
+
+    Glickman rounds c: 50^2 + 30 c^2 is 350^2 at c = 63.25.
+    """
+    for system in (
+        Glicko(period_days=60, drift=63.2),
+        Glicko(period_days=60, drift=0, drift_per_day=63.2**2 / 60),
+    ):
+        state = system.initial(1)
+        state.column("deviation")[:] = 50.0
+        state.column("period")[:] = 0.0
+        later = [system.at(state, np.array([0]), 60.0 * k)["deviation"][0] for k in (0, 1, 30)]
+        np.testing.assert_allclose(later[:2], [50.0, math.hypot(50.0, 63.2)])
+        assert later[2] == pytest.approx(350.0, abs=0.5)
+
+
+@st.composite
+def seasons(draw: st.DrawFn) -> list[Played]:
+    """Return contests in time order."""
+    day, contests = 0.0, []
+    for _ in range(draw(st.integers(1, 12))):
+        day += draw(st.sampled_from([0.0, 0.25, 1.0, 3.0, 40.0]))
+        size = draw(st.integers(2, PLAYERS))
+        field = draw(st.permutations(range(PLAYERS)))[:size]
+        ranks = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+        contests.append((day, list(field), ranks, draw(st.sampled_from([1.0, 0.5, 3.0]))))
+    return contests
+
+
+@given(contests=seasons(), c=st.sampled_from([0.0, 34.6, 120.0]), later=st.sampled_from([0, 3, 90]))
+@examples(60)
+def test_periods_equal_the_reference(contests: list[Played], c: float, later: int) -> None:
+    """Matches one at a time equal Glickman's steps taken a period at a time, for all pairs."""
+    system = Glicko(drift=c, period_days=2.0)
+    history = season_of(contests)
+    state = system.initial(PLAYERS)
+    system.run(state, history, 0, history.matches)
+    end = contests[-1][0] + later
+    ours = system.at(state, np.arange(PLAYERS), end)
+    theirs = slow.rate_periods(contests, PLAYERS, period=2.0, c=c, end=end)
+    np.testing.assert_allclose(ours["rating"], [rating for rating, _ in theirs], atol=1e-8)
+    np.testing.assert_allclose(ours["deviation"], [width for _, width in theirs], atol=1e-8)
+
+
+def test_without_periods_the_state_has_the_columns_of_before() -> None:
+    """Columns are added by the parameter alone."""
+    assert list(Glicko().initial(0).initial) == ["rating", "deviation", "matches", "last_time"]
+    held = Glicko(period_days=7, hold_level=0.1).initial(0)
+    assert list(held.initial)[4:8] == ["period", "information", "surprise", "pending"]
+
+
+def test_without_periods_files_and_pools_name_no_parameter_more() -> None:
+    """A saved state and the settings of a pool are what they were before there was one."""
+    for system, there in ((Glicko(), False), (Glicko(period_days=7), True)):
+        assert ("period_days" in saved_parameters(system)) == there
+        assert ("period_days" in pool_parameters(system)) == there
+
+
+def test_a_history_without_times_is_refused() -> None:
+    with pytest.raises(InvalidDataError, match="no times"):
+        replay(Glicko(period_days=7), one_contest([0, 1]))
+    with pytest.raises(InvalidParameterError, match="period_days must be positive; got 0"):
+        Glicko(period_days=0)

@@ -37,34 +37,6 @@ def duels() -> History:
 
 @pytest.mark.parametrize("parameters", [{}, BOTH])
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_a_backtest_predicts_from_known_ratings(name: str, parameters: dict[str, Any]) -> None:
-    """Its log loss is that of the ratings before each match, as a replay traces them."""
-    system, history = make_system(name, parameters), duels()
-    found = eq.backtest(
-        {"it": system}, history, rng=np.random.default_rng(0), min_history=0, initial=KNOWN
-    )
-    trace = replay(system, history, initial=KNOWN, trace=True).trace
-    assert trace is not None
-    before = trace.columns
-    expected = system.outlook(before["rating_before"], before["deviation_before"], history)
-    losses = []
-    for winner, loser in ((0, 1), (2, 3), (5, 4)):
-        gap = expected.centre[winner] - expected.centre[loser]
-        spread = math.hypot(expected.scale[winner], expected.scale[loser])
-        losses.append(-math.log(float(_chance(gap / spread, expected.curve))))
-    assert found.systems[0].metrics["log_loss"] == pytest.approx(np.mean(losses), rel=1e-9)
-    without = eq.backtest({"it": system}, history, rng=np.random.default_rng(0), min_history=0)
-    assert found.systems[0].metrics["log_loss"] != without.systems[0].metrics["log_loss"]
-
-
-def _chance(z: float, curve: str) -> float:
-    from equipoise.data.outlook import chance
-
-    return float(chance(np.array([z]), curve)[0])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("parameters", [{}, BOTH])
-@pytest.mark.parametrize("name", SYSTEMS)
 def test_an_explanation_begins_with_the_known_rating(name: str, parameters: dict[str, Any]) -> None:
     """Its parts add up to the change that a replay traces."""
     system, history = make_system(name, parameters), duels()
@@ -112,15 +84,6 @@ def test_known_ratings_come_before_the_first_match() -> None:
     assert again.rating_before == 1800
     with pytest.raises(InvalidParameterError, match="2 players of the saved state began with"):
         eq.explain(system, history, "ann", 1, state=state, restart=True)
-
-
-def test_an_empty_state_begins_with_known_ratings() -> None:
-    system, history = make_system("elo"), duels()
-    one = replay(system, history, state=PoolState.new(system), initial=KNOWN)
-    two = replay(system, history, initial=KNOWN)
-    assert one.ratings.of("ann")["rating"] == two.ratings.of("ann")["rating"]
-    found = eq.explain(system, history, "ann", 1, state=PoolState.new(system), initial=KNOWN)
-    assert found.rating_before == 1800
 
 
 def test_players_of_numbers_have_known_ratings() -> None:

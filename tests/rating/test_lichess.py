@@ -14,9 +14,6 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.outlook import GLICKO2_SCALE
-from equipoise.errors import InvalidParameterError
-from equipoise.rating.explaining import explain_change
 from equipoise.rating.replay import replay
 from equipoise.rating.systems.lichess import Lichess
 from reference import lichess as slow
@@ -146,20 +143,6 @@ def test_the_floor_is_that_of_the_rating_without_the_head_start() -> None:
     assert state.column("rating")[0] == 400.0
 
 
-@pytest.mark.parametrize("timed", [True, False])
-def test_white_has_a_head_start_and_an_explanation(timed: bool) -> None:
-    """The parts of the change add up, with the head start and with a limit."""
-    games: list[Game] = [(0, 0, 1, 1.0), (3, 1, 0, 1.0), (400, 0, 1, 0.5)]
-    for system in (Lichess(), Lichess(home_advantage=11.782457), Lichess(max_change=20)):
-        history = history_of(games, players=2, timed=timed)
-        state = system.initial(2)
-        for match in range(3):
-            found = explain_change(system, state, history, match, 2 * match)
-            change = sum(part.change for part in found.contributions)
-            assert change == pytest.approx(found.rating - found.rating_before, abs=1e-8)
-            system.run(state, history, match, match + 1)
-
-
 def test_without_times_deviations_only_shrink() -> None:
     history = history_of([(0, 0, 1, 1.0), (0, 0, 1, 0.0)], players=2, timed=False)
     system = Lichess()
@@ -169,21 +152,3 @@ def test_without_times_deviations_only_shrink() -> None:
     assert column[2] < column[0] < 500
     assert system.capabilities.uses == {"weight", "time"}
     assert Lichess(periods_per_day=0).capabilities.uses == {"weight"}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "rule"),
-    [
-        ("tau", 0, "tau must be in"),
-        ("periods_per_day", -1, "periods_per_day must be from 0 to 1e9; got -1"),
-        ("max_deviation", 40, "max_deviation must be from min_deviation to 1e9; got 40"),
-        ("max_change", 0, "max_change must be positive; got 0"),
-    ],
-)
-def test_parameters_outside_their_range_are_refused(name: str, value: float, rule: str) -> None:
-    with pytest.raises(InvalidParameterError, match=rule):
-        Lichess(**{name: value})
-
-
-def test_the_scale_is_that_of_glicko2() -> None:
-    assert slow.SCALE == GLICKO2_SCALE

@@ -22,27 +22,71 @@ def test_text_is_read_as_the_type_of_the_parameter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("name", "settings", "message"),
     [
-        ({"rhoo": "1"}, r"no parameter 'rhoo'.*did you mean rho\?"),
-        ({"rho": "much"}, r"elo-mmr\.rho must be a number; got 'much'"),
-        ({"rho": "nan"}, r"elo-mmr\.rho must be a number; got 'nan'"),
-        ({"rho": "none"}, r"elo-mmr\.rho must have a value"),
-        ({"split_ties": "perhaps"}, r"split_ties must be true or false; got 'perhaps'"),
-        ({"remembered": "2.5"}, r"remembered must be a whole number; got '2.5'"),
-        ({"remembered": "inf"}, r"remembered must be a whole number; got 'inf'"),
-        ({"remembered": 10**400}, r"remembered must be a whole number; got 10{400}$"),
-        ({"remembered": "0"}, r"remembered must be at least 1; got 0"),
-        ({"weight_limit": 0.2, "beta": 100}, "not a mixture"),
-        ({"beta": 100}, "given together"),
-        ({"sigma_limit": -3}, "sigma_limit must be positive; got -3"),
+        ("elo-mmr", {"rhoo": "1"}, r"no parameter 'rhoo'.*did you mean rho\?"),
+        ("elo-mmr", {"rho": "much"}, r"elo-mmr\.rho must be a number; got 'much'"),
+        ("elo-mmr", {"rho": "nan"}, r"elo-mmr\.rho must be a number; got 'nan'"),
+        ("elo-mmr", {"rho": "none"}, r"elo-mmr\.rho must have a value"),
+        ("elo-mmr", {"rho": -0.1}, r"rho must be .*got -0\.1"),
+        ("elo-mmr", {"split_ties": "perhaps"}, "split_ties must be true or false; got 'perhaps'"),
+        ("elo-mmr", {"remembered": "2.5"}, r"remembered must be a whole number; got '2.5'"),
+        ("elo-mmr", {"remembered": "inf"}, r"remembered must be a whole number; got 'inf'"),
+        ("elo-mmr", {"remembered": 10**400}, r"remembered must be a whole number; got 10{400}$"),
+        ("elo-mmr", {"remembered": "0"}, r"remembered must be at least 1; got 0"),
+        ("elo-mmr", {"drift_per_day": -1}, "drift_per_day must be .*got -1"),
+        ("elo-mmr", {"weight_limit": 0}, "weight_limit must be .*got 0"),
+        ("elo-mmr", {"sigma_limit": -3}, "sigma_limit must be positive; got -3"),
+        ("elo-mmr", {"beta": 100}, "given together"),
+        ("elo-mmr", {"beta": "inf", "gamma": 35}, "beta must be .*got inf"),
+        ("elo-mmr", {"tie_loss": 0.5}, "together"),
+        ("elo-mmr", {"tie_loss": 0.5, "tie_win": 0}, "tie_win must be above 0 and at most 1"),
+        ("elo-mmr", {"tie_loss": 1.5, "tie_win": 1}, "tie_loss must be above 0 and at most 1"),
+        ("elo-mmr", {"tie_loss": 1, "tie_win": 1, "split_ties": True}, "cannot be combined"),
+        ("codeforces", {"beta": 0}, "beta must be from 1e-6 to 1e9; got 0"),
+        ("codeforces", {"weight": "inf"}, "weight must be positive; got inf"),
+        ("codeforces", {"rules": "platform", "entry": "learned"}, "has whole numbers"),
+        ("topcoder", {"weight_noob": 1}, "weight_noob must be between 0 and 1; got 1"),
+        ("topcoder", {"cap_noob": -1}, "cap_noob must be at least 0; got -1"),
+        ("topcoder", {"top_factor": 0}, "top_factor must be positive; got 0"),
+        ("topcoder", {"high_rating": 2600}, "high_rating must be at most top_rating; got 2600"),
+        ("glicko", {"drift": -1}, "drift must be from 0 to 1e9; got -1"),
+        ("glicko2", {"tau": 0}, "tau must be .*got 0"),
+        ("glicko2", {"tau": 2.1}, r"tau must be .*got 2\.1"),
+        ("glicko2", {"period_days": 0}, "period_days must be positive; got 0"),
+        ("glicko2", {"period_days": 7, "context_deviation": 60}, "cannot be combined with period"),
+        ("lichess", {"max_deviation": 40}, "max_deviation must be from min_deviation to 1e9"),
+        ("lichess", {"max_change": 0}, "max_change must be positive; got 0"),
+        ("trueskill", {"draw_probability": 1e-10}, "draw_probability must be 0, or from 1e-9"),
+        ("trueskill", {"draw_rule": "rating", "draw_slope": 11}, "draw_slope must be from -10 to"),
+        ("trueskill", {"draw_rule": "chess"}, "draw_rule must be"),
+        ("trueskill-spb", {"eps": 1e-4}, "eps must be 0, or from 1e-5 to 10 times beta"),
+        ("egf", {"initial_rating": 3300}, "initial_rating must be from floor"),
+        ("uscf", {"initial_rating": 50}, "initial_rating must be from 100 to 2700"),
+        ("team-glicko2", {"factor_min": 1.1}, r"factor_min must be .*got 1\.1"),
+        ("team-glicko2", {"max_change": "inf"}, "max_change must be .*got inf"),
+        ("team-glicko2", {"form_window": 0}, "form_window must be .*got 0"),
+        ("team-glicko2", {"activity_window": -1}, "activity_window must be .*got -1"),
+        ("team-glicko2", {"blend": 1.5}, r"blend must be .*got 1\.5"),
+        ("elo", {"entry": "guessed"}, "entry must be fixed or learned; got 'guessed'"),
+        ("elo", {"entry_half_life": 0}, "entry_half_life must be from 1e-6 to 1e9; got 0"),
+        ("elo", {"hold_level": 2}, "hold_level must be from 0 to 1; got 2"),
+        ("elo", {"level_experienced": 10**20}, "level_experienced must be from 1 to 1e9; got 1"),
+        ("elo", {"home_advantage": "inf"}, "home_advantage must be .*got inf"),
+        ("elo", {"home_advantage_deviation": 0}, "home_advantage_deviation must be .*got 0"),
+        ("elo", {"home_advantage_drift": -1}, "home_advantage_drift must be .*got -1"),
+        (
+            "trueskill",
+            {"shares": "play", "learn_home_advantage": True},
+            "with shares=play",
+        ),
     ],
 )
 def test_wrong_settings_are_refused_with_the_rule(
-    settings: dict[str, object], message: str
+    name: str, settings: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        make_system("elo-mmr", settings)
+        make_system(name, settings)
 
 
 @pytest.mark.parametrize("model", [EloMMR, EloMMX])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.federation_columns import KNOWN
 from equipoise.rating.pool_state import seeded_state, soft_reset
@@ -19,21 +18,6 @@ def start_of(system: RatingSystem) -> tuple[float, float]:
     """Return rating and deviation of a newcomer."""
     first = system.at(system.initial(1), np.zeros(1, np.int64), None)
     return float(first["rating"][0]), float(first["deviation"][0])
-
-
-def duel() -> History:
-    """Return a match of players 0 and 2, which 2 wins, in a pool of three."""
-    return History(
-        match_ids=np.array(["m"], object),
-        player_ids=np.array(["a", "b", "c"], object),
-        offsets=np.array([0, 2]),
-        player=np.array([0, 2]),
-        team=np.array([0, 1]),
-        rank=np.array([1, 0]),
-        time=np.array([1_700_000_000_000_000]),
-        time_kind="seconds",
-        performance=np.array([1.0, 2.0]),
-    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,22 +39,6 @@ def test_a_seeded_player_has_the_rating_and_is_a_newcomer_in_all_else(name: str)
         np.testing.assert_array_equal(now["deviation"], new["deviation"])
     for column in set(now) - {"rating", "deviation", "effective_rating"}:
         np.testing.assert_array_equal(now[column], new[column])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_seeded_player_is_rated_from_there(name: str) -> None:
-    """The winner of a match gains, the loser loses, and whoever did not play stays."""
-    system = make_system(name)
-    rating, deviation = start_of(system)
-    spread = deviation if deviation == deviation else 100.0
-    wanted, unsure = rating + spread * np.array([0.2, 0.0, -0.2]), np.full(3, 0.5 * spread)
-    state = seeded_state(system, wanted, unsure)
-    system.run(state, duel(), 0, 1)
-    now = system.at(state, np.arange(3), None)
-    assert now["rating"][2] > wanted[2]
-    assert now["rating"][0] < wanted[0]
-    assert now["rating"][1] == wanted[1]
-    assert now["matches"].tolist() == [1.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("name", NAMES)

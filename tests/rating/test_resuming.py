@@ -17,7 +17,6 @@ from equipoise.data.history import OF_MATCHES, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.rating.match_digest import digests_of
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.state import DRAWS
 from equipoise.rating.system import RatingSystem
@@ -165,38 +164,6 @@ def test_a_digest_stays_what_it_is() -> None:
     assert digests_of(numbers, EVERY).tolist() == [0x987F6BB96BECAF5B, 0xED470E74335EB4DD]
 
 
-@pytest.mark.parametrize(
-    "system",
-    [
-        *(make_system(name) for name in SYSTEMS),
-        eq.Elo(home_advantage=50.0),
-        eq.TeamGlicko2(roles=True),
-    ],
-    ids=lambda system: f"{system.name}{sorted(system.capabilities.uses)}",
-)
-def test_a_system_reads_what_it_says_it_uses(system: RatingSystem) -> None:
-    """A column that it does not declare changes no rating, so the digest may leave it out."""
-    rng = np.random.default_rng(4)
-    plain = eq.read_history(table("duels"))
-    rows, matches = plain.participations, plain.matches
-    base = changed(plain, time=86_400_000_000 * np.arange(matches))
-    base.attributes["role"], base.attributes["at_home"] = np.full(rows, "x"), np.zeros(rows)  # type: ignore[index]
-    several = {
-        "weight": changed(base, weight=rng.uniform(0.2, 0.9, matches)),
-        "performance_ceiling": changed(base, performance_ceiling=np.full(matches, 1450.0)),
-        "performance": changed(base, performance=rng.normal(size=rows)),
-        "share": changed(base, share=np.full(rows, 0.5)),
-        "role": changed(base, attributes={**base.attributes, "role": np.arange(rows).astype(str)}),
-        "at_home": changed(base, attributes={**base.attributes, "at_home": np.arange(rows) % 2}),
-    }
-    before = replay(system, base).state.state
-    for column, history in several.items():
-        after = replay(system, history).state.state
-        same = np.array_equal(before.table, after.table, equal_nan=True)
-        same &= before.shared.keys() == after.shared.keys()
-        assert same or column in system.capabilities.uses, column
-
-
 # What is refused, and what is not.
 
 
@@ -264,18 +231,6 @@ def test_without_times_the_order_counts() -> None:
     same_day = replay(state.system, eq.read_history(frame.with_columns(time=day)).slice(0, 9))
     again = eq.read_history(moved.with_columns(time=day))
     assert replay(state.system, again, state=same_day.state).known_matches == 9
-
-
-def test_states_grow_match_by_match(tmp_path: Path) -> None:
-    """Every match has its digest, in the order of rating, also after loading."""
-    whole, system = eq.read_history(table("contests")), eq.EloMMR(rho=0.5)
-    state = PoolState.new(system)
-    for match in range(whole.matches):
-        state = replay(system, whole.slice(match, match + 1), state=state).state
-        state.save(tmp_path / "state.npz")
-        state = PoolState.load(tmp_path / "state.npz")
-    assert state.comparable
-    assert state.digests.tolist() == digests_of(whole, system.capabilities.uses).tolist()
 
 
 def test_numbers_and_text_for_matches_are_the_same_ids() -> None:

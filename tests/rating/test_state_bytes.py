@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
-from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
 from equipoise.rating.pool_state import pack_players, unpack_players
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
-
-DAY = 86_400_000_000
-
-
-def duels_of(pairs: Sequence[tuple[int, int]], start: int = 0) -> History:
-    """Return a history of six players: duels that the first of a pair won, a day apart."""
-    matches = len(pairs)
-    return History(
-        match_ids=np.arange(start, start + matches),
-        player_ids=np.arange(6),
-        offsets=2 * np.arange(matches + 1),
-        player=np.array(pairs, np.int64).ravel(),
-        team=np.tile([0, 1], matches),
-        rank=np.tile([0, 1], matches),
-        time=DAY * np.arange(start, start + matches),
-    )
+from rating.histories import Contest, history_of
 
 
 def played(system: RatingSystem) -> State:
     """Return a state after some duels; of its players 0 to 5 the last has not played."""
-    history = duels_of([(0, 1), (1, 2), (3, 0), (4, 3), (0, 4), (2, 0)])
+    pairs = [(0, 1), (1, 2), (3, 0), (4, 3), (0, 4), (2, 0)]
+    history = history_of([Contest(pair, (0, 1), float(day)) for day, pair in enumerate(pairs)], 6)
     state = system.initial(6)
     system.run(state, history, 0, history.matches)
     return state
@@ -67,19 +50,6 @@ def test_every_state_comes_back_to_the_bit(name: str) -> None:
     expected[1:1], expected[4:4] = [fresh], [fresh]
     assert bits(mixed) == expected
     assert pack_players(mixed.take(np.array([0, 2, 3, 5]))) == [packed[row] for row in order]
-
-
-@pytest.mark.parametrize("name", sorted(SYSTEMS))
-def test_a_state_goes_on_as_if_it_had_never_been_bytes(name: str) -> None:
-    """What is rated on it is the same, to the bit."""
-    system = make_system(name, {})
-    state = played(system)
-    again = unpack_players(system, pack_players(state))
-    again.shared = {key: values.copy() for key, values in state.shared.items()}
-    more = duels_of([(5, 0), (1, 2), (0, 3)], start=50)
-    for one in (state, again):
-        system.run(one, more, 0, more.matches)
-    assert bits(again) == bits(state)
 
 
 def test_every_float_comes_back_to_the_bit() -> None:

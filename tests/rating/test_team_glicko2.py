@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,15 +12,12 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.formats import read_history
-from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import Replay, predict, replay
-from equipoise.rating.systems.glicko2 import Glicko2
 from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from rating.histories import Trace, needs_jit, rate, shared_file
 from rating.team_matches import PLAYERS, every_option, history_of_teams, system_of, team_matches
 from reference.team_glicko2 import (
     MICROSECONDS_PER_DAY,
-    Entry,
     Match,
     Options,
     Row,
@@ -164,64 +160,3 @@ def test_predictions_are_those_of_the_formula(
     expected = predict(system, result.state, [first, second], at=at).expected
     assert expected[0] == pytest.approx(slow.predict(first, second, later), abs=1e-12)
     assert sum(expected) == pytest.approx(1.0, abs=1e-15)
-
-
-@examples(40)
-@given(
-    games=st.lists(
-        st.tuples(
-            st.permutations(range(5)), st.sampled_from([1.0, 0.5, 0.0]), st.sampled_from([1.0, 0.5])
-        ),
-        min_size=1,
-        max_size=20,
-    )
-)
-def test_duels_are_glicko2_with_a_match_a_period(
-    games: list[tuple[list[int], float, float]],
-) -> None:
-    """Teams of one, beta 0 and no times: section 7 is Glicko-2 and nothing else."""
-    matches = [
-        Match([Entry(order[0], 0, 1.0), Entry(order[1], 1, 2.0)], score, None, weight)
-        for order, score, weight in games
-    ]
-    history = history_of_teams(matches, players=5)
-    teams = replay(TeamGlicko2(initial_rating=1500, beta=0), history).ratings
-    duels = replay(Glicko2(), history).ratings
-    np.testing.assert_allclose(teams.rating, duels.rating, rtol=0, atol=TOLERANCE)
-    np.testing.assert_allclose(teams.deviation, duels.deviation, rtol=0, atol=TOLERANCE)
-    np.testing.assert_allclose(
-        teams.extra["volatility"], duels.extra["volatility"], rtol=0, atol=1e-12
-    )
-
-
-def test_the_slow_reference_knows_a_match_worked_out_by_hand() -> None:
-    """Newcomers, two against two: section 9 with a pocket calculator.
-
-    phi_T = 2.01476/sqrt(2) = 1.42465, g = 0.78642, E = 1/2, 1/v = 0.15461; the volatility hardly
-    moves, so phi'^2 = 1/(1/4.06286 + 0.15461) = 2.49535 and the winners' change is
-    2.49535 * 0.78642 / 2 = 0.98120, that is 170.45 points; z is 1 and -1, so with beta 0.2 one
-    gains 1.2 times that and the other 0.8.
-    """
-    slow = SlowTeamGlicko2(Options())
-    rows = slow.rate(
-        Match([Entry(0, 0, 7.0), Entry(1, 0, 3.0), Entry(2, 1, 7.0), Entry(3, 1, 3.0)], 1.0)
-    )
-    assert [row.z for row in rows] == [1, -1, 1, -1]
-    assert [row.factor for row in rows] == pytest.approx([1.2, 0.8, 0.8, 1.2])
-    assert rows[0].change == pytest.approx(0.98120, abs=1e-5)
-    gains = [row.rating - 1400 for row in rows]
-    assert gains == pytest.approx([204.54, 136.36, -136.36, -204.54], abs=0.01)
-
-
-def test_the_pool_is_as_new_without_matches() -> None:
-    """A pool of players who never played has everyone at the initial figures, at any time."""
-    system = TeamGlicko2()
-    pool = PoolState.new(system)
-    pool.state.grow(2)
-    for time in (None, 0.0, 20_000.0):
-        now = system.at(pool.state, np.arange(2), time)
-        assert now["rating"].tolist() == [1400.0, 1400.0]
-        assert now["deviation"].tolist() == [350.0, 350.0]
-        assert now["effective_rating"].tolist() == [1400.0, 1400.0]
-        assert np.all(np.isnan(now["last_time"]))
-    assert math.isnan(pool.state.column("recent_3")[0])

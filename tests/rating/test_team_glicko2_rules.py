@@ -1,4 +1,4 @@
-"""What team Glicko-2 promises about performances, factors, bounds and shares."""
+"""What team Glicko-2 promises about performances, factors, bounds, roles and time."""
 
 from __future__ import annotations
 
@@ -8,18 +8,33 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.arrays import Floats
-from equipoise.errors import InvalidParameterError
+from equipoise.data.explanation import Explanation
+from equipoise.data.history import History
+from equipoise.data.outlook import GLICKO2_SCALE
+from equipoise.data.ratings import EffectiveRating
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.rating.explaining import explain
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.replay import predict, replay
 from equipoise.rating.state import State
-from equipoise.rating.systems.team_glicko2 import TeamGlicko2
-from rating.histories import Trace, rate
-from rating.team_matches import PLAYERS, every_option, history_of_teams, match_of, system_of
-from rating.team_matches import team_matches as drawn
-from reference.team_glicko2 import Match, Options
+from equipoise.rating.system import RatingSystem
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2, statistics_of
+from equipoise.rating.what_if import what_if
+from rating.histories import Contest, Trace, history_of, rate
+from rating.team_matches import (
+    PLAYERS,
+    every_option,
+    history_of_teams,
+    match_of,
+    system_of,
+    team_matches,
+)
+from reference.team_glicko2 import MICROSECONDS_PER_DAY, Entry, Match, Options
 
 # Rating points: sums are added up in another order.
 ROUNDING = 1e-9
@@ -77,32 +92,6 @@ def performances_of(match: Match) -> list[float]:
 
 
 @examples(60)
-@given(data=st.data(), matches=drawn(), options=every_option)
-def test_the_order_of_players_and_of_teams_does_not_matter(
-    data: st.DataObject, matches: list[Match], options: Options
-) -> None:
-    """READINGS A7: rows in another order and teams the other way round, the same ratings."""
-    shuffled = [
-        Match(
-            [
-                replace(entry, team=1 - entry.team)
-                for entry in data.draw(st.permutations(match.entries))
-            ],
-            1.0 - match.score,
-            match.time,
-            match.weight,
-        )
-        for match in matches
-    ]
-    system, states = system_of(options), []
-    for played in (matches, shuffled):
-        history = history_of_teams(played)
-        states.append(system.initial(history.players))
-        system.run(states[-1], history, 0, history.matches)
-    np.testing.assert_allclose(states[0].table, states[1].table, rtol=0, atol=ROUNDING)
-
-
-@examples(60)
 @given(match=single_matches(), state=pools(), a=st.sampled_from([0.25, 1.0, 16.0]), b=quarters)
 def test_increasing_affine_changes_of_performances_leave_ratings_alone(
     match: Match, state: State, a: float, b: float
@@ -111,27 +100,6 @@ def test_increasing_affine_changes_of_performances_leave_ratings_alone(
     other = with_performances(match, [a * value + b for value in performances_of(match)])
     one, two = (changes(rated(TeamGlicko2(), played, state)) for played in (match, other))
     np.testing.assert_allclose(one, two, rtol=0, atol=ROUNDING)
-
-
-def test_another_monotonic_change_of_performances_changes_ratings() -> None:
-    """READINGS A12: cubes keep the order of a team and yet move its z."""
-    match = match_of([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
-    cubed = with_performances(match, [value**3 for value in performances_of(match)])
-    one, two = (changes(rated(TeamGlicko2(), played)) for played in (match, cubed))
-    assert np.all(np.abs(one - two)[:2] > 1.0)
-
-
-@examples(60)
-@given(match=single_matches(), state=pools())
-def test_without_performances_beta_does_not_matter(match: Match, state: State) -> None:
-    """READINGS A4: nobody known, everybody z 0, factor 1, and form as it was."""
-    silent = with_performances(match, [None] * len(match.entries))
-    scaled = rated(TeamGlicko2(), silent, state)
-    np.testing.assert_array_equal(scaled["z"], 0.0)
-    np.testing.assert_array_equal(scaled["factor"], 1.0)
-    np.testing.assert_array_equal(scaled["form_matches"], 0.0)
-    plain = rated(TeamGlicko2(beta=0), match, state)
-    np.testing.assert_array_equal(scaled["rating"], plain["rating"])
 
 
 # --- z and the factor ------------------------------------------------------------------------
@@ -156,33 +124,6 @@ def test_a_team_of_equals_has_no_z(team: list[float | None]) -> None:
 
 
 @examples(60)
-@given(match=single_matches(), state=pools())
-def test_good_performers_gain_more_and_lose_less(match: Match, state: State) -> None:
-    """Section 5.3, for wins, losses and draws: the sign is that of the change (READINGS A3)."""
-    plain = changes(rated(TeamGlicko2(beta=0), match, state))
-    trace = rated(TeamGlicko2(), match, state)
-    # Where there is no change to speak of, its sign is one of rounding.
-    for before, after, z in zip(plain, changes(trace), trace["z"], strict=True):
-        if abs(before) > 1e-6 and abs(z) > 1e-6:
-            assert (after > before) == (z > 0)
-            assert (after > 0) == (before > 0)
-
-
-@examples(60)
-@given(match=single_matches(), state=pools())
-def test_a_draw_takes_from_the_favourites(match: Match, state: State) -> None:
-    """READINGS A3: on a draw some of a team may gain and others lose, each with the sign of it."""
-    trace = rated(TeamGlicko2(factor_min=0.0, factor_max=9.0), replace(match, score=0.5), state)
-    expected = trace["expected"]
-    clear = np.abs(expected - 0.5) > 1e-9
-    signs = np.where(expected < 0.5, 1.0, -1.0)
-    np.testing.assert_array_equal(np.sign(changes(trace))[clear], signs[clear])
-    np.testing.assert_allclose(
-        trace["factor"][clear], np.maximum(1 + 0.2 * signs * trace["z"], 0.0)[clear], atol=1e-12
-    )
-
-
-@examples(60)
 @given(match=single_matches(), state=pools(), score=st.sampled_from([0.0, 1.0]))
 def test_factors_of_a_team_have_mean_one_before_they_are_bounded(
     match: Match, state: State, score: float
@@ -196,17 +137,6 @@ def test_factors_of_a_team_have_mean_one_before_they_are_bounded(
     teams = np.array([entry.team for entry in match.entries])
     for team in (0, 1):
         assert trace["factor"][teams == team].mean() == pytest.approx(1.0, abs=1e-13)
-
-
-@examples(60)
-@given(match=single_matches(), state=pools(), beta=st.floats(0, 3))
-def test_factors_stay_within_their_bounds(match: Match, state: State, beta: float) -> None:
-    """[10], and without influence on deviation and volatility [27], [28]."""
-    trace = rated(TeamGlicko2(beta=beta, factor_min=0.7, factor_max=1.1), match, state)
-    assert np.all((trace["factor"] >= 0.7) & (trace["factor"] <= 1.1))
-    plain = rated(TeamGlicko2(beta=0), match, state)
-    for name in ("deviation", "volatility"):
-        np.testing.assert_array_equal(trace[name], plain[name])
 
 
 # --- conserve, bounds, shares ----------------------------------------------------------------
@@ -251,43 +181,6 @@ def test_factors_that_are_all_zero_are_not_divided_by() -> None:
     assert plain[0] > 0 > plain[1]
 
 
-@examples(60)
-@given(
-    match=single_matches(),
-    state=pools(),
-    most=st.floats(0.5, 60),
-    conserve=st.booleans(),
-)
-def test_no_match_changes_a_rating_by_more_than_the_bound(
-    match: Match, state: State, most: float, conserve: bool
-) -> None:
-    """[29]-[31]: smaller changes are what they were, larger ones end at the bound."""
-    free = changes(rated(TeamGlicko2(conserve=conserve), match, state))
-    held = changes(rated(TeamGlicko2(conserve=conserve, max_change=most), match, state))
-    np.testing.assert_allclose(held, np.clip(free, -most, most), rtol=0, atol=ROUNDING)
-
-
-@examples(60)
-@given(
-    match=single_matches(),
-    state=pools(),
-    share=st.sampled_from([0.0, 0.5, 0.125]),
-    options=st.sampled_from([TeamGlicko2(), TeamGlicko2(conserve=True, max_change=20)]),
-)
-def test_a_share_scales_its_own_players_change_and_nothing_else(
-    match: Match, state: State, share: float, options: TeamGlicko2
-) -> None:
-    """Leavers: share 0 leaves the rating alone to the last bit, half of it halves the change."""
-    leaver = replace(match, entries=[replace(match.entries[0], share=share), *match.entries[1:]])
-    whole, part = rated(options, match, state), rated(options, leaver, state)
-    assert changes(part)[0] == pytest.approx(share * changes(whole)[0], abs=ROUNDING)
-    if share == 0.0:
-        assert part["rating"][0] == part["rating_before"][0]
-    np.testing.assert_array_equal(part["rating"][1:], whole["rating"][1:])
-    for name in ("deviation", "volatility", "z", "form", "form_matches"):
-        np.testing.assert_array_equal(part[name], whole[name])
-
-
 # --- the range of numbers --------------------------------------------------------------------
 
 
@@ -308,45 +201,283 @@ def test_huge_gaps_stay_finite(gap: float, score: float, options: dict[str, floa
     assert np.all(moved < 0) if score < 1.0 else np.all(moved >= 0)
 
 
-def test_one_against_five_is_a_match() -> None:
-    """READINGS A1: any two sizes; five newcomers are better known together than one is alone."""
-    trace = rated(TeamGlicko2(), match_of([1.0], [1.0, 2.0, 3.0, 4.0, 5.0]))
-    assert trace["z"][0] == 0.0
-    assert changes(trace)[0] > 0.0 > changes(trace)[1:].max()
-    # The one sees a surer opponent, who tells more, and so becomes surer.
-    assert trace["deviation"][0] < trace["deviation"][1]
+WITH_ROLES = TeamGlicko2(roles=True)
 
 
-def test_a_heavier_match_moves_more() -> None:
-    """A weight counts a match so many times: between one and infinitely many, more each time."""
-    match = match_of([1.0, 2.0], [1.0, 2.0])
-    moved = [
-        changes(rated(TeamGlicko2(), replace(match, weight=weight)))[1]
-        for weight in (0.1, 1.0, 2.0, 10.0)
+# --- roles -----------------------------------------------------------------------------------
+
+
+def role_match(tank: float, healer: float, score: float = 1.0) -> Match:
+    """Return a match of a tank and a healer, with these performances, against two like them."""
+    return Match(
+        [
+            Entry(0, 0, tank, 1.0, "tank"),
+            Entry(1, 0, healer, 1.0, "healer"),
+            Entry(2, 1, 20.0, 1.0, "tank"),
+            Entry(3, 1, 2.0, 1.0, "healer"),
+        ],
+        score,
+    )
+
+
+def test_a_role_is_compared_with_its_own_past() -> None:
+    """READINGS A14: a healer with 6 has done better for a healer than a tank with 20 for a tank.
+
+    Before that match tanks had 20, 20, 40 and 20, healers 4, 2, 4 and 2.
+    """
+    history = history_of_teams([role_match(20, 4), role_match(40, 4), role_match(20, 6)])
+    plain, by_role = (
+        rate(system, system.initial(PLAYERS), history) for system in (TeamGlicko2(), WITH_ROLES)
+    )
+    assert plain["z"][8:10].tolist() == [1.0, -1.0]
+    assert by_role["z"][8:10].tolist() == [-1.0, 1.0]
+
+
+def test_nothing_is_known_of_a_role_at_first() -> None:
+    """READINGS A14: everybody is 0 in the first match, and while a role has shown no spread.
+
+    In the second match both roles have two equal performances each; form counts it all the same.
+    """
+    history = history_of_teams([role_match(20, 2), role_match(40, 9)])
+    trace = rate(WITH_ROLES, WITH_ROLES.initial(PLAYERS), history)
+    np.testing.assert_array_equal(trace["z"], 0.0)
+    np.testing.assert_array_equal(trace["form_matches"], [1, 1, 1, 1, 2, 2, 2, 2])
+
+
+def test_equally_good_in_two_roles_is_equal() -> None:
+    """Healers' figures are a third of the tanks': z is 0 and not rounding magnified.
+
+    Means and deviations of thirds and ninths are rounded, in each role otherwise.
+    """
+    tanks, system = [10 / 3, 20 / 3, 1 / 3, 4 / 3, 11 / 3], WITH_ROLES
+    matches = [
+        Match(
+            [
+                Entry(0, 0, points, 1.0, "tank"),
+                Entry(1, 0, points / 3, 1.0, "healer"),
+                Entry(2, 1, points, 1.0, "tank"),
+                Entry(3, 1, points / 3, 1.0, "healer"),
+            ],
+            1.0,
+        )
+        for points in tanks
     ]
-    assert np.all(np.diff(moved) > 0)
+    trace = rate(system, system.initial(PLAYERS), history_of_teams(matches))
+    np.testing.assert_array_equal(trace["z"], 0.0)
+
+
+def test_what_is_known_of_roles_is_the_pools() -> None:
+    """Number, mean and summed squares of all performances so far, in no player's row."""
+    system = WITH_ROLES
+    state = system.initial(PLAYERS)
+    rate(system, state, history_of_teams([role_match(20, 4), role_match(40, 4)]))
+    np.testing.assert_allclose(statistics_of(state, "tank"), [4, 25, 300], rtol=1e-15)
+    np.testing.assert_allclose(statistics_of(state, "healer"), [4, 3, 4], rtol=1e-15)
+    assert statistics_of(state, "scout").tolist() == [0, 0, 0]
+
+
+def test_roles_need_a_column() -> None:
+    """The message names the column."""
+    history = history_of_teams([role_match(1, 2)])
+    without = History(
+        match_ids=history.match_ids,
+        player_ids=history.player_ids,
+        offsets=history.offsets,
+        player=history.player,
+        team=history.team,
+        rank=history.rank,
+    )
+    with pytest.raises(InvalidDataError, match="role"):
+        replay(WITH_ROLES, without)
+    assert replay(TeamGlicko2(), without).rated_matches == 1
+
+
+# --- who may play ----------------------------------------------------------------------------
+
+
+def test_three_teams_are_refused() -> None:
+    """READINGS A1: two teams exactly; the message names systems that can."""
+    history = history_of([Contest((0, 1, 2), (0, 1, 2))])
+    told = r"team-glicko2 cannot rate .*systems that can: .*\belo,"
+    with pytest.raises(InvalidDataError, match=told):
+        replay(TeamGlicko2(), history)
+    pool = replay(TeamGlicko2(), history_of_teams([match_of([1.0], [1.0])])).state
+    with pytest.raises(InvalidParameterError, match="team"):
+        what_if(TeamGlicko2(), pool, [[0], [1], [2]])
+    assert predict(TeamGlicko2(), pool, [[0], [1], [2]]).by == "team mean"
+
+
+def test_predictions_of_uneven_teams_of_equals_are_even() -> None:
+    """READINGS A15: teams count by their means, so two strangers against five are at 1/2."""
+    pool = PoolState.new(TeamGlicko2())
+    pool.player_ids = np.arange(7)
+    pool.state.grow(7)
+    expected = predict(TeamGlicko2(), pool, [[0, 1], [2, 3, 4, 5, 6]]).expected
+    assert expected == (0.5, 0.5)
+
+
+# --- explanations ----------------------------------------------------------------------------
+
+
+def assert_adds_up(system: RatingSystem, history: History, m: int, row: int) -> Explanation:
+    """Hold an explanation against the trace of a replay, and its parts against the change."""
+    trace = replay(system, history, trace=True).trace
+    assert trace is not None
+    found = explain(system, history, int(history.player[row]), m)
+    columns = trace.columns
+    for name in ("rating_before", "rating", "deviation_before", "deviation", "expected"):
+        assert getattr(found, name) == columns[name][row]
+    change = found.rating - found.rating_before
+    # Promised by `Explanation`: 1e-9 rating points.
+    assert math.fsum(one.change for one in found.contributions) == pytest.approx(change, abs=1e-9)
+    if not math.isnan(found.least_change):
+        assert found.least_change - 1e-9 <= change <= found.largest_change + 1e-9
+    [opponent] = found.opponents
+    assert opponent.effect == change
+    assert found.score == opponent.score
+    return found
+
+
+@examples(60)
+@given(data=st.data(), matches=team_matches(), options=every_option)
+def test_the_parts_of_every_explanation_add_up(
+    data: st.DataObject, matches: list[Match], options: Options
+) -> None:
+    """With shares, `conserve`, bounds, roles, weights and missing performances."""
+    note(f"{options}")
+    system, history = system_of(options), history_of_teams(matches)
+    m = data.draw(st.integers(0, history.matches - 1))
+    row = data.draw(st.integers(int(history.offsets[m]), int(history.offsets[m + 1]) - 1))
+    found = assert_adds_up(system, history, m, row)
+    assert math.isnan(found.least_change) == options.conserve
+    names = [one.name for one in found.contributions]
+    assert names[:2] == ["the result", "performance within the team"]
+    assert ("conserved" in names) == options.conserve
+    share = 1.0 if history.share is None else history.share[row]
+    assert ("share" in names) == (share != 1.0)
+
+
+def test_a_bound_is_told_as_a_step_of_its_own() -> None:
+    """What [30] takes is a part of the explanation, and the largest change is the bound."""
+    history = history_of_teams([match_of([4.0, 0.0], [2.0, 2.0])])
+    found = assert_adds_up(TeamGlicko2(max_change=100.0), history, 0, 0)
+    parts = {one.name: one.change for one in found.contributions}
+    assert parts["the result"] + parts["performance within the team"] + parts[
+        "bound"
+    ] == pytest.approx(100.0, abs=1e-9)
+    assert (found.least_change, found.largest_change) == (-100.0, 100.0)
+
+
+# --- time: inactivity, form and the effective rating -----------------------------------------
+
+
+WEEK = 7 * MICROSECONDS_PER_DAY
+
+#: 2020-01-01, in days since 1970: far enough from 0 for days to be rounded.
+TODAY = 18_262
+
+
+def veteran(system: TeamGlicko2, matches: list[float]) -> State:
+    """Return the state of one player with matches at these days, deviation 60."""
+    state = system.initial(1)
+    state.column("deviation")[:] = 60.0
+    state.column("last_time")[:] = max(matches)
+    for k, day in enumerate(sorted(matches, reverse=True)[: system.activity_matches], start=1):
+        state.column(f"recent_{k}")[:] = day
+    return state
+
+
+def deviation_at(system: TeamGlicko2, state: State, day: float) -> float:
+    return float(system.at(state, np.array([0]), day)["deviation"][0])
+
+
+# --- inactivity ------------------------------------------------------------------------------
+
+
+def test_recent_activity_protects() -> None:
+    """READINGS A8: three matches in four weeks keep a deviation as it is; two do not.
+
+    Both players rested for fifteen days, two whole periods.
+    """
+    system = TeamGlicko2()
+    active, inactive = veteran(system, [-5.0, -2.0, 0.0]), veteran(system, [-40.0, -2.0, 0.0])
+    assert deviation_at(system, active, 15.0) == 60.0
+    grown = GLICKO2_SCALE * math.sqrt((60.0 / GLICKO2_SCALE) ** 2 + 2 * 0.06**2)
+    assert deviation_at(system, inactive, 15.0) == pytest.approx(grown, rel=1e-14)
+
+
+def test_the_window_of_activity_has_an_end() -> None:
+    """Section 12.1, "in the past D days": a match exactly 28 days ago is one of them."""
+    system = TeamGlicko2()
+    state = veteran(system, [TODAY, TODAY + 3.0, TODAY + 6.0])
+    assert deviation_at(system, state, TODAY + 28.0) == 60.0
+    assert deviation_at(system, state, TODAY + 28.0 + 1 / MICROSECONDS_PER_DAY) > 60.0
+
+
+@examples(200)
+@given(
+    now=st.integers(TODAY * MICROSECONDS_PER_DAY, (TODAY + 3000) * MICROSECONDS_PER_DAY),
+    weeks=st.integers(1, 5),
+)
+def test_a_week_is_never_a_little_less_than_one(now: int, weeks: int) -> None:
+    """[42] with times a whole number of weeks apart, to the microsecond: days are rounded numbers.
+
+    Played at the time `now`, a deviation has not grown before `weeks` weeks are full.
+    """
+    system = TeamGlicko2(activity_window=0.0)
+    state = veteran(system, [now / MICROSECONDS_PER_DAY])
+    for microseconds, whole in ((now + weeks * WEEK, weeks), (now + weeks * WEEK - 1, weeks - 1)):
+        grown = GLICKO2_SCALE * math.sqrt((60.0 / GLICKO2_SCALE) ** 2 + whole * 0.06**2)
+        found = deviation_at(system, state, microseconds / MICROSECONDS_PER_DAY)
+        assert found == pytest.approx(grown, rel=1e-12)
+
+
+def test_a_time_before_the_last_match_reads_as_of_that_match() -> None:
+    """`--at` may lie anywhere; a deviation does not shrink by looking back."""
+    system = TeamGlicko2()
+    state = veteran(system, [100.0])
+    assert deviation_at(system, state, 0.0) == 60.0
+
+
+# --- form and the effective rating -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("tau", 0),
-        ("tau", 2.1),
-        ("beta", -0.1),
-        ("factor_min", 1.1),
-        ("factor_max", 0.9),
-        ("max_change", 0),
-        ("max_change", math.inf),
-        ("form_window", 0),
-        ("activity_matches", 0),
-        ("activity_window", -1),
-        ("period_days", 0),
-        ("blend", 1.5),
-        ("deviation_scale", 0),
-        ("initial_volatility", 0),
-    ],
+    ("deviation", "weight"),
+    # READINGS A9, to the digits printed there.
+    [(30, 0.06), (40, 0.10), (80, 0.25), (160, 0.40), (350, 0.475)],
 )
-def test_parameters_outside_their_range_are_refused(name: str, value: float) -> None:
-    """The message names the parameter, the rule and the value."""
-    with pytest.raises(InvalidParameterError, match=f"{name} must be .*got {value}"):
-        TeamGlicko2(**{name: value})
+def test_the_weight_of_form_grows_with_the_deviation(deviation: float, weight: float) -> None:
+    """[39], [40]; section 11.3's percentages are illustrations (READINGS A9)."""
+    found = EffectiveRating().weight(np.array([float(deviation)]))[0]
+    assert round(found, 3 if weight == 0.475 else 2) == weight
+
+
+@examples(60)
+@given(
+    rating=st.floats(-1000, 4000),
+    deviation=st.floats(1, 400),
+    form=st.floats(-3, 3),
+)
+def test_the_effective_rating_lies_between_rating_and_recent_rating(
+    rating: float, deviation: float, form: float
+) -> None:
+    """[36]-[41]: within the caps, at most half the way; tolerance: rounding at that magnitude."""
+    effective = EffectiveRating()
+    columns = [np.array([value]) for value in (rating, deviation, form)]
+    found = effective.rating(*columns)[0]
+    boost = effective.boost(*columns[1:])[0]
+    most = min(2 * deviation, 200.0)
+    assert boost == pytest.approx(min(most, max(-most, 80 * form)), abs=1e-12)
+    low, high = sorted([rating, rating + 0.5 * boost])
+    assert low - 1e-9 <= found <= high + 1e-9
+
+
+def test_effective_ratings_are_computed_as_of_the_time_that_is_read() -> None:
+    """READINGS A9: after a long rest the deviation is at its cap, and form counts 0.475."""
+    history = history_of_teams(
+        [match_of([5.0, 0.0], [0.0, 0.0], time=day * MICROSECONDS_PER_DAY) for day in range(30)]
+    )
+    now, later = (replay(TeamGlicko2(), history, at=day).ratings.of(0) for day in (29.0, 20_000.0))
+    assert later["rating"] == now["rating"] < now["effective_rating"] < later["effective_rating"]
+    assert later["effective_rating"] - later["rating"] == pytest.approx(0.475 * 80, abs=0.05)

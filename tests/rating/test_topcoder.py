@@ -13,22 +13,14 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.arrays import Floats, Ints
-from equipoise.errors import InvalidParameterError
-from equipoise.rating.registry import make_system
-from equipoise.rating.replay import replay
 from equipoise.rating.state import State
-from equipoise.rating.systems import topcoder
-from equipoise.rating.systems.contest import PARALLEL_FROM, mean_places
-from equipoise.rating.systems.topcoder import TopCoder, places_on_one_thread, spread_of_field
+from equipoise.rating.systems.topcoder import TopCoder
 from rating.histories import (
     Contest,
-    Entrants,
     Trace,
     contests,
     dense,
-    entrants,
     history_of,
-    needs_jit,
     one_contest,
     rate,
     run,
@@ -76,13 +68,6 @@ def test_a_duel_of_newcomers_by_hand() -> None:
     )
     volatility = math.sqrt((0.6 * apart) ** 2 / 1.5 + 350.0**2 / 2.5)
     np.testing.assert_allclose(trace["deviation"], volatility, atol=1e-10)
-
-
-def test_whoever_finishes_where_expected_stays_and_is_steadier() -> None:
-    """e = a: no surprise, and the volatility falls by sqrt(1 + w), sqrt 2.5 the first time."""
-    trace = one(TopCoder(rate_all_ties=True), [1730.0] * 9, 200.0, [0] * 9)
-    np.testing.assert_allclose(trace["rating"], 1730.0, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(trace["deviation"], 200.0 / math.sqrt(2.5), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("contest", "cap"), [(1, 900.0), (2, 650.0), (5, 400.0), (99, 165.0)])
@@ -191,86 +176,7 @@ def test_fields_with_and_without_waves_equal_the_slow_reference(n: int, spread: 
         )
 
 
-@needs_jit
-@pytest.mark.parametrize("spread", [150.0, 350.0, 1000.0])
-@pytest.mark.parametrize("n", [1_000, 10_000])
-def test_large_contests_are_exact(n: int, spread: float) -> None:
-    """Performances, by exactly rounded sums of the C library's erfc over all players.
-
-    The first, the last, the steadiest, and a sample.
-    """
-    ratings, volatilities, ranks = random_field(n, spread, seed=n)
-    places = mean_places(ranks)
-    found = places_on_one_thread(ratings, volatilities, places)
-    spread_of_all = math.sqrt(
-        math.fsum(volatilities**2) / n
-        + math.fsum((ratings - math.fsum(ratings) / n) ** 2) / (n - 1)
-    )
-    assert spread_of_field(ratings, volatilities) == pytest.approx(spread_of_all, rel=1e-14)
-
-    def deviate(above: float, below: float) -> float:
-        z = NormalDist().inv_cdf(min(above, below) / n)
-        return z if above < below else -z
-
-    order, steady = np.argsort(ratings), np.argsort(volatilities)
-    for i in [*order[:6], *order[-6:], *steady[:6], *range(0, n, n // 40)]:
-        z = (ratings - ratings[i]) / np.hypot(volatilities, volatilities[i]) / math.sqrt(2)
-        above = math.fsum(0.5 * math.erfc(-value) for value in z.tolist())
-        below = math.fsum(0.5 * math.erfc(value) for value in z.tolist())
-        actual = places[i] - 0.5
-        apart = deviate(above, below) - deviate(actual, n - actual)
-        assert spread_of_all * found.surprise[i] == pytest.approx(
-            spread_of_all * apart, abs=TOLERANCE
-        )
-
-
 # --- what it keeps, and what it does not ---------------------------------------------------------
-
-
-@examples(100)
-@given(entrants(max_players=8), st.data())
-def test_a_better_place_is_a_better_performance(field: Entrants, data: st.DataObject) -> None:
-    """Strictly better alone, all others as they were; the rating may stand at a cap."""
-    n = len(field.ratings)
-    hero = data.draw(st.integers(0, n - 1))
-    others = [i for i in range(n) if i != hero]
-    shown = []
-    for place in range(n):
-        finish = [*others[:place], hero, *others[place:]]
-        ranks = [finish.index(i) for i in range(n)]
-        shown.append(one(TopCoder(), field.ratings, field.deviations, ranks)["performance"][hero])
-    assert np.all(np.diff(shown) < 0)
-
-
-def place_in(places: Sequence[int]) -> float:
-    """Return the rating after contests with these places among 19 steady players, always as new.
-
-    They stand evenly from 1140 to 1860 with a volatility of 60, finish in that order, and have
-    twenty contests behind them.
-    """
-    others = 19
-    system = TopCoder()
-    ratings = np.append(1500.0 + 800.0 * (np.arange(others) - 9.0) / 20.0, 1500.0)
-    state = rated(system, ratings, [60.0] * others + [350.0], [20] * others + [0])
-    fresh = state.table[:others].copy()
-    for place in places:
-        state.table[:others] = fresh
-        order = list(range(others))[::-1]
-        order.insert(place - 1, others)
-        ranks = [order.index(i) for i in range(others + 1)]
-        rate(system, state, one_contest(ranks))
-    return float(state.table[others, 0])
-
-
-def test_a_thrown_contest_can_raise_a_later_rating() -> None:
-    """[EM]_ section 5.1: losing on purpose raises the volatility, which then pays.
-
-    Second of twenty eighteen times, or the same with the eleventh contest thrown: the rating seven
-    contests later is higher by more than 50 points. Elo-MMR excludes that (Theorem 5.5).
-    """
-    honest = [2] * 18
-    thrown = [2] * 10 + [20] + [2] * 7
-    assert place_in(thrown) > place_in(honest) + 50.0
 
 
 def test_no_surprise_for_ever_leaves_a_positive_volatility() -> None:
@@ -282,69 +188,3 @@ def test_no_surprise_for_ever_leaves_a_positive_volatility() -> None:
     assert state.column("deviation").tolist() == [1e-6, 1e-6]
     trace = rate(system, state, history_of([Contest((0, 1), (0, 1))]))
     assert np.all(np.isfinite(trace["rating"]))
-
-
-def test_a_weight_sharpens_chances_and_counts_more() -> None:
-    """The authors' program: differences count sqrt m times as much, w is multiplied by m."""
-    played = history_of([Contest((0, 1, 2), (1, 0, 2), weight=4.0)])
-    known = [Player(1400.0, 200.0), Player(1500.0, 300.0), Player(1700.0, 100.0)]
-    slow = SlowTopCoder(players=dict(enumerate(known)))
-    done = slow.rate(range(3), [1, 0, 2], 4.0)
-    assert done is not None
-    state = rated(TopCoder(), [1400.0, 1500.0, 1700.0], [200.0, 300.0, 100.0])
-    trace = rate(TopCoder(), state, played)
-    for name, column in trace.items():
-        np.testing.assert_allclose(column, getattr(done, name), rtol=0, atol=1e-10, err_msg=name)
-
-
-@pytest.mark.parametrize("weight", [1e-300, 1e300])
-def test_unlikely_weights_keep_ratings_finite(weight: float) -> None:
-    """A match that counts for nothing, and one that counts for everything."""
-    played = history_of([Contest((0, 1, 2), (1, 0, 2), weight=weight)])
-    state = rated(TopCoder(), [1400.0, 1500.0, 1700.0], 350.0)
-    trace = rate(TopCoder(), state, played)
-    assert np.all(np.isfinite(trace["rating"]))
-    assert np.all(trace["deviation"] > 0)
-    if weight < 1:
-        np.testing.assert_allclose(trace["rating"], trace["rating_before"], rtol=0, atol=1e-9)
-
-
-@needs_jit
-def test_the_number_of_threads_changes_no_bit() -> None:
-    """1, 2 and 3 threads, large contests among small ones, with ties: the same bits."""
-    rng = np.random.default_rng(4)
-    played = []
-    for size, places in ((40, 30), (PARALLEL_FROM + 700, 900), (3, 1), (PARALLEL_FROM, 5000)):
-        players = rng.permutation(3000)[:size]
-        ranks = rng.integers(0, places, size) + players // 10
-        played.append(Contest(tuple(players.tolist()), tuple(ranks.tolist())))
-    history = history_of(played, 3000)
-    one_thread, *others = (
-        replay(TopCoder(), history, threads=threads, trace=True) for threads in (1, 2, 3)
-    )
-    by_kernel = TopCoder().initial(3000)
-    for m in range(4):
-        topcoder.rate(TopCoder().job(by_kernel, history, m, m + 1, None), 0, 1)
-    np.testing.assert_array_equal(by_kernel.table, one_thread.state.state.table)
-    assert one_thread.trace is not None
-    for other in others:
-        assert other.trace is not None
-        np.testing.assert_array_equal(other.state.state.table, one_thread.state.state.table)
-        for name, column in one_thread.trace.columns.items():
-            np.testing.assert_array_equal(other.trace.columns[name], column)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"weight_noob": 1}, "weight_noob must be between 0 and 1; got 1"),
-        ({"weight_limit": 0}, "weight_limit must be between 0 and 1; got 0"),
-        ({"cap_noob": -1}, "cap_noob must be at least 0; got -1"),
-        ({"cap_limit": 0}, "cap_limit must be positive; got 0"),
-        ({"top_factor": 0}, "top_factor must be positive; got 0"),
-        ({"high_rating": 2600}, "high_rating must be at most top_rating; got 2600"),
-    ],
-)
-def test_wrong_parameters_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        make_system("topcoder", settings)

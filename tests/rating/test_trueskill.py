@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise.data.history import History
-from equipoise.errors import ConvergenceError, InvalidParameterError
+from equipoise.errors import ConvergenceError
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.systems.trueskill import TrueSkill, TrueSkillSPb
+from rating.histories import one_contest
 from rating.test_weng_lin import Match
 from reference.trueskill_exact import duel
 
@@ -75,25 +75,6 @@ def test_places_of_narrow_width_are_a_duel_won(mean: tuple[float, float]) -> Non
     np.testing.assert_allclose(state.column("deviation"), deviations, rtol=0, atol=0.5)
 
 
-def test_places_of_narrow_width_are_the_classic_chain() -> None:
-    """Without ties, eps to 0 and a draw margin to 0 are the same graph."""
-    match = Match(np.random.default_rng(4), 12, 3, 300.0)
-    match.ranks = np.random.default_rng(5).permutation(12)
-    classic = match.rated(TrueSkill(drift=20.0, draw_probability=1e-9))
-    places = match.rated(TrueSkillSPb(sigma_drift=20.0, eps=0.002, convergence_eps=1e-10))
-    np.testing.assert_allclose(places.table[:, :2], classic.table[:, :2], rtol=0, atol=0.05)
-
-
-def test_all_who_share_a_place_are_treated_alike() -> None:
-    """Six of equal rating tie for second: places do not care for their order, the chain does."""
-    ranks = [0, 1, 1, 1, 1, 1, 1, 2]
-    equal, spread = [1500.0] * 8, [200.0] * 8
-    places = rated(TrueSkillSPb(convergence_eps=1e-10), equal, spread, ranks)
-    assert np.ptp(places.column("rating")[1:7]) < 1e-7
-    chain = rated(TrueSkill(), equal, spread, ranks)
-    assert np.ptp(chain.column("deviation")[1:7]) > 0.1
-
-
 def test_a_contest_of_thousands_with_a_large_tie_converges() -> None:
     """4,000 players, 1,500 of them tied for last."""
     ranks = np.minimum(np.arange(4000), 2500).tolist()
@@ -139,20 +120,9 @@ def test_the_trace_without_expected_scores_is_the_same_otherwise() -> None:
 def test_messages_that_do_not_settle_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     """No match is known that does this, so the kernel is made to say that one did."""
     monkeypatch.setattr(TrueSkillSPb, "loop", staticmethod(lambda *arguments: (0, 0.25)))
-    what = r"messages of trueskill-spb, match 1, did not converge in 2000 .*residual 0.25"
+    what = r"messages of trueskill-spb, match 0, did not converge in 2000 .*residual 0.25"
     with pytest.raises(ConvergenceError, match=what):
         rated(TrueSkillSPb(), [1500.0, 1700.0, 1600.0], [100.0] * 3, [0, 1, 2])
-
-
-def test_parameters_outside_their_range_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="draw_probability must be 0, or from 1e-9"):
-        TrueSkill(draw_probability=1e-10)
-    with pytest.raises(InvalidParameterError, match="eps must be 0, or from 1e-5 to 10 times beta"):
-        TrueSkillSPb(eps=1e-4)
-    with pytest.raises(InvalidParameterError, match="draw_slope must be from -10 to 10"):
-        TrueSkill(draw_rule="rating", draw_slope=11)
-    with pytest.raises(InvalidParameterError, match="draw_rule must be"):
-        TrueSkill(draw_rule="chess")  # type: ignore[arg-type]
 
 
 def rated(system: RatingSystem, mean: Any, deviation: Any, ranks: list[int]) -> State:
@@ -161,13 +131,5 @@ def rated(system: RatingSystem, mean: Any, deviation: Any, ranks: list[int]) -> 
     state = system.initial(count)
     state.column("rating")[:] = mean
     state.column("deviation")[:] = deviation
-    history = History(
-        match_ids=np.array([1]),
-        player_ids=np.arange(count),
-        offsets=np.array([0, count]),
-        player=np.arange(count),
-        team=np.arange(count),
-        rank=np.array(ranks),
-    )
-    system.run(state, history, 0, 1)
+    system.run(state, one_contest(ranks), 0, 1)
     return state

@@ -13,7 +13,6 @@ import pytest
 
 from equipoise._jit import compiles_kernels, watch_compilation
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.errors import InvalidDataError
 from equipoise.numeric.workers import Workers
 from equipoise.rating import one_match
 from equipoise.rating.base_system import System
@@ -31,7 +30,6 @@ from equipoise.rating.one_match import (
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.systems.elo import Elo
-from equipoise.rating.systems.glicko2 import Glicko2
 
 #: Fields of a match: sizes of its teams, and their ranks.
 Shape = tuple[tuple[int, ...], tuple[int, ...]]
@@ -84,23 +82,6 @@ def by_history(
 def bits(numbers: Sequence[PlayerNumbers]) -> list[tuple[bytes, bytes]]:
     """Return the numbers as bytes, which tell NaN and -0 apart."""
     return [(np.array(row).tobytes(), np.array(kept).tobytes()) for row, kept in numbers]
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_matches_in_one_memory_have_the_bits_of_histories(name: str) -> None:
-    """Shapes, players, weights and ranks change from match to match, and so do run lengths."""
-    system, generator = system_of(name), random.Random(7)
-    known = known_players(system, 40, seed=1)
-    shapes = shapes_for(system)
-    for _ in range(150):
-        shape = generator.choice(shapes)
-        rows = generator.sample(range(40), sum(shape[0]))
-        players, weight = [known[row] for row in rows], generator.choice([1.0, 0.3, 2.0])
-        found = rate_match(system, players, OneMatch(*shape, weight))
-        expected = by_history(system, players, shape, weight=np.array([weight]))
-        assert bits(found) == bits(expected)
-        for row, numbers in zip(rows, found, strict=True):
-            known[row] = numbers
 
 
 @pytest.mark.skipif(not compiles_kernels(), reason="kernels as plain Python hold one lock")
@@ -157,25 +138,6 @@ def test_few_workspaces_are_kept() -> None:
     for k in range(one_match._SYSTEMS + 20):
         rate_match(Elo(k=k + 1.0), numbers_of(system.initial(2)), DUEL)
     assert len(one_match._known) <= one_match._SYSTEMS
-
-
-def test_what_is_given_stays_as_it_is() -> None:
-    """The players before a match are values."""
-    system = Glicko2()
-    players = numbers_of(system.initial(2))
-    before = bits(players)
-    rate_match(system, players, DUEL)
-    assert bits(players) == before
-
-
-def test_who_is_at_home_must_be_said_where_it_counts() -> None:
-    """A system with a home advantage refuses a match without it, as it does in a history."""
-    system = Elo(home_advantage=50.0)
-    players = numbers_of(system.initial(2))
-    with pytest.raises(InvalidDataError, match="at_home"):
-        rate_match(system, players, DUEL)
-    found = rate_match(system, players, DUEL._replace(at_home=[True, False]))
-    assert found[0][0][0] < 1516.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.cli import run
-from equipoise.rating.registry import SYSTEMS, system_class
 from equipoise.rating.systems.dwz import development
-from equipoise.rating.systems.rating_periods import Federation
 from rating.federations.published import DWZ_EVENTS, Calculation
 from rating.federations.test_fide import POINTS, against, known, rated, table
 
@@ -29,46 +27,20 @@ def test_official_calculations(one: Calculation) -> None:
     assert expected == pytest.approx(one.expected, abs=1e-9)
 
 
-def test_the_values_of_skillratings() -> None:
-    """atomflunder/skillratings, src/dwz.rs at 018ee29; its departures make at most 3 points.
-
-    It has the logistic curve in place of the normal one and does not round E. A first rating there
-    is by the table of expected scores, read backwards at the lowest difference of a row.
-    """
-    games = [("a", "b", 1.0)]
-    known_ab = known({"a": 1530.0, "b": 1930.0})
-    history = table(games, "2025-05-05", events_before=[22], birth_year=1980)
-    found = rated(eq.DWZ(), history, known_ab)
-    assert (found["a"], found["b"]) == (1565, 1905)
-    assert (abs(found["a"] - 1564), abs(found["b"] - 1906)) == (1, 1)
-    boy = [("a", "b", 1.0), ("a", "c", 0.5), ("a", "d", 0.0)]
-    three = known({"a": 1530.0, "b": 1930.0, "c": 1930.0, "d": 1930.0})
-    history = table(boy, "2025-05-05", event="open", birth_year=2016)
-    assert abs(rated(eq.DWZ(), history, three)["a"] - 1619) == 3
-    # 1491 there: the table gives 145 points for 70 per cent in place of 148.3.
-    ratings = {"b": 1300.0, "c": 1540.0, "d": 1200.0, "e": 1290.0, "f": 1400.0}
-    games = [("a", name, score) for name, score in zip(ratings, (1, 0.5, 0, 1, 1), strict=True)]
-    first = rated(eq.DWZ(newcomers="unrated"), table(games, "2025-05-05"), known(ratings))
-    assert first["a"] == 1494
-
-
 @pytest.mark.parametrize(
     ("rating", "age", "index", "points", "expected", "e"),
     [
         (1530.0, 30.0, 22.0, 1.0, 0.1, 20),  # 5.48 + 15
         (1530.0, math.nan, 22.0, 1.0, 0.1, 20),  # nobody is young without a year
-        (1530.0, 25.0, 22.0, 1.0, 0.1, 15),
         (1530.0, 20.0, 22.0, 0.0, 0.1, 10),
         (1530.0, 20.0, 22.0, 1.0, 0.1, 8),  # times 0.765
         (800.0, 20.0, 22.0, 1.0, 0.1, 5),  # times 1/2, at least 5
         (2500.0, 40.0, 22.0, 1.0, 0.1, 30),
         (2500.0, 40.0, 2.0, 1.0, 0.1, 10),
         (1000.0, 40.0, 22.0, 0.0, 0.5, 22),  # 16 + e^2 - 1
-        (1000.0, 40.0, 22.0, 0.5, 0.5, 22),
         (1000.0, 40.0, 1.0, 0.0, 0.5, 22),  # the bound of new players does not hold
         (1000.0, 40.0, 1.0, 1.0, 0.5, 5),
         (200.0, 40.0, 22.0, 0.0, 0.5, 150),
-        (-1e9, 40.0, 22.0, 0.0, 0.5, 150),
     ],
 )
 def test_the_development_coefficient(
@@ -127,23 +99,6 @@ def test_low_first_ratings_are_raised() -> None:
     assert found == math.floor(700 + (700 - gap) / 8 + 0.5)
 
 
-def test_explanations_add_up_over_an_event() -> None:
-    """Of rated and unrated players, at every match."""
-    games: list[Any] = [("new", f"o{k}", POINTS[one]) for k, one in enumerate("1=0=11")]
-    games += [("o0", "o1", 1.0), ("o0", "o2", 0.5), ("new", "o3", 1.0)]
-    ratings = {f"o{k}": 1500.0 + 40 * k for k in range(6)}
-    history = table(games, "2025-05-05", event=["x"] * 6 + ["y"] * 3, birth_year=2010)
-    for system in (eq.DWZ(newcomers="unrated"), eq.FIDE(newcomers="unrated"), eq.DWZ(), eq.FIDE()):
-        for match in range(history.matches):
-            for player in ("new", "o0", "o3"):
-                taking_part = history.player_ids[history.slice(match, match + 1).player]
-                if player not in taking_part.tolist():
-                    continue
-                found = eq.explain(system, history, player, match, initial=known(ratings))
-                total = math.fsum(one.change for one in found.contributions)
-                assert total == pytest.approx(found.rating - found.rating_before, abs=1e-9)
-
-
 def test_what_is_missing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """With what is assumed; and nothing of the columns that are there."""
     history = table([("a", "b", 1.0)], "2025-05-05", event="open", birth_year=1980)
@@ -166,18 +121,6 @@ def test_what_is_missing_of_some_players_is_said() -> None:
         "2 players without birth_year: dwz assumes that players without it are older than 25"
     ]
     assert eq.DWZ().missing(history, resumed=True) == []
-
-
-@pytest.mark.parametrize(
-    "system", [name for name in SYSTEMS if issubclass(system_class(name), Federation)]
-)
-def test_every_federation_says_on_the_command_line_what_is_missing(
-    system: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And rates: the history has neither events nor years."""
-    assert run(["rate", "examples/league.csv", "--system", system]) == 0
-    said = " ".join("".join(capsys.readouterr()).split())
-    assert f"no column event: {system} assumes that " in said
 
 
 def test_events_and_years_that_contradict_each_other_are_said() -> None:

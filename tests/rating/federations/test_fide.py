@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +16,6 @@ from equipoise.tournament.formulas import fide_rating_change, percent_expected
 from rating.federations.published import (
     CALCULATOR,
     CHAMPIONSHIP,
-    EARLY,
     FIRST,
     FIRST_RATINGS,
     MANY_GAMES,
@@ -173,17 +171,6 @@ def test_a_published_first_rating() -> None:
     assert rated(system, history, initial)["opponent 3"] == 2012
 
 
-@pytest.mark.parametrize("one", EARLY)
-def test_expected_points_of_tournaments_before_2011(one: Calculation) -> None:
-    history, initial = against(one, "2010-01-20")
-    done = eq.replay(eq.FIDE(), history, initial=initial, trace=True)
-    assert done.trace is not None
-    row = history.player_ids.tolist().index("hero") == history.player
-    expected = math.fsum(done.trace.columns["expected"][row].tolist())
-    assert expected == pytest.approx(one.expected, abs=1e-9)
-    assert sum(map(POINTS.get, one.results)) - expected == pytest.approx(one.change)  # type: ignore[arg-type]
-
-
 # --- rules one by one ------------------------------------------------------------------------
 
 
@@ -303,15 +290,6 @@ def test_a_rating_below_the_lowest_is_lost() -> None:
     assert rated(kept, history, start)["rival"] != 1415
 
 
-def test_a_first_month_without_a_point_is_disregarded() -> None:
-    games = [("new", f"o{k}", 0.0) for k in range(4)] + [("new", f"p{k}", 0.5) for k in range(5)]
-    ratings = {name: 1900.0 for _, name, _ in games}
-    dates = ["2025-10-07"] * 4 + ["2025-11-07"] * 5
-    system = eq.FIDE(newcomers="unrated")
-    alone = rated(system, table(games[4:], dates[4:]), known(ratings))["new"]
-    assert rated(system, table(games, dates), known(ratings))["new"] == alone == 1871
-
-
 def test_rapid_and_blitz() -> None:
     """K of 20 for all before March 2024, no true differences, and the limit of 600 points."""
     start = known({"top": 2700.0, "low": 2000.0, "mid": 2200.0})
@@ -335,17 +313,6 @@ def test_months() -> None:
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     for k in range(0, len(days), 7):
         assert month_of(float(days[k]) + 0.99) == months[k]
-
-
-def test_without_times_events_are_rated_together() -> None:
-    games = {"match": [1, 1, 2, 2, 3, 3], "player": ["a", "b", "a", "c", "a", "d"]}
-    rank = [1, 2, 1, 2, 1, 2]
-    one = eq.read_history({**games, "rank": rank, "event": ["x"] * 6})
-    several = eq.read_history({**games, "rank": rank})
-    together = eq.replay(eq.FIDE(), one).ratings
-    apart = eq.replay(eq.FIDE(), several).ratings
-    assert together.rating.max() == 1860  # three times 20 against equals
-    assert apart.rating.max() < 1860
 
 
 @pytest.mark.parametrize(

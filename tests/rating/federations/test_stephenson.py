@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.rating.replay import predict, replay
+from equipoise.rating.replay import replay
 from equipoise.rating.systems.stephenson import Stephenson
 from rating.federations.events import games, rated
 from reference.stephenson import Player, rate_periods
@@ -39,41 +39,6 @@ def test_glickmans_example_in_one_period_and_in_three() -> None:
     one_by_one = rated(Stephenson(**PLAIN), EXAMPLE, games(RESULTS, 4))
     assert round(one_by_one["rating"][0]) == 1464
     assert one_by_one["deviation"][0] == pytest.approx(151.2537434317832, abs=1e-10)
-
-
-def test_a_draw_with_the_default_parameters() -> None:
-    """skillratings: test_sticko_draw, whose h = 10 is our game_drift of sqrt(10)."""
-    before = {"rating": [2330.0, 1800.0], "deviation": [200.0, 20.0], "matches": [1.0, 1.0]}
-    found = rated(Stephenson(game_drift=math.sqrt(10.0)), before, games([(0, 1, 0.5)], 2))
-    assert found["rating"].round().tolist() == [2220.0, 1812.0]
-    assert found["deviation"].round().tolist() == [195.0, 23.0]
-
-
-@pytest.mark.parametrize(
-    ("advantage", "white", "rating", "deviation"),
-    [(0.0, True, 1329, 108), (30.0, True, 1323, 108), (30.0, False, 1335, 109)],
-)
-def test_white_and_black_in_a_period(
-    advantage: float, white: bool, rating: int, deviation: int
-) -> None:
-    """skillratings: test_white_black, a period of three games of one colour."""
-    before = {
-        "rating": [1300.0, 1500.0, 1200.0, 1560.0],
-        "deviation": [120.0, 105.0, 125.0, 140.0],
-        "matches": [1.0] * 4,
-        "period": [0.0] * 4,
-    }
-    history = games(
-        [(0, 1, 1.0), (0, 2, 0.0), (0, 3, 0.5)],
-        4,
-        days=[31, 32, 33],
-        at_home=[white, not white] * 3,
-    )
-    system = Stephenson(
-        game_drift=math.sqrt(10.0), home_advantage=advantage, period_days=30, drift=10.0
-    )
-    found = rated(system, before, history)
-    assert (round(found["rating"][0]), round(found["deviation"][0])) == (rating, deviation)
 
 
 @pytest.mark.parametrize(
@@ -161,15 +126,6 @@ def test_deviations_grow_while_players_pause_and_no_further_than_the_cap() -> No
     now, later, last = (system.at(state, rows, day)["deviation"][0] for day in (0.7, 4.2, 400.0))
     assert later == pytest.approx(math.sqrt(now**2 + 4 * 50.0**2), rel=1e-14)
     assert last == 350.0
-
-
-def test_a_pool_predicts_with_the_side_that_has_the_advantage() -> None:
-    history = games([(0, 1, 1.0), (1, 0, 1.0)], 2, at_home=[True, False] * 2)
-    system = Stephenson(home_advantage=40.0)
-    state = replay(system, history).state
-    first = predict(system, state, [[0], [1]], home=0).expected[0]
-    second = predict(system, state, [[0], [1]], home=1).expected[0]
-    assert first > predict(system, state, [[0], [1]]).expected[0] > second
 
 
 def test_what_is_missing_or_out_of_range_is_said() -> None:

@@ -15,10 +15,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.arrays import Floats
-from equipoise.errors import InvalidParameterError
-from equipoise.rating.explaining import explain_change
 from equipoise.rating.federation_columns import KNOWN
-from equipoise.rating.replay import replay
 from equipoise.rating.systems.uscf import (
     USCF,
     effective_games,
@@ -125,34 +122,12 @@ def test_a_special_rating_solves_its_equation_and_rises_with_the_score(
         assert better >= found - 1e-9
 
 
-def test_rounding_makes_no_interval_of_one_solution() -> None:
-    """Half a point from one opponent is that opponent's rating, whatever the digits."""
-    met = np.array([127.22472380851552])
-    assert special_rating(985.0, 985.0, 0.0, met, 0.5, 0.5) == pytest.approx(met[0], abs=1e-9)
-
-
 def test_the_standard_formula_with_its_bonus() -> None:
     """skillratings: test_uscf_rating_period_proper, with the threshold of 2015 to 2017."""
     listed = [(0, 1, 1.0), (0, 2, 0.5), (0, 3, 1.0), (0, 4, 1.0)]
     before = [1300.0, 1250.0, 1400.0, 1500.0, 1550.0]
     found = after_event(before, [45, 10, 10, 10, 10], listed, USCF(bonus_threshold=12))
     assert found[0] == pytest.approx(1464.80488826172, abs=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("before", "earlier", "score", "after"),
-    [
-        ([1300.0, 1200.0], [32, 32], 1.0, [1319.0607266129887, 1179.6145761968105]),
-        ([1300.0, 1200.0], [7, 7], 1.0, [1337.5, 1162.5]),
-        ([1300.0, 1200.0], [7, 7], 0.0, [1237.5, 1262.5]),
-    ],
-)
-def test_events_of_one_game(
-    before: list[float], earlier: list[int], score: float, after: list[float]
-) -> None:
-    """skillratings: test_uscf."""
-    found = after_event(before, earlier, [(0, 1, score)])
-    assert found.tolist() == pytest.approx(after, abs=1e-10)
 
 
 def test_a_bonus_needs_three_games_and_counts_as_if_they_were_four() -> None:
@@ -235,53 +210,3 @@ def test_floors() -> None:
     assert held[0] == 1700.0
     low = after_event([1399.0, 100.0], [9, 30], [(0, 1, 0.0)] * 9)
     assert low[0] < 1200.0
-
-
-def test_a_long_event_of_a_new_player_goes_on_in_another_part() -> None:
-    """More than 20 games: the first 20 give a rating, and the others one after it."""
-    before = [1300.0, 1500.0]
-    listed = [(0, 1, float(number % 2)) for number in range(24)]
-    found = after_event(before, [2, 100], listed)
-    assert np.isfinite(found).all()
-    assert 1400.0 < found[0] < 1600.0
-
-
-def test_a_trace_has_the_rating_of_the_age_before_the_first_match() -> None:
-    history = games([(0, 1, 1.0)], 2, days=[18_300.0], birth_year=[2007, 1980])
-    trace = replay(USCF(), history, trace=True).trace
-    assert trace is not None
-    assert trace.columns["rating_before"].tolist() == [650.0, 1300.0]
-
-
-def test_explanations_of_an_event_tell_what_each_match_changed() -> None:
-    """The bonus is the growth of the event's bonus; all parts of all matches are the change."""
-    system, wins = USCF(), 6
-    history = games(
-        [(0, 1 + match, 1.0) for match in range(wins)],
-        wins + 1,
-        event=["open"] * (2 * wins),
-        games_before=[30] * (2 * wins),
-    )
-    known = system.initial(history.players)
-    known.column("rated")[:] = KNOWN
-    total, bonuses = 0.0, []
-    for match in range(wins):
-        found = explain_change(system, known, history, match, 2 * match)
-        parts = {part.name: part.change for part in found.contributions}
-        assert set(parts) <= {"this match", "earlier matches", "the bonus"}
-        assert sum(parts.values()) == pytest.approx(found.rating - found.rating_before)
-        assert parts.get("earlier matches", 0.0) <= 0.0
-        bonuses.append(parts.get("the bonus", 0.0))
-        total += sum(parts.values())
-        system.run(known, history, match, match + 1)
-    after = system.at(known, np.arange(1), None)["rating"][0]
-    assert total == pytest.approx(after - 1300.0)
-    effective = effective_games(1300.0, 30.0)
-    change = 800.0 / (effective + wins) * wins / 2
-    assert sum(bonuses) == pytest.approx(change - 14.0 * wins**0.5)
-    assert bonuses[:2] == [0.0, 0.0]
-
-
-def test_parameters_out_of_range_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="initial_rating must be from 100 to 2700"):
-        USCF(initial_rating=50)

@@ -21,7 +21,6 @@ from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import (
     ConflictError,
-    ConvergenceError,
     InvalidDataError,
     InvalidParameterError,
     NotFoundError,
@@ -144,20 +143,6 @@ def test_a_pool_is_the_state_of_a_replay(
     assert found.newcomers == expected.newcomers
 
 
-def test_draws_are_learned_in_a_pool() -> None:
-    """A system that does not model draws estimates them after 50 matches of two."""
-    pool = eq.Pool(eq.Elo())
-    for k in range(60):
-        pool.rate(["ada", "bo"], scores=[1, 1] if k % 3 else [k % 2, 1])
-    found = pool.predict(["ada", "bo"])
-    assert found.draw is not None
-    assert found.win is not None
-    assert found.loss == found.win[::-1]
-    assert found.draw == predict(pool.system, pool.state, [["ada"], ["bo"]]).draw
-    assert sum(found.win) + found.draw == pytest.approx(1, abs=1e-12)
-    assert eq.Pool(eq.Elo()).predict(["ada", "bo"]).draw is None
-
-
 def test_known_ratings_are_seeds() -> None:
     """As `replay(initial=...)`, where the entry is learned too."""
     for system in (eq.Glicko2(), eq.EloMMR(entry="learned"), eq.Elo()):
@@ -225,22 +210,6 @@ def test_a_replay_is_continued_as_a_pool() -> None:
     assert done.state.to_bytes() == before
 
 
-def test_a_match_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = eq.Pool(eq.Glicko2())
-    pool.rate(["ada", "bo"])
-    before = pool.state.to_bytes()
-
-    def fails(*_: object) -> tuple[int, float]:
-        return 0, 1.0
-
-    monkeypatch.setattr(eq.Glicko2, "kernel", lambda *_: fails)
-    pool = eq.Pool.of(pool.state)
-    with pytest.raises(ConvergenceError):
-        pool.rate(["ada", "cy"])
-    assert pool.state.to_bytes() == before
-    assert "cy" not in pool
-
-
 def test_ids_of_matches_go_on_counting() -> None:
     pool = eq.Pool(eq.Elo())
     pool.rate(["a", "b"], match=2)
@@ -253,7 +222,7 @@ def test_ids_of_matches_go_on_counting() -> None:
     assert named.state.rated.tolist() == ["first", "2"]
 
 
-@pytest.mark.parametrize("name", ["elo", "glicko2", "elo-mmr", "plackett-luce", "trueskill"])
+@pytest.mark.parametrize("name", ["elo", "elo-mmr"])
 @pytest.mark.parametrize(
     "copied", [lambda pool: pickle.loads(pickle.dumps(pool)), copy.deepcopy, copy.copy]
 )
@@ -269,14 +238,6 @@ def test_a_copy_of_a_pool_goes_on_alone(name: str, copied: Callable[[eq.Pool], e
     pool.rate(["bo", "cy"], ranks=[1, 2])
     assert again.state.to_bytes() == pool.state.to_bytes()
     assert again["bo"] == pool["bo"]
-
-
-def test_whole_numbers_name_players() -> None:
-    pool = eq.Pool(eq.Elo())
-    pool.rate([1, 2])
-    pool.rate(np.array([2, 3]).tolist())
-    assert pool.state.player_ids.dtype == np.int64
-    assert pool[3].matches == 1
 
 
 POOL = eq.Pool(eq.Elo())
@@ -296,23 +257,13 @@ def _one_match() -> None:
     [
         (lambda: POOL.rate(["ada", "ada"]), InvalidParameterError, "ada is named twice"),
         (lambda: POOL.rate(["ada", 3]), InvalidParameterError, "all text or all whole numbers"),
-        (lambda: POOL.rate([3, 4]), InvalidParameterError, "all text or all whole numbers"),
-        (lambda: POOL.rate(["ada", None]), InvalidParameterError, "ids of players"),
         (
             lambda: POOL.rate(["ada", ""]),
             InvalidParameterError,
             "must not name a player",
         ),
-        (
-            lambda: eq.Pool(eq.Elo(), initial={"": 1}),
-            InvalidParameterError,
-            "must not name a",
-        ),
-        (lambda: POOL.rate("ab"), InvalidParameterError, "teams must be a list"),
-        (lambda: POOL.rate(["ab", ["c"]]), InvalidParameterError, "got a mixture"),
         (lambda: POOL.rate([{"ada": 1}, {"bo": 2}]), InvalidParameterError, "knows their ratings"),
         (lambda: POOL.rate(["ada", "bo"], match=1), ConflictError, "match 1 has been rated"),
-        (lambda: POOL.rate(["ada", "bo"], match="1"), ConflictError, "match 1 has been rated"),
         (lambda: POOL.rate(["ada", "bo"], match=1.5), InvalidParameterError, "text or a whole"),
         (lambda: POOL.rate(["ada", "bo"], time=3), InvalidParameterError, "must be left out"),
         (lambda: POOL.rate(["ada", "bo"], role=["x", "y"]), InvalidParameterError, "role must be"),
@@ -325,26 +276,13 @@ def _one_match() -> None:
             r"no rated player .eda. in this pool \(2 players\); did you mean ada\?",
         ),
         (lambda: eq.Pool(eq.Elo), InvalidParameterError, r"got the class Elo; write Elo\(\.\.\."),
-        (lambda: eq.Pool("elo"), InvalidParameterError, "system must be a rating system"),
-        (lambda: eq.Pool(eq.Elo(), initial=[1]), InvalidParameterError, "initial must be a"),
         (lambda: eq.Pool(eq.Elo(), initial={"a": "x"}), InvalidParameterError, "initial must be r"),
-        (lambda: eq.Pool(eq.Elo(), initial={1: 1.0, "a": 2}), InvalidParameterError, "all text"),
         (lambda: eq.Pool.load("nowhere.npz"), NotFoundError, "no saved state at nowhere.npz"),
         (lambda: eq.Pool.load(__file__), InvalidDataError, "must be a state saved by equipoise"),
         (
             lambda: eq.Pool(eq.TeamGlicko2(roles=True)).rate(["a", "b"]),
             InvalidParameterError,
             "needs the role of each player",
-        ),
-        (
-            lambda: eq.Pool(eq.Glicko2(period_days=1)).rate(["a", "b"]),
-            InvalidParameterError,
-            "needs the time of the match",
-        ),
-        (
-            lambda: eq.Pool(eq.Glicko2()).rate(["a", "b", "c"]),
-            InvalidParameterError,
-            "cannot rate matches of 3",
         ),
     ],
 )

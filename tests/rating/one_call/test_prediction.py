@@ -8,13 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import equipoise as eq
-from drawing import examples
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.predicting import match_quality
 from equipoise.rating.replay import predict
 from rating.one_call.matches import BY_SPEED, system_of
 
@@ -42,37 +38,6 @@ def test_a_prediction_is_that_of_a_pool(
     by = name if modelled else "estimate"
     assert found.quality_by == (None if found.quality is None else by)
     assert pool.predict(ids, time=140, home=home) == found
-
-
-def quality_by_matrices(
-    centre: np.ndarray[Any, Any], variance: np.ndarray[Any, Any], certain: np.ndarray[Any, Any]
-) -> float:
-    """Return the quality from the density at 0 of the differences of neighbours."""
-    teams = len(centre)
-    steps = np.eye(teams)[:-1] - np.eye(teams)[1:]
-    spread, least = (steps @ np.diag(each) @ steps.T for each in (variance, certain))
-    apart = steps @ centre
-    density = math.exp(-0.5 * float(apart @ np.linalg.solve(spread, apart)))
-    return density * math.sqrt(np.linalg.det(least) / np.linalg.det(spread))
-
-
-@given(
-    st.lists(
-        st.tuples(st.floats(1400, 1600), st.floats(1, 300), st.integers(1, 5)),
-        min_size=2,
-        max_size=6,
-    )
-)
-@examples(200)
-def test_match_quality_is_the_density_of_meeting(
-    teams: list[tuple[float, float, int]],
-) -> None:
-    centre, deviation, players = (np.array(each, np.float64) for each in zip(*teams, strict=True))
-    certain = players * 175.0**2
-    variance = certain + deviation**2
-    found = match_quality(centre, variance, certain)
-    assert 0 <= found <= 1
-    assert found == pytest.approx(quality_by_matrices(centre, variance, certain), rel=1e-9)
 
 
 def test_match_quality_of_two_is_that_of_the_paper() -> None:
@@ -132,25 +97,3 @@ def test_what_cannot_be_predicted_gets_a_sentence(
 ) -> None:
     with pytest.raises(InvalidParameterError, match=sentence):
         attempt()
-
-
-def test_a_notebook_shows_a_prediction_a_rating_and_a_pool() -> None:
-    """As short tables, in which names are escaped."""
-    system = eq.TrueSkill()
-    even = system.predict([system.rating(1600, 80), system.rating(1500, 80)])
-    assert repr(even) == (
-        "<Prediction: expected 0.642, 0.358, win 0.600, 0.315, draw 0.085, quality 0.850, "
-        "by trueskill>"
-    )
-    assert even._repr_html_().count("<tr>") == 3
-    assert "quality 0.850" in even._repr_html_()
-    field = eq.PlackettLuce().predict([eq.PlackettLuce().rating()] * 9)
-    assert repr(field) == (
-        "<Prediction: expected 0.500, 0.500, 0.500, 0.500, ... (9 teams), by plackett-luce>"
-    )
-    assert "1,600" in system.rating(1600, 80)._repr_html_()
-    pool = eq.Pool(system)
-    pool.rate(["<b>", "bo"])
-    assert "<b>" not in pool._repr_html_()
-    assert "&lt;b&gt;" in pool._repr_html_()
-    assert pool.head(1)["player"].to_list() == ["<b>"]

@@ -10,7 +10,6 @@ import math
 import pickle
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,13 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from drawing import examples
-from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.times import days_of
+from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.rating.base_system import System
 from equipoise.rating.one_match import numbers_of
 from equipoise.rating.pool_state import seeded_state
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
-from rating.entry_histories import LEARNERS
 from rating.one_call.matches import BY_SPEED, VARIANTS, histories, system_of
 
 few = examples(15)
@@ -132,10 +129,7 @@ def test_every_shape_comes_back() -> None:
         {},
         {"ranks": [1, 2, 3]},
         {"ranks": [-2.5, -1, 10**30]},
-        {"ranks": [Fraction(1, 3), 0.5, 1]},
         {"ranks": [(1, date(2026, 1, 1)), (1, date(2026, 1, 2)), (2, date(2026, 1, 1))]},
-        {"ranks": np.array([1.0, 2.0, 3.0])},
-        {"ranks": [date(2026, 1, 1), date(2026, 1, 2), date(2026, 2, 1)]},
         {"scores": [3, 2, 1]},
         {"scores": [math.inf, 0.25, -math.inf]},
         {"scores": [(3, 1), (3, 0), (2, 9)]},
@@ -169,18 +163,12 @@ def test_times_are_datetimes_or_days() -> None:
     days = (at - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
     after = system.rate([a, b], time=at)
     assert after == system.rate([a, b], time=days)
-    assert after[0].last_time == at
-    assert a.last_time is None
-    assert (a.columns["matches"], a.columns["last_time"]) == (0, None)
+    assert (a.last_time, after[0].last_time) == (None, at)
     assert type(after[0].columns["matches"]) is int
-    assert after[0].at(at + timedelta(days=1))["last_time"] == after[0].columns["last_time"] == at
     for day in (date(2026, 3, 1), datetime(2026, 3, 1), datetime(2026, 3, 1, tzinfo=UTC)):
         assert system.rate([a, b], time=day)[0].last_time == datetime(2026, 3, 1, tzinfo=UTC)
-        assert days_of(day) == system.rate([a, b], time=day)[0]._read()["last_time"]
-    pool = eq.Pool(system)
-    pool.rate(["ada", "bo"], time=date(2026, 3, 1))
-    assert pool["ada"].last_time == datetime(2026, 3, 1, tzinfo=UTC)
     later = after[0].at(at + timedelta(days=70))
+    assert later["last_time"] == at
     assert later["deviation"] > after[0].deviation
     assert after[0].at(None) == after[0].columns
 
@@ -213,8 +201,6 @@ def test_a_rating_is_a_value() -> None:
     for compare in ("__lt__", "__le__", "__gt__", "__ge__"):
         with pytest.raises(TypeError, match=r"compare their rating, or conservative"):
             getattr(rating, compare)(again)
-    with pytest.raises(TypeError, match="ratings have no order of their own"):
-        sorted([rating, again])  # type: ignore[type-var]
     with pytest.raises(InvalidParameterError, match=r"made by a system: write .*rating\(\)"):
         eq.Rating()
 
@@ -238,10 +224,7 @@ def test_json_keeps_remembered_performances_and_infinite_parameters() -> None:
         lambda saved: saved.update(system="chess"),
         lambda saved: saved.update(parameters={"speed": 3}),
         lambda saved: saved["state"].pop("matches"),
-        lambda saved: saved["state"].update(rating="much"),
-        lambda saved: saved["state"].update(rating=None),
         lambda saved: saved.update(remembered=[[1.0], []]),
-        lambda saved: saved.update(state=3),
     ],
 )
 def test_damaged_ratings_are_refused(change: Callable[[dict[str, Any]], object]) -> None:
@@ -257,11 +240,8 @@ def test_damaged_ratings_are_refused(change: Callable[[dict[str, Any]], object])
     ("name", "column", "value", "sentence"),
     [
         ("glicko2", "deviation", -1, "deviation -1, which must be above 0"),
-        ("glicko2", "deviation", 0, "deviation 0, which must be above 0"),
         ("glicko2", "deviation", math.nan, "deviation nan, which must be a finite number"),
-        ("glicko2", "deviation", None, "deviation nan, which must be a finite number"),
         ("glicko2", "volatility", 0, "volatility 0, which must be above 0"),
-        ("elo", "rating", math.inf, "rating inf, which must be a finite number"),
         ("elo", "matches", -5, "matches -5, which must be at least 0"),
         ("elo", "matches", 0.5, "matches 0.5, which must be a whole number"),
         ("elo", "last_time", 1e9, r"last_time 1e\+09, which must be in the years 1 to 9999"),
@@ -293,16 +273,6 @@ def test_names_of_other_libraries_get_a_hint(name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match="elo has no volatility; it has rating"):
         _ = E.volatility
     assert not hasattr(E, "conservative")
-
-
-def test_a_rating_has_the_formats_of_its_number() -> None:
-    assert f"{GLICKO2.rating(1612.34):.1f}" == "1612.3"
-    assert f"{E}" == repr(E)
-
-
-def test_a_dict_is_not_json() -> None:
-    with pytest.raises(InvalidDataError, match="got a dict: use from_dict"):
-        eq.Rating.from_json(E.to_dict())  # type: ignore[arg-type]
 
 
 def test_a_state_says_what_is_missing() -> None:
@@ -350,73 +320,36 @@ DATED = GLICKO2.rate([G, G], time=100)[0]
         (lambda: ELO.rate([E]), "teams must be at least two; got 1"),
         (lambda: ELO.rate([[E], []]), "teams must be of at least one player each; got 0"),
         (lambda: ELO.rate("ab"), "teams must be a list of players"),  # type: ignore[call-overload]
-        (lambda: ELO.rate(iter([E, E])), "got list_iterator"),  # type: ignore[call-overload]
         (lambda: ELO.rate([E, [E]]), "got a mixture"),  # type: ignore[list-item]
-        (lambda: ELO.rate([[E], E]), "got a mixture with a Rating"),  # type: ignore[list-item]
-        (lambda: ELO.rate([{"a": E}, [E]]), "got a mixture with a list"),  # type: ignore[list-item]
         (lambda: ELO.rate([{"a": E}, {"a": E}]), "only once in a match; a is named twice"),
         (lambda: ELO.rate({"red": [E], "blue": [E]}), "write a list of the teams"),  # type: ignore[dict-item]
         (lambda: ELO.rate(["ada", "bo"]), r"must be a Rating.*got 'ada'.*equipoise\.Pool"),  # type: ignore[list-item]
-        (lambda: ELO.rate([1500, 1600]), r"such as Elo\(\)\.rating\(\); got 1500"),  # type: ignore[list-item]
         (lambda: ELO.rate([E, G]), "the rating is of glicko2, not elo"),
         (lambda: ELO.rate([E, eq.Elo(k=20).rating()]), r"k was 20, not 32\.0"),
         (lambda: ELO.rate([E, E], ranks=[1, 2], scores=[2, 1]), "give ranks or scores, not both"),
         (lambda: ELO.rate([E, E], ranks=[1]), "ranks must be one for each of the 2 teams; got 1"),
-        (lambda: ELO.rate([E, E], ranks="12"), "ranks must be a list in the order of the teams"),
         (lambda: ELO.rate([E, E], ranks=[1, None]), "ranks must be numbers or other values"),
         (lambda: ELO.rate([E, E], scores=[1, math.nan]), "scores must be numbers .* got nan"),
         (lambda: ELO.rate([E, E], ranks=[1, "b"]), "ranks must be numbers .* not text"),
-        (lambda: ELO.rate([E, E], ranks=["10", "9"]), "order of its letters; got '10'"),
-        (lambda: ELO.rate([E, E], scores=["win", "loss"]), "scores must be numbers .* not text"),
-        (lambda: ELO.rate([E, E], ranks=[b"1", b"2"]), "ranks must be numbers .* not text"),
-        (lambda: ELO.rate([E, E], scores=[(1, "a"), (1, "b")]), "not text"),
-        (lambda: ELO.rate([E, E], ranks=[1, date(2026, 1, 1)]), "none of them missing; got"),
         (lambda: ELO.rate([E, E], ranks={"a": 1, "b": 2}), "or a dict of the same names"),
         (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "c": 2}), "same names .* without 'b'"),
-        (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1}), "same names .* got one without 'b'"),
-        (
-            lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "b": 2, "c": 3}),
-            "same names .* got one with 'c' beside them",
-        ),
         (lambda: ELO.rate(E), r"got Rating: write \[a, b\] in brackets"),  # type: ignore[call-overload]
         (lambda: ELO.rate([E, E], weight=0), "weight must be a positive number"),
-        (lambda: ELO.rate([E, E], weight=True), "weight must be a positive number"),
-        (lambda: ELO.rate([E, E], weight="2"), "weight must be a positive number"),  # type: ignore[call-overload]
         (lambda: ELO.rate([E, E], home=0), "elo has no home advantage with these parameters"),
-        (lambda: ELO.rate([E, E], home=0), "rate the matches with home_advantage or learn_home_ad"),
-        (
-            lambda: eq.TopCoder().rate([eq.TopCoder().rating()] * 2, home=0),
-            "topcoder has no home advantage: leave out home",
-        ),
-        (lambda: eq.Elo(home_advantage=9).rate([], home=0), "teams must be at least two"),
         (lambda: ELO.rate([E, E], performance=[1, 2]), "performance must be left out, because elo"),
-        (lambda: ELO.rate([E, E], share=[1, 0.5]), "share must be left out, because elo does not"),
-        (lambda: ELO.rate([E, E], performance_ceiling=3), "performance_ceiling must be left out"),
         (lambda: TEAM.rate([T, T], share=[1, 2]), "share must be numbers from 0 to 1.* got 2"),
         (lambda: TEAM.rate([T, T], share=[1]), "share must have the shape of the teams"),
-        (lambda: TEAM.rate([[T], [T]], share=[1, 1]), "share must have the shape of the teams"),
         (lambda: TEAM.rate({"a": T, "b": T}, share={"c": 1}), "must name players of their team"),
-        (lambda: TEAM.rate({"a": T, "b": T}, share=[1, 1]), "must have the shape of the teams"),
         (lambda: ELO.rate([E, E], time="today"), "time must be a date-time, a date, or a number"),  # type: ignore[call-overload]
         (lambda: ELO.rate([E, E], time=1e9), r"the years 1 to 9999, .* looks like seconds: divide"),
-        (lambda: ELO.rate([E, E], time=1e18), r"the years 1 to 9999, in days; got 1e\+18$"),
-        (lambda: ELO.rate([E, E], time=math.nan), "time must be a date-time, a date, or a number"),
         (lambda: GLICKO2.rate([DATED, G], time=99), "time must not be before the last match of a"),
-        (lambda: eq.Glicko2(period_days=7).rate([], time=3), "at least two"),
         (
             lambda: GLICKO2.rate([G, G, G]),
             r"cannot rate matches of 3 .*\(at most 2\); systems that",
         ),
-        (
-            lambda: GLICKO2.rate([[G, G], [G]]),
-            r"cannot rate teams of 2 \(at most 1\); systems that",
-        ),
         (lambda: ELO.rating(1500, 80), "deviation must be left out, because elo has no deviation"),
-        (lambda: ELO.rating(volatility=0.06), "volatility must be left out"),
         (lambda: ELO.rating(math.nan), "rating must be a number from -1e"),
-        (lambda: GLICKO2.rating(1500, 0), "deviation must be a number from 1e-06"),
         (lambda: GLICKO2.rating(matches=2.5), "matches must be a whole number"),  # type: ignore[arg-type]
-        (lambda: GLICKO2.rating("1500"), "rating must be a number"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_rated_gets_a_sentence(attempt: Callable[[], Any], sentence: str) -> None:
@@ -443,7 +376,7 @@ def test_home_is_on_neutral_ground_unless_given() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "learned"),
     [
-        *((name, {"entry": "learned"}, "the entry") for name in LEARNERS if name != "codeforces"),
+        ("elo", {"entry": "learned"}, "the entry"),
         ("elo", {"hold_level": 0.1}, r"the level \(hold_level=0.1\)"),
         ("team-glicko2", {"roles": True}, r"what each role shows \(roles=True\)"),
     ],
@@ -464,12 +397,3 @@ def test_what_is_learned_over_matches_needs_a_pool(
         system.rate([ada, ada])
     with pytest.raises(InvalidParameterError, match=sentence):
         system.predict([ada, ada])
-
-
-def test_days_are_those_of_a_history() -> None:
-    at = 1_700_000_000_123_457
-    history_day = np.array([at])[0] / MICROSECONDS_PER_DAY
-    given = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
-    after = ELO.rate([E, E], time=given)
-    assert after[0]._read()["last_time"] == history_day
-    assert after[0].last_time == given
