@@ -191,16 +191,8 @@ def state_of(system: System, players: Sequence[PlayerNumbers]) -> State:
     """Return a state of these players alone."""
     state = system.initial(len(players))
     state.table[:] = [row for row, _ in players]
-    runs = state.runs
-    if runs is not None:
-        counts = np.array([len(records) // runs.fields for _, records in players], np.int64)
-        runs.reserve(np.arange(len(players)), counts)
-        for (_, records), span, count in zip(players, runs.spans, counts.tolist(), strict=True):
-            begin, room = int(span[0]), int(span[1])
-            for field in range(runs.fields if count else 0):
-                at = begin + field * room
-                runs.values[at : at + count] = records[field * count : (field + 1) * count]
-        runs.spans[:, 3] = counts
+    if state.runs is not None:
+        state.runs.write(np.arange(len(players)), [records for _, records in players])
     return state
 
 

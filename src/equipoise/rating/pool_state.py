@@ -148,7 +148,10 @@ def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> Stat
     places = begins[:, None] + 1 + np.arange(width)
     state.table[rows] = words[places].view(np.float64)
     if state.runs is not None:
-        _put_records(state, np.array(rows), words, begins + 1 + width, records)
+        values, ends = words.view(np.float64), (begins + lengths).tolist()
+        starts = (begins + 1 + width).tolist()
+        parts = [values[start:end] for start, end in zip(starts, ends, strict=True)]
+        state.runs.write(np.array(rows), parts)
     return state
 
 
@@ -156,30 +159,6 @@ def _foreign(system: RatingSystem) -> InvalidDataError:
     """Return the error for bytes that are not the state of a player in a system."""
     rule = f"must be the state of a player in {system.name} (layout {VERSION})"
     return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
-
-
-def _put_records(
-    state: State,
-    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
-    words: np.ndarray[tuple[int], np.dtype[np.uint64]],
-    begins: np.ndarray[tuple[int], np.dtype[np.int64]],
-    records: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> None:
-    """Give the players at `rows` their remembered records, which begin at words[begins]."""
-    runs = state.runs
-    if runs is None:
-        return
-    runs.reserve(rows, records)
-    values = words.view(np.float64)
-    spans = runs.spans
-    for row, begin, count in zip(rows.tolist(), begins.tolist(), records.tolist(), strict=True):
-        start, room = int(spans[row, 0]), int(spans[row, 1])
-        for field_number in range(runs.fields if count else 0):
-            at = start + field_number * room
-            runs.values[at : at + count] = values[
-                begin + field_number * count : begin + (field_number + 1) * count
-            ]
-    spans[rows, 3] = records
 
 
 def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,6 +131,17 @@ class Runs(Displayed):
         self.spans[rows, COUNT] = part.spans[:, COUNT]
         for field in range(self.fields):
             self.values[self._places(rows, field)] = part.records(field)
+
+    def write(self, rows: Ints, records: Sequence[Floats | Sequence[float]]) -> None:
+        """Give players without records these: of each field after field, and oldest first."""
+        counts = np.array([len(values) // self.fields for values in records], np.int64)
+        self.reserve(rows, counts)
+        spans = self.spans[rows, :FIRST].tolist()
+        for (begin, room), values, count in zip(spans, records, counts.tolist(), strict=True):
+            for field in range(self.fields if count else 0):
+                at = begin + field * room
+                self.values[at : at + count] = values[field * count : (field + 1) * count]
+        self.spans[rows, COUNT] = counts
 
     def records(self, field: int) -> Floats:
         """Return one field of all records in use, player after player."""
