@@ -2,12 +2,11 @@
 
 The system's own explainer sees the match as if the entry were fixed and no level held, with
 newcomers where they entered. What the match handed to the player to hold the level is added as a
-part of the change.
+part of the change, and so is what the home advantage and the context took from it.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import math
 from collections.abc import Callable
@@ -24,12 +23,12 @@ from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import System, explain_with_home
+from equipoise.rating.base_system import HomeSystem, System, belief_of
 from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE, TRACED, offsets_in
 from equipoise.rating.newcomers import MU, TARGET, WEIGHT, Entry, level_adjustment
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, Explainer, system_class
-from equipoise.rating.replay import check_fit, check_system, pieces, resume, starting_pool
+from equipoise.rating.replay import check_fit, pieces, resume
 from equipoise.rating.single_match import (
     NAMED_OPPONENTS,
     SingleMatch,
@@ -58,7 +57,7 @@ def explain_with_entry(
     single = single_match(system, before, history, match)
     i = row - int(history.offsets[match])
     player = before.table[history.player[row]]
-    fixed: Any = dataclasses.replace(system, entry="fixed", hold_level=0.0)
+    fixed: Any = replace(system, entry="fixed", hold_level=0.0)
     state = _entered(entry, before)
     rows = history.player[int(history.offsets[match]) : int(history.offsets[match + 1])]
     # A period that ends before this match ends with what it handed out, which `fixed` leaves out.
@@ -67,7 +66,7 @@ def explain_with_entry(
     delta = 0.0
     if player[entry.matches] < entry.young and player[entry.seeded] == 0.0:
         delta = level_adjustment(entry.pool, entry.holds, entry.most)
-    return dataclasses.replace(
+    return replace(
         explanation,
         # Within a rating period a pending adjustment is part of both.
         rating_before=float(single.trace["rating_before"][i]),
@@ -79,7 +78,7 @@ def explain_with_entry(
         ),
         # The whole belief moves, so the rating stays the mean of what is remembered.
         remembered=tuple(
-            dataclasses.replace(
+            replace(
                 memory,
                 performance=memory.performance + delta,
                 change=memory.change + memory.weight * delta,
@@ -178,11 +177,8 @@ def explain(
     [('the win', 2.91)]
     """
     check_fit(system, history)
-    known = starting_pool(system, initial, history, None if restart else state)
-    pool = (None if restart else known) or state or known or PoolState.new(system)
-    check_system(pool, system)
     where, row = _participation(system, history, player, match)
-    resumed = resume(pool, history, restart=restart, start=known)
+    resumed = resume(system, history, state=state, restart=restart, initial=initial)
     pool, history, start = resumed.pool, resumed.history, resumed.start
     if where < start:
         raise ConflictError(
@@ -190,8 +186,7 @@ def explain(
             f"the complete history, without the state or with --restart "
             "(in Python restart=True)"
         )
-    before = pool.state.copy() if len(pool.player_ids) else system.initial(0)
-    before.grow(len(resumed.player_ids))
+    before = resumed.begin()
     with Workers(threads) as workers:
         for low, high in pieces(history, start, where):
             system.run(before, history, low, high, None, workers)
@@ -245,7 +240,7 @@ def explain_change(
     """
     explainer = explainer_of(system)
     if isinstance(system, System):
-        in_context = partial(_explain_in_context, partial(explain_with_home, explainer))
+        in_context = partial(_explain_in_context, partial(_explain_with_home, explainer))
         explanation = explain_with_entry(in_context, system, before, history, match, row)
         if explanation.belief is not None and explanation.belief.rating != explanation.rating:
             # The level adjustment moves the complete belief.
@@ -255,6 +250,87 @@ def explain_change(
             )
         return explanation
     return explainer(system, before, history, match, row)
+
+
+def _explain_with_home(
+    explainer: Explainer, system: Any, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating; see `explain_change`.
+
+    The system's own explainer sees the match twice: as it was, with the head starts in the ratings,
+    and as it would have been on neutral ground. The parts of the change are those on neutral
+    ground; what the head starts took from it or added to it is one more part, so all parts add up.
+    """
+    if not isinstance(system, HomeSystem) or not system.counts_home:
+        return explainer(system, before, history, match, row)
+    settled = system.settled(before)
+    low, high = int(history.offsets[match]), int(history.offsets[match + 1])
+    one = history.slice(match, match + 1)
+    starts = settled.head_starts(one, settled.home_advantage)
+    neutral_rules: Any = {"home_advantage": 0.0}
+    neutral: HomeSystem = replace(settled, **neutral_rules)
+    if not starts.any():
+        return _with_advantage(explainer(neutral, before, history, match, row), system, before)
+    on_neutral = explainer(neutral, before, history, match, row)
+    if settled.adds_head_starts:
+        actual = explainer(settled, before, history, match, row)
+    else:
+        moved = before.copy()
+        moved.column("rating")[history.player[low:high]] += starts
+        actual = explainer(neutral, moved, history, match, row)
+    single = single_match(settled, before, history, match)
+    i = row - low
+    rating_before, rating = (float(single.trace[name][i]) for name in ("rating_before", "rating"))
+    without = math.fsum(part.change for part in on_neutral.contributions)
+    change = rating - rating_before
+    ratings = {other.player: other.rating for other in on_neutral.opponents}
+    explanation = replace(
+        actual,
+        rating_before=rating_before,
+        rating=rating,
+        contributions=(
+            *on_neutral.contributions,
+            Contribution(
+                name="home advantage",
+                change=change - without,
+                reason=_home_reason(one, i, float(settled.home_advantage), on_neutral, actual),
+            ),
+        ),
+        opponents=tuple(
+            replace(other, rating=ratings.get(other.player, other.rating))
+            for other in actual.opponents
+        ),
+    )
+    return _with_advantage(explanation, system, before)
+
+
+def _home_reason(
+    match: History, i: int, advantage: float, neutral: Explanation, actual: Explanation
+) -> str:
+    """Return a sentence on what the head starts changed for participation i."""
+    flags = match.at_home()
+    assert flags is not None
+    own, others = flags[match.team == match.team[i]], flags[match.team != match.team[i]]
+    where = "this match had a side at home"
+    if not np.any(others):
+        where = "played at home"
+    elif not np.any(own):
+        where = "played away"
+    return (
+        f"{where}, worth {advantage:.0f} points: {actual.expected:.2f} was expected, "
+        f"{neutral.expected:.2f} on neutral ground"
+    )
+
+
+def _with_advantage(explanation: Explanation, system: HomeSystem, before: State) -> Explanation:
+    """Return an explanation with what the advantage was before the match."""
+    belief = belief_of(before) if system.learns_advantage else None
+    value, meaning = float(system.home_advantage), "rating points that a team at home is stronger"
+    if belief is not None:
+        value = belief[0]
+        meaning += f", as the matches before have shown; its deviation is {belief[1]:.1f}"
+    quantity = Quantity(name="home advantage", value=value, unit="points", meaning=meaning)
+    return replace(explanation, quantities=(*explanation.quantities, quantity))
 
 
 def _explain_in_context(

@@ -55,7 +55,7 @@ from equipoise.rating.one_call.call import require_context
 from equipoise.rating.pool_state import PoolState, known_state, other_system
 from equipoise.rating.predicting import lineup, of_match, team_prediction
 from equipoise.rating.registry import SYSTEMS, make_system, unsuited
-from equipoise.rating.state import start_counting
+from equipoise.rating.state import State, start_counting
 from equipoise.rating.system import TRACE_COLUMNS as TRACE_COLUMNS
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
@@ -95,25 +95,40 @@ class Resumption:
     unchecked: int = 0
     later: int = 0
 
+    def begin(self) -> State:
+        """Return a copy of the pool's state, to which the new players of the history are added."""
+        pool = self.pool
+        state = pool.state.copy() if len(pool.player_ids) else pool.system.initial(0)
+        state.grow(len(self.player_ids))
+        return state
+
 
 def resume(
-    pool: PoolState, history: History, *, restart: bool = False, start: PoolState | None = None
+    system: RatingSystem,
+    history: History,
+    *,
+    state: PoolState | None = None,
+    restart: bool = False,
+    initial: InitialRatings | Ratings | None = None,
 ) -> Resumption:
-    """Return how a history continues a state.
+    """Return how a history continues a state, or begins a pool.
 
-    restart : rate from the start instead, with the state's system
-    start : the state of players with known ratings, with which a restart begins
+    restart : rate from the start instead
+    initial : known ratings with which players begin, before the first match
     Raises : ConflictError if a match that the state has rated has changed or is missing, if another
         match is older than those, if player ids are numbers in one and text in the other, or if
         one has dates and the other an order without dates; with `restart` only if a match of the
-        state is missing
+        state is missing. InvalidParameterError if another system made the state
     """
+    start = starting_pool(system, initial, history, None if restart else state)
+    pool = (None if restart else start) or state or start or PoolState.new(system)
+    check_system(pool, system)
     if not restart:
         _check_same_times(pool, history)
-    digests = digests_of(history, pool.system.capabilities.uses)
+    digests = digests_of(history, system.capabilities.uses)
     if restart:
         _check_complete(pool, history, start)
-        pool = PoolState.new(pool.system) if start is None else start
+        pool = PoolState.new(system) if start is None else start
     history, player_ids = with_known_rows(history, pool.player_ids)
     place = _places(pool.rated, history.match_ids)
     known = int(np.sum(place >= 0))
@@ -470,13 +485,9 @@ def replay(
     (540, 540)
     """
     check_fit(system, history)
-    known = starting_pool(system, initial, history, None if restart else state)
-    pool = (None if restart else known) or state or known or PoolState.new(system)
-    check_system(pool, system)
-    resumed = resume(pool, history, restart=restart, start=known)
+    resumed = resume(system, history, state=state, restart=restart, initial=initial)
     pool, history, start = resumed.pool, resumed.history, resumed.start
-    going_on = pool.state.copy() if len(pool.player_ids) else system.initial(0)
-    going_on.grow(len(resumed.player_ids))
+    going_on = resumed.begin()
     start_counting(going_on)
     if calibrate:
         start_calibrating(going_on)
