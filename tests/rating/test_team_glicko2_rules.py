@@ -366,6 +366,11 @@ def test_a_bound_is_told_as_a_step_of_its_own() -> None:
         "bound"
     ] == pytest.approx(100.0, abs=1e-9)
     assert (found.least_change, found.largest_change) == (-100.0, 100.0)
+    match = match_of([4.0, 0.0], [2.0, 2.0])
+    half = [replace(match.entries[0], share=0.5), *match.entries[1:]]
+    history = history_of_teams([replace(match, entries=half)])
+    found = assert_adds_up(TeamGlicko2(max_change=100.0), history, 0, 0)
+    assert (found.least_change, found.largest_change) == (-50.0, 50.0)
 
 
 # --- time: inactivity, form and the effective rating -----------------------------------------
