@@ -527,7 +527,9 @@ def test_all_tied_matches_are_skipped_where_the_system_says_so(variant: Variant)
         assert result.all_tied.tolist() == ([100] if skips else [])
         assert result.ratings.matches.tolist() == ([0] * 3 if skips else [1] * 3)
     duel = history_of([(1, [[0], [1]], [0, 0])], players=2)
-    assert replay(system, duel).ratings.matches.tolist() == [1, 1]
+    result = replay(system, duel)
+    assert result.all_tied.tolist() == []
+    assert result.ratings.matches.tolist() == [1, 1]
 
 
 @every_system
