@@ -388,16 +388,14 @@ class Eligibility:
         connection: Connection,
         pool: PoolRecord,
         players: Iterable[str],
-        renames: Mapping[str, str] | None = None,
+        renames: Mapping[str, str],
     ) -> Eligibility:
         """Return which of some players may be rated in matches posted now.
 
-        renames : as `renames_of`; None for those that the ratings take into account
+        renames : those that the ratings take into account
         """
         if not pool.amendments:
             return cls()
-        if renames is None:
-            renames = renames_rated(connection, pool)
         names = set(players)
         names |= {old for old, new in renames.items() if new in names}
         records = log.amendments_about(connection, pool.id, "player", names)
@@ -470,6 +468,39 @@ class Eligibility:
             if covers:
                 last = record
         return last
+
+
+class PlayerAmendments(NamedTuple):
+    """What the log says of the players of some posted matches.
+
+    renames : of all players, as `renames_of`; rated : those that the ratings take into account
+    eligibility : of the players
+    """
+
+    renames: Mapping[str, str]
+    rated: Mapping[str, str]
+    eligibility: Eligibility
+
+    @classmethod
+    def of(
+        cls, connection: Connection, pool: PoolRecord, players: Iterable[str]
+    ) -> PlayerAmendments:
+        """Return the amendments of players; players : ids as posted."""
+        if not pool.amendments:
+            return cls({}, {}, Eligibility())
+        names = set(players)
+        records = log.amendments_of_players(connection, pool.id, names)
+        renames = rated = renames_of(records, pool.last_seq)
+        through = replays.rated_through(connection, pool) if renames else None
+        if through is not None:
+            rated = renames_of(records, through)
+        present = {rated.get(name, name) for name in names}
+        others = present.union(old for old, new in rated.items() if new in present) - names
+        if others:
+            # Nobody is about both groups, except for the renames, which say nothing of eligibility.
+            records += log.amendments_about(connection, pool.id, "player", others)
+            records.sort(key=lambda record: record.seq)
+        return cls(renames, rated, Eligibility.of(records, pool.last_seq, rated))
 
 
 @dataclass(frozen=True, slots=True)

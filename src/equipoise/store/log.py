@@ -273,6 +273,20 @@ def renames(connection: Connection, pool: int) -> list[LogRecord]:
     return sorted(map(LogRecord._make, rows), key=lambda record: record.seq)
 
 
+def amendments_of_players(
+    connection: Connection, pool: int, players: Iterable[str]
+) -> list[LogRecord]:
+    """Return the amendments of some players, and those that rename any player, oldest first."""
+    query = select(*_COLUMNS).where(
+        log.c.pool == pool,
+        ~_MATCH,
+        # It leaves out amendments of matches, of which there may be many.
+        log.c.player.is_not(None),
+        or_(log.c.kind == "rename", among(log.c.player, players, connection)),
+    )
+    return sorted(_records(connection.execute(query)), key=lambda record: record.seq)
+
+
 def numbers_of_kind(connection: Connection, pool: int, kind: Kind) -> list[int]:
     """Return the numbers of the amendments of one kind, oldest first."""
     this = (log.c.pool == pool) & ~_MATCH & (log.c.kind == kind)

@@ -64,7 +64,7 @@ from equipoise.pools.reading.matches import (
     stored_matches,
 )
 from equipoise.pools.reading.results import chances_of
-from equipoise.pools.records import Eligibility, latest_of, renames_of, renames_rated
+from equipoise.pools.records import Eligibility, PlayerAmendments, latest_of
 from equipoise.store import changes, log, ratings, webhooks
 from equipoise.store.chain import Seal
 from equipoise.store.changes import COLUMNS, ChangeRow, change_row
@@ -209,6 +209,7 @@ class PostingPlan:
 
     last_time : of the pool, after the new records
     refused : index of a post -> why it is refused
+    eligible : which of the players may be rated
     records : new log records; `requests` has their content, `owners` the indices of their posts
     to_rate : the matches that are rated now, without players who are not rated in them
     listed : players whom matches list without rating them
@@ -218,6 +219,7 @@ class PostingPlan:
 
     last_time: int | None
     refused: dict[int, EquipoiseError]
+    eligible: Eligibility
     records: list[LogRecord] = field(default_factory=list)
     requests: list[MatchRequest] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
@@ -234,7 +236,6 @@ def _plan_post(
     post: Post,
     read: ReadPost,
     recorded: RecordedMatches,
-    eligible: Eligibility,
     clock: Clock,
 ) -> None:
     """Add a post to a plan and to the recorded matches, or add why it is refused."""
@@ -249,7 +250,7 @@ def _plan_post(
     logged = LoggedAs(clock.now)
     known = recorded.log
     # An import has many matches here, so what holds for all of them is looked up once.
-    disqualifies, bounded = bool(eligible), clock.future_seconds is not None
+    eligible, bounded = plan.eligible, clock.future_seconds is not None
     for number, match in enumerate(read.matches):
         if post.logged is not None:
             logged = post.logged[number]
@@ -293,7 +294,7 @@ def _plan_post(
         counted: LoggedMatch | None = placed
         if not match.request.rated:
             counted = None
-        elif disqualifies:
+        elif eligible:
             counted = eligible.rated_part(placed)
         if counted is not None:
             if last is None or time > last:
@@ -495,19 +496,20 @@ def _rate(
 
     A post with a match that the system cannot rate is refused, and the others are planned again.
     """
-    read, renames = _with_present_ids(connection, pool, posts, read)
     every = [match for post in read for match in post.matches]
     recorded = recorded_matches(connection, pool, every, clock.now)
     players = (player for match in every for player in players_of(match.request))
-    names = set(players) if pool.amendments else ()
-    eligible = Eligibility.of_players(connection, pool, names, renames)
+    amendments = PlayerAmendments.of(connection, pool, players)
+    eligible = amendments.eligibility
+    if amendments.renames:
+        read = _with_present_ids(posts, read, amendments)
     refused = {i: outcome.refused for i, outcome in enumerate(read) if outcome.refused is not None}
     while True:
-        plan = PostingPlan(pool.last_time, dict(refused))
+        plan = PostingPlan(pool.last_time, dict(refused), eligible)
         known = recorded._replace(log=dict(recorded.log))
         for index, (post, checked) in enumerate(zip(posts, read, strict=True)):
             if index not in refused:
-                _plan_post(plan, index, pool, post, checked, known, eligible, clock)
+                _plan_post(plan, index, pool, post, checked, known, clock)
         try:
             listed = plan.listed
             if listed:
@@ -523,30 +525,27 @@ def _rate(
 
 
 def _with_present_ids(
-    connection: Connection, pool: PoolRecord, posts: Sequence[Post], read: Sequence[ReadPost]
-) -> tuple[Sequence[ReadPost], dict[str, str]]:
-    """Return posts with renamed players as in the ratings, and these renames.
+    posts: Sequence[Post], read: Sequence[ReadPost], amendments: PlayerAmendments
+) -> list[ReadPost]:
+    """Return posts with renamed players as in the ratings.
 
     The log keeps the ids as posted. A match with two ids of one player is refused, also while the
     rename waits for a replay.
     """
-    records = log.renames(connection, pool.id) if pool.amendments else []
-    if not records:
-        return read, {}
-    every, rated = renames_of(records, pool.last_seq), renames_rated(connection, pool)
     present = []
     for post, before in zip(posts, read, strict=True):
         problems = [
             problem
             for line, match in enumerate(before.matches, start=post.first_line)
-            for problem in repeated_players(match.request, every, line)
+            for problem in repeated_players(match.request, amendments.renames, line)
         ]
         matches = [
-            match._replace(request=renamed(match.request, rated)) for match in before.matches
+            match._replace(request=renamed(match.request, amendments.rated))
+            for match in before.matches
         ]
         refused = InvalidDataError(problems) if problems else before.refused
         present.append(ReadPost(before.rules, matches, refused))
-    return present, rated
+    return present
 
 
 def repeated_players(
@@ -587,8 +586,7 @@ def _write(
         rows = batch.ratings
         if pool.amendments and batch.new:
             # Players who have a rating were marked when they were disqualified.
-            eligible = Eligibility.of_players(connection, pool, rows["player"])
-            rows = {**rows, "disqualified": eligible.flags(rows["player"])}
+            rows = {**rows, "disqualified": plan.eligible.flags(rows["player"])}
         ratings.put(connection, pool.id, pool.generation, rows)
         columns["players"] = pool.players + batch.new
         columns["checkpoint_due"] = pool.checkpoint_due + batch.running.participations

@@ -237,7 +237,7 @@ def stored_matches(
     states = {name: _state_of(record, amendments, through) for name, record in logged.items()}
     parts = {name: MatchPart.of(state.request, window) for name, state in states.items()}
     everyone = {player for part in parts.values() for player in part.names}
-    eligible = Eligibility.of_players(connection, pool, everyone)
+    eligible = Eligibility.of_players(connection, pool, everyone, amendments.renames)
     messages = {}
     for match_id, record in logged.items():
         part, state = parts[match_id], states[match_id]
