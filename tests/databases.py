@@ -12,12 +12,16 @@ import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from trials.postgres import ABSENT, Postgres, is_installed, name_of, running_postgres
 from trials.standby import ABSENT as NO_STANDBY
 from trials.standby import StandbyPair, programs, standby_pair
+
+if TYPE_CHECKING:
+    from equipoise.store.connection import Store
 
 #: Tests with one of these fixtures open their database at once, which creates its schema.
 STORES = {"store", "sqlite_store"}
@@ -96,3 +100,23 @@ def database_url(request: pytest.FixtureRequest) -> str:
     name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
     url: str = request.getfixturevalue(name)
     return url
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    """Give a new store of each kind."""
+    from equipoise.store.connection import open_store
+
+    opened = open_store(database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def sqlite_store(sqlite_url: str) -> Iterator[Store]:
+    """Give a new store on SQLite, where the database makes no difference."""
+    from equipoise.store.connection import open_store
+
+    opened = open_store(sqlite_url)
+    yield opened
+    opened.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.messages.pools import PoolRequest
+from equipoise.messages.upkeep import ImportMessage
 from equipoise.pools import amending
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
@@ -63,6 +63,12 @@ def sealed_log(connection: Connection, pool: int) -> Iterator[tuple[list[LogReco
             after = records[-1].seq
 
 
+def import_file(store: Store, pool: str, path: Path | str, **more: Any) -> ImportMessage:
+    """Import a log or a history into a pool, which is created if there is none."""
+    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True, **more)
+    return import_pool(store, pool, request, NOW)
+
+
 def duel(match: str, winner: str, loser: str, time: int | str | None, **more: Any) -> MatchRequest:
     """Return a duel as it is posted."""
     teams = [TeamRequest([winner], 0), TeamRequest([loser], 1)]
@@ -78,11 +84,12 @@ class Trial:
             store, name, PoolRequest(**{"system": "elo", "placement_matches": 0, **settings}), NOW
         )
 
-    def of(self, name: str) -> Trial:
-        """Return another pool of the store."""
-        found = copy(self)
-        found.name = name
-        return found
+    @classmethod
+    def existing(cls, store: Store, name: str = "trial") -> Trial:
+        """Return a pool that exists already."""
+        trial = cls.__new__(cls)
+        trial.store, trial.name = store, name
+        return trial
 
     def answer(self, *matches: MatchRequest, **more: Any) -> Answer:
         """Post matches together and return the answer."""
@@ -219,11 +226,8 @@ def same_bits(
     for suffix, settings in (("csv", given), ("ndjson", {})):
         path = folder / f"log.{suffix}"
         export_file(store, "whole", "log", str(path))
-        source = HistoryRequest(source=str(path))
-        request = ImportRequest(history=source, create=True, settings=settings)
-        import_pool(store, suffix, request, NOW)
-        other = Trial.__new__(Trial)
-        other.store, other.name = store, suffix
+        import_file(store, suffix, path, settings=settings)
+        other = Trial.existing(store, suffix)
         assert everything(other)[:2] == everything(whole)[:2]
         assert other.is_sound()
     system = eq.make_system(given["system"], given.get("parameters", {}))

@@ -58,8 +58,7 @@ def test_a_backup_under_load_is_restored_and_verified(sqlite_url: str, tmp_path:
     """It has everything that was acknowledged before it began."""
     filled(sqlite_url)
     store = open_store(sqlite_url)
-    trial = Trial.__new__(Trial)
-    trial.store, trial.name = store, "league"
+    trial = Trial.existing(store, "league")
     stop, posted = threading.Event(), [0]
 
     def post() -> None:
@@ -149,8 +148,7 @@ def test_a_restore_replaces_only_what_it_may(sqlite_url: str, tmp_path: Path) ->
     with pytest.raises(ConflictError, match="--overwrite"):
         restore_backup(backup, sqlite_url)
     store = open_store(sqlite_url)
-    trial = Trial.__new__(Trial)
-    trial.store, trial.name = store, "league"
+    trial = Trial.existing(store, "league")
     trial.post(duel("after", "p1", "q1", 1000))
     with pytest.raises(ConflictError, match="stop the service"):
         restore_backup(backup, sqlite_url, overwrite=True)

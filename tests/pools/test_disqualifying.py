@@ -8,14 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import Effect, MatchRequest, ReasonRequest, TeamRequest
 from equipoise.messages.pools import SeasonRequest
 from equipoise.pools import amending
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_file
-from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.posting.rating import without
 from equipoise.pools.reading.matches import match
 from equipoise.pools.reading.players import leaderboard, player
@@ -26,7 +24,7 @@ from equipoise.pools.seasons import end_season
 from equipoise.store import log
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import NOW, Trial, duel, rated_alone
+from pools.pool_trials import NOW, Trial, duel, import_file, rated_alone
 from trials.saved_database import restore
 
 SYSTEM = "bradley-terry"
@@ -192,10 +190,9 @@ def test_effects_are_exported_imported_and_carried_into_a_season(
     path = tmp_path / "log.ndjson"
     export_file(store, pool.name, "log", str(path))
     assert json.loads(path.read_text().splitlines()[0])["equipoise_log"] == 5
-    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
-    done = import_pool(store, "copy", request, NOW)
+    done = import_file(store, "copy", path)
     assert done.same_head
-    assert import_pool(store, "copy", request, NOW).known_amendments == done.amendments == 3
+    assert import_file(store, "copy", path).known_amendments == done.amendments == 3
     assert verify_pool(store, "copy").identical
     copy = leaderboard(store, "copy").players
     assert {row.player: row.rating for row in copy} == pool.ratings()
@@ -212,9 +209,8 @@ def test_an_unknown_effect_in_a_log_is_refused(store: Store, tmp_path: Path) -> 
     path = tmp_path / "log.ndjson"
     export_file(store, pool.name, "log", str(path))
     path.write_text(path.read_text().replace('"effect":"without"', '"effect":"maybe"'))
-    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
     with pytest.raises(InvalidDataError, match="must be a valid record"):
-        import_pool(store, "copy", request, NOW)
+        import_file(store, "copy", path)
 
 
 def _old_ratings(store: Store) -> dict[str, float]:
@@ -241,16 +237,14 @@ def _old_ratings(store: Store) -> dict[str, float]:
 def test_logs_without_effects_keep_their_meaning(store: Store, tmp_path: Path) -> None:
     """A log and a database of the version before effects: the same ratings, also rated again."""
     path = Path(__file__).parents[1] / "trials" / "log_3.ndjson"
-    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
-    assert import_pool(store, "teams", request, NOW).same_head
+    assert import_file(store, "teams", path).same_head
     expected = _old_ratings(store)
     url = f"sqlite:///{tmp_path / 'old.db'}"
     restore(url, "0013", tmp_path)
     saved = open_store(url)
     for one in (store, saved):
         assert verify_pool(one, "teams").identical
-        pool = Trial.__new__(Trial)
-        pool.store, pool.name = one, "teams"
+        pool = Trial.existing(one, "teams")
         assert pool.ratings() == expected
         rerate(one, "teams")
         pool.settle()

@@ -17,7 +17,6 @@ import msgspec
 import pytest
 from sqlalchemy import MetaData, select
 
-from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.messages.matches import (
     MatchRequest,
@@ -30,7 +29,6 @@ from equipoise.messages.upkeep import ErasureMessage, WebhookRequest
 from equipoise.pools import amending
 from equipoise.pools.erasing import PREFIX, erase_player
 from equipoise.pools.exchange.exporting import export_file
-from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.running import StateCache
@@ -45,7 +43,7 @@ from equipoise.store import chain, ratings
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import NOW, Trial, duel, sealed_log
+from pools.pool_trials import NOW, Trial, duel, import_file, sealed_log
 
 #: With characters that JSON escapes, and others that are not ASCII.
 NAME = 'Zoë "Q" O\'Neil'
@@ -341,14 +339,11 @@ def test_a_pool_with_erasures_is_exported_and_imported(small: Store, tmp_path: P
     path = tmp_path / "archive.ndjson"
     export_file(small, "league.one", "log", str(path))
     assert "Zoë" not in path.read_text()
-    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
-    done = import_pool(small, "copy", request, NOW)
-    assert import_pool(small, "copy", request, NOW).amendments == 0
+    done = import_file(small, "copy", path)
+    assert import_file(small, "copy", path).amendments == 0
     assert done.last_seq == pool_message(small, "league.one").last_seq
-    copy = Trial.__new__(Trial)
-    copy.store, copy.name = small, "copy"
-    archive = Trial.__new__(Trial)
-    archive.store, archive.name = small, "league.one"
+    copy = Trial.existing(small, "copy")
+    archive = Trial.existing(small, "league.one")
     assert copy.ratings() == archive.ratings()
     assert copy.is_sound()
     assert [one.match for one in copy.post(duel("m1", NAME, "ben", 10))] == ["m1"]
@@ -370,7 +365,6 @@ def test_an_import_refuses_a_falsified_record_of_an_erasure(store: Store, tmp_pa
     export_file(store, "league", "log", str(path))
     whole = path.read_text()
     lines = whole.splitlines()
-    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
     for number in (1, 2):
         false = {"leaf": leaf, **json.loads(lines[number])}
         first, second = false["content"]["teams"]
@@ -378,11 +372,11 @@ def test_an_import_refuses_a_falsified_record_of_an_erasure(store: Store, tmp_pa
         changed = [*lines[:number], json.dumps(false), *lines[number + 1 :], ""]
         path.write_text("\n".join(changed))
         with pytest.raises(InvalidDataError, match=f"must have the content .* got record {number}"):
-            import_pool(store, "copy", request, NOW)
+            import_file(store, "copy", path)
         with pytest.raises(NotFoundError):
             pool_message(store, "copy")
     path.write_text(whole)
-    assert import_pool(store, "copy", request, NOW).same_head
+    assert import_file(store, "copy", path).same_head
     assert verify_pool(store, "copy").identical
 
 

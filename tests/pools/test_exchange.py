@@ -45,7 +45,7 @@ from equipoise.store import ratings
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import Trial, duel, every_change, sealed_log
+from pools.pool_trials import Trial, duel, every_change, import_file, sealed_log
 from pools.posted_history import NOW, STATISTICS, fill, team_season
 
 #: Hints are checked as they are typed on the command line.
@@ -526,9 +526,8 @@ def test_an_amendment_that_contradicts_the_pool_is_told_with_its_line(
 
 
 @pytest.mark.parametrize("first", [1, 45_322, 20_240_131, 94_694_399, 2_024_013_100, -86_400])
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "ndjson"])
 def test_tables_of_a_pool_are_read_back_whatever_its_seconds_are(
-    store: Store, tmp_path: Path, first: int, suffix: str
+    store: Store, tmp_path: Path, first: int
 ) -> None:
     """Over HTTP an integer is seconds since 1970; a table says so where a reader would not."""
     times = [first, first + 1, first + 2]
@@ -544,14 +543,15 @@ def test_tables_of_a_pool_are_read_back_whatever_its_seconds_are(
     # One of the times is ahead of the clock.
     post_matches(store, "early", [Post(matches)], NOW, future_seconds=None)
     expected = [time * 1_000_000 for time in times]
-    if suffix != "ndjson":  # the log as lines of JSON is no table
-        path = tmp_path / f"log.{suffix}"
-        export_file(store, "early", "log", str(path))
-        assert eq.read_history(path).time.tolist() == expected
-    path = tmp_path / f"changes.{suffix}"
-    export_file(store, "early", "changes", str(path))
-    format = "jsonl" if suffix == "ndjson" else suffix
-    assert eq.read_history(str(path), format=format).time.tolist() == expected
+    for suffix in ("csv", "parquet", "ndjson"):
+        if suffix != "ndjson":  # the log as lines of JSON is no table
+            path = tmp_path / f"log.{suffix}"
+            export_file(store, "early", "log", str(path))
+            assert eq.read_history(path).time.tolist() == expected
+        path = tmp_path / f"changes.{suffix}"
+        export_file(store, "early", "changes", str(path))
+        format = "jsonl" if suffix == "ndjson" else suffix
+        assert eq.read_history(str(path), format=format).time.tolist() == expected
     path = tmp_path / "ratings.parquet"
     export_file(store, "early", "ratings", str(path))
     last = pl.read_parquet(path)["last_time"]
@@ -580,8 +580,7 @@ def test_an_order_comes_into_a_pool_without_times_only(store: Store, tmp_path: P
 def test_a_log_of_the_version_before_is_imported(store: Store) -> None:
     """Version 1 knew neither changed settings nor disqualifications from one match."""
     path = Path(__file__).parent.parent / "trials" / "log_1.ndjson"
-    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
-    found = import_pool(store, "ladder", request, NOW)
+    found = import_file(store, "ladder", path)
     assert (found.matches, found.amendments, found.pending) == (21, 5, False)
     board = leaderboard(store, "ladder", provisional=True).players
     assert {row.player for row in board if row.disqualified} == {"ana", "cyd"}
@@ -600,24 +599,6 @@ def test_the_table_of_ratings_says_who_is_disqualified(store: Store, tmp_path: P
     table = pl.read_csv(marked)
     assert table["player"].to_list() == ["cyd", "ben", "ana"]
     assert table["disqualified"].to_list() == [False, False, True]
-
-
-def test_a_disqualification_from_one_match_is_carried_over(store: Store, tmp_path: Path) -> None:
-    """With its match, in the log of one pool and of another."""
-    pool = Trial(store)
-    teams = [TeamRequest([name], rank) for rank, name in enumerate(["ana", "ben", "cyd"])]
-    pool.post(MatchRequest("a", teams, time=1), duel("b", "ana", "cyd", 2))
-    pool.disqualify("ana", match="a")
-    pool.settle()
-    path = tmp_path / "log.ndjson"
-    export_file(store, pool.name, "log", str(path))
-    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
-    found = import_pool(store, "other", request, NOW)
-    assert found.amendments == 1
-    again = import_pool(store, "other", request, NOW)
-    assert (again.amendments, again.known_amendments) == (0, 1)
-    there = leaderboard(store, "other").players
-    assert {row.player: row.rating for row in there} == pool.ratings()
 
 
 def test_a_history_is_imported_in_slices_of_bounded_size() -> None:

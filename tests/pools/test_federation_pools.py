@@ -61,18 +61,16 @@ def test_what_is_no_fact_is_refused(
     assert pool.is_sound()
 
 
-@pytest.mark.parametrize("value", [1990.5, True, "nan", 10**30, "9" * 5000, -0.5, "x" * 100_000])
-def test_no_correction_and_no_late_match_has_what_is_no_fact(
-    sqlite_store: Store, value: str | float
-) -> None:
+def test_no_correction_and_no_late_match_has_what_is_no_fact(sqlite_store: Store) -> None:
     """A replay would void the match otherwise, and the post would have been accepted."""
     pool = Trial(sqlite_store, system="uscf", late="replay")
     pool.post(game("m2", 2, "ann", "ben"))
-    late = pool.refused(game("m1", 0, "ann", "ben", birth_year=value))
-    assert isinstance(late, InvalidDataError)
-    assert late.problems[0].field == "attributes.birth_year"
-    assert len(late.problems[0].got) < 300
-    with pytest.raises(InvalidDataError, match=r"attributes\.birth_year: must be a year"):
-        pool.correct(game("m2", 2, "ann", "ben", birth_year=value))
+    for value in (1990.5, True, "nan", 10**30, "9" * 5000, -0.5, "x" * 100_000):
+        late = pool.refused(game("m1", 0, "ann", "ben", birth_year=value))
+        assert isinstance(late, InvalidDataError)
+        assert late.problems[0].field == "attributes.birth_year"
+        assert len(late.problems[0].got) < 300
+        with pytest.raises(InvalidDataError, match=r"attributes\.birth_year: must be a year"):
+            pool.correct(game("m2", 2, "ann", "ben", birth_year=value))
     pool.settle()
     assert pool.is_sound()

@@ -32,7 +32,6 @@ from equipoise.messages.pools import (
 )
 from equipoise.pools import initial_ratings as known
 from equipoise.pools.amending import amendment, amendments
-from equipoise.pools.backups import back_up, restore_backup
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_bytes, export_file
 from equipoise.pools.exchange.history_requests import requests_of
@@ -54,8 +53,8 @@ from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.rating.registry import make_system
 from equipoise.store.bulk import Sizes
-from equipoise.store.connection import Store, open_store
-from pools.pool_trials import NOW, Trial, duel
+from equipoise.store.connection import Store
+from pools.pool_trials import NOW, Trial, duel, import_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CONTESTS, LEAGUE = EXAMPLES / "contests.csv", EXAMPLES / "league.csv"
@@ -117,11 +116,22 @@ def test_players_begin_with_known_ratings(store: Store, system: str) -> None:
     identical(store, "trial")
 
 
-@pytest.mark.parametrize("system", ["elo", "glicko2", "elo-mmr", "trueskill-spb", "topcoder"])
-def test_a_pool_gives_the_bits_of_rate_initial(store: Store, system: str) -> None:
-    """Posted one by one, in batches, replayed and imported: the ratings of `rate --initial`."""
+LEARNED = {"entry": "learned", "hold_level": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("system", "parameters"),
+    [
+        *((name, {}) for name in ("elo", "glicko2", "elo-mmr", "trueskill-spb", "topcoder")),
+        *((name, LEARNED) for name in ("elo", "glicko2", "elo-mmr")),
+    ],
+)
+def test_a_pool_gives_the_bits_of_rate_initial(
+    store: Store, system: str, parameters: dict[str, Any]
+) -> None:
+    """Posted one by one, in batches and replayed: the ratings of `rate --initial`."""
     history = eq.read_history(LEAGUE if system == "glicko2" else CONTESTS).slice(0, 30)
-    chosen = make_system(system)
+    chosen = make_system(system, parameters)
     rng = np.random.default_rng(3)
     names = [str(one) for one in history.player_ids.tolist()][::2]
     spread = np.where(rng.random(len(names)) < 0.3, np.nan, rng.uniform(40.0, 200.0, len(names)))
@@ -132,7 +142,7 @@ def test_a_pool_gives_the_bits_of_rate_initial(store: Store, system: str) -> Non
     )
     done = eq.replay(chosen, history, initial=initial).ratings
     expected = {name: done.of(name)["rating"] for name in map(str, done.player_ids.tolist())}
-    create_pool(store, "bits", PoolRequest(system=system, placement_matches=0), NOW)
+    Trial(store, "bits", system=system, parameters=parameters)
     keep_content(store, "bits", content_of(initial, None), key=None, now=NOW)
     at = 0
     for size in (1, 1, 3, history.matches - 5):
@@ -228,7 +238,7 @@ def test_there_is_a_limit(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) 
     assert caught.value.problems[0].rule == "must have at most 2 players"
 
 
-def test_amendments_and_late_matches_are_replayed_from_them(database_url: str) -> None:
+def test_amendments_and_late_matches_are_replayed_from_them(store: Store) -> None:
     """Checkpoints and partial checkpoints in between: every replay begins with them."""
     sizes = Sizes(
         checkpoint_interval=3,
@@ -239,7 +249,7 @@ def test_amendments_and_late_matches_are_replayed_from_them(database_url: str) -
         partial_interval=4,
         partial_bytes=10**6,
     )
-    store = open_store(database_url, sizes=sizes)
+    store = Store(store.engine, sizes)
     trial = Trial(store, system="elo-mmr", late="replay")
     begin(store, "trial")
     for number in range(20):
@@ -266,7 +276,6 @@ def test_amendments_and_late_matches_are_replayed_from_them(database_url: str) -
     trial.settle()
     assert trial.ratings()["zoe"] == 1400.0
     identical(store, "trial")
-    store.close()
 
 
 def test_a_first_match_is_explained_from_the_known_rating(store: Store) -> None:
@@ -339,8 +348,7 @@ def test_an_export_has_them_and_an_import_gives_the_same_pool(store: Store, tmp_
     export_file(store, "trial", "log", str(log))
     head = json.loads(log.read_text().splitlines()[0])
     assert head["equipoise_log"] == 4
-    request = ImportRequest(history=HistoryRequest(source=str(log)), create=True)
-    done = import_pool(store, "copy", request, NOW)
+    done = import_file(store, "copy", log)
     assert (done.same_head, done.matches, done.amendments) == (True, 8, 3)
     boards = [
         [(row.player, row.rating.hex(), row.matches) for row in leaderboard(store, pool).players]
@@ -349,7 +357,7 @@ def test_an_export_has_them_and_an_import_gives_the_same_pool(store: Store, tmp_
     assert boards[0] == boards[1]
     assert pool_message(store, "copy").known_ratings == 3
     identical(store, "copy")
-    again = import_pool(store, "copy", request, NOW)
+    again = import_file(store, "copy", log)
     assert (again.matches, again.amendments, again.known_amendments) == (0, 0, 3)
     # Its lines are those of the pool it came from; the key alone stays behind.
     assert exported(store, "copy").splitlines()[1:] == exported(store, "trial").splitlines()[1:]
@@ -366,17 +374,16 @@ def test_a_changed_log_is_not_imported(store: Store, tmp_path: Path) -> None:
     begin(store, "trial")
     played(trial, 2)
     log = tmp_path / "log.ndjson"
-    request = ImportRequest(history=HistoryRequest(source=str(log)), create=True)
     log.write_bytes(exported(store, "trial").replace(b"1650.5", b"1950.5"))
     with pytest.raises(InvalidDataError) as caught:
-        import_pool(store, "copy", request, NOW)
+        import_file(store, "copy", log)
     assert caught.value.problems[0].field == "head"
     log.write_bytes(exported(store, "trial").replace(b"1650.5", b"1e400"))
     with pytest.raises(InvalidDataError):
-        import_pool(store, "copy", request, NOW)
+        import_file(store, "copy", log)
     log.write_bytes(exported(store, "trial").replace(b"[1800.0,1650.5,", b"[1800.0,"))
     with pytest.raises(InvalidDataError) as caught:
-        import_pool(store, "copy", request, NOW)
+        import_file(store, "copy", log)
     assert "must be a valid record of this kind" in caught.value.problems[0].rule
 
 
@@ -519,75 +526,20 @@ def test_seasons_and_known_ratings(store: Store) -> None:
     assert initial_ratings(store, "trial.two").summary.players == 0
 
 
-def test_settings_of_the_leaderboard_hold_for_them(store: Store) -> None:
+def test_ratings_that_decay_begin_so_too(store: Store) -> None:
+    """A player who never played has been away for no time."""
     trial = Trial(
-        store, system="glicko", display_deviations=2.0, placement_matches=2, display_floor=0.0
+        store, display_decay_per_day=2.0, display_decay_after_days=0.0, placement_matches=1
     )
     begin(store, "trial")
     assert leaderboard(store, "trial").players == []
-    shown = {
-        row.player: row.display for row in leaderboard(store, "trial", provisional=True).players
-    }
-    assert shown["ana"] == 1620.0
-    assert trial.ratings()["ana"] == 1800.0
-    identical(store, "trial")
-
-
-def test_ratings_that_decay_begin_so_too(store: Store) -> None:
-    """A player who never played has been away for no time."""
-    trial = Trial(store, display_decay_per_day=2.0, display_decay_after_days=0.0)
-    begin(store, "trial")
     trial.post(duel("m", "ana", "ben", 0), duel("n", "ben", "new", 86_400 * 10))
     maintain_pool(store, "trial", owner="test", stop=lambda: False)
-    shown = {row.player: row.display for row in leaderboard(store, "trial").players}
+    rows = leaderboard(store, "trial", provisional=True).players
+    shown = {row.player: row.display for row in rows}
+    assert [row.player for row in rows if row.provisional] == ["zoe"]
     assert shown["zoe"] == 1400.0
     assert shown["ana"] == pytest.approx(player(store, "trial", "ana").rating - 20.0)
-    identical(store, "trial")
-
-
-def test_a_backup_has_them(sqlite_url: str, tmp_path: Path) -> None:
-    store = open_store(sqlite_url)
-    trial = Trial(store)
-    begin(store, "trial")
-    played(trial, 3)
-    head = verify_pool(store, "trial").head
-    store.close()
-    restored = f"sqlite:///{tmp_path / 'restored.db'}"
-    restore_backup(Path(back_up(sqlite_url, tmp_path).file), restored)
-    store = open_store(restored)
-    assert initial_ratings(store, "trial").ratings == rows(dict(sorted(KNOWN.items())))
-    found = verify_pool(store, "trial")
-    assert (found.identical, found.head) == (True, head)
-    store.close()
-
-
-@pytest.mark.parametrize("system", ["elo", "elo-mmr", "glicko2"])
-def test_a_learned_entry_beside_known_ratings(store: Store, system: str) -> None:
-    """Once pools take a learned entry: the bits of the library, and every replay the same."""
-    parameters = {"entry": "learned", "hold_level": 0.05}
-    try:
-        trial = Trial(store, system=system, parameters=parameters, late="replay")
-    except InvalidDataError as error:
-        pytest.skip(f"pools refuse a learned entry: {error}")
-    history = eq.read_history(LEAGUE if system == "glicko2" else CONTESTS).slice(0, 12)
-    names = [str(one) for one in history.player_ids.tolist()][::3]
-    initial = eq.InitialRatings(
-        player_ids=np.array(names, dtype=object),
-        rating=np.linspace(1400.0, 1900.0, len(names)),
-        deviation=np.full(len(names), np.nan),
-    )
-
-    done = eq.replay(make_system(system, parameters), history, initial=initial).ratings
-    keep_content(store, "trial", content_of(initial, None), key=None, now=NOW)
-    for at in range(history.matches):
-        trial.post(*requests_of(history, at, at + 1))
-    expected = {str(one): done.of(one)["rating"] for one in done.player_ids.tolist()}
-    assert trial.ratings() == expected
-    assert explain_player(store, "trial", names[0]).player == names[0]
-    identical(store, "trial")
-    rerate(store, "trial")
-    trial.settle()
-    assert trial.ratings() == expected
     identical(store, "trial")
 
 

@@ -94,8 +94,7 @@ def test_what_is_remembered_is_what_is_read(store: Store, system: str, more: Any
     """Through all that can happen to a pool between two posts; `Watched` compares."""
     states = Watched()
     pool = Written(store, states, system=system, late="replay", **more)
-    other = Trial.__new__(Trial)
-    other.store, other.name = store, pool.name
+    other = Trial.existing(store, pool.name)
     drawn = random.Random(system)
     happened = [
         lambda: None,

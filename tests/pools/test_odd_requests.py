@@ -53,12 +53,11 @@ def test_names_that_no_database_can_hold_are_not_found(store: Store) -> None:
                 ask()
 
 
-@pytest.mark.parametrize("number", [2**63, -(2**70), 10**30])
-def test_cursors_with_numbers_beyond_a_database_are_refused(store: Store, number: int) -> None:
+def test_cursors_with_numbers_beyond_a_database_are_refused(store: Store) -> None:
     """Whoever makes a cursor up is told so."""
-    pool = Trial(store)
+    pool, number = Trial(store), 2**63
     pool.post(duel("first", "ada", "bob", 10))
-    for place in ((number, 1), (1, number)):
+    for place in ((number, 1), (1, number), (-(2**70), 1)):
         for ask in (players.player_history, matches.matches):
             names = (pool.name, "ada") if ask is players.player_history else (pool.name,)
             with pytest.raises(InvalidParameterError, match="cursor must come from"):
@@ -70,14 +69,14 @@ def test_cursors_with_numbers_beyond_a_database_are_refused(store: Store, number
             players.leaderboard(store, pool.name, cursor=encode_cursor(place))
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "!!!", "é", "bnVsbA", "W10", "WzEsMl0gWzFd", "=" * 9])
-def test_cursors_that_are_none_are_refused(sqlite_store: Store, cursor: str) -> None:
+def test_cursors_that_are_none_are_refused(sqlite_store: Store) -> None:
     """Of every kind of page."""
     pool = Trial(sqlite_store)
     pool.post(duel("first", "ada", "bob", 10))
-    for ask in (players.leaderboard, matches.matches, amending.amendments):
-        with pytest.raises(InvalidParameterError, match="cursor must come from"):
-            ask(sqlite_store, pool.name, cursor=cursor)
+    for cursor in ("", "x", "!!!", "é", "bnVsbA", "W10", "WzEsMl0gWzFd", "=" * 9):
+        for ask in (players.leaderboard, matches.matches, amending.amendments):
+            with pytest.raises(InvalidParameterError, match="cursor must come from"):
+                ask(sqlite_store, pool.name, cursor=cursor)
 
 
 def test_names_come_back_as_they_were_posted(store: Store) -> None:

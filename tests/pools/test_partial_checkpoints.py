@@ -234,8 +234,8 @@ def test_old_rows_are_deleted(store: Store) -> None:
 
 
 @pytest.mark.parametrize("system", ["glicko2", "elo-mmr"])
-def test_on_both_databases(database_url: str, system: str) -> None:
-    store = open_store(database_url, sizes=SIZES)
+def test_on_both_databases(store: Store, system: str) -> None:
+    store = Store(store.engine, SIZES)
     trial = Trial(store, system=system, late="replay")
     rng = random.Random(2)
     fill(trial, rng, 1, 0, 40)
@@ -243,4 +243,3 @@ def test_on_both_databases(database_url: str, system: str) -> None:
     trial.settle()
     fill(trial, rng, 1, 100, 10)
     assert compare(trial) == rated(trial)
-    store.close()

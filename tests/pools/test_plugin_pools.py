@@ -8,12 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError, PluginError
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, PoolRequest
 from equipoise.pools.exchange.exporting import export_bytes
-from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool, pool_message, pool_messages
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.pool.settings import change_settings
@@ -24,7 +22,7 @@ from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import Store
 from plugged import Install
-from pools.pool_trials import NOW, Trial, duel
+from pools.pool_trials import NOW, Trial, duel, import_file
 
 SENTENCE = (
     "the pool has the system 'football-elo' of the package equipoise-football, which is not "
@@ -154,8 +152,7 @@ def test_a_log_can_be_imported_where_the_package_is(
     path.write_bytes(exported(store, trial.name, "log", "ndjson"))
     head = json.loads(path.read_bytes().splitlines()[0])
     assert head["settings"]["package"] == "equipoise-football==0.1.0"
-    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
-    assert import_pool(store, "copy", request, NOW).same_head
+    assert import_file(store, "copy", path).same_head
 
 
 def test_settings_of_built_in_systems_are_stored_as_before(store: Store) -> None:

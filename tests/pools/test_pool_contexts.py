@@ -15,14 +15,12 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.messages.questions import PredictRequest
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.history_requests import requests_of
-from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.running import StateCache
 from equipoise.pools.precompiling import precompile
 from equipoise.pools.reading.matches import match as get_match
 from equipoise.pools.reading.players import leaderboard, player, player_history
 from equipoise.pools.reading.questions import explain_player, predict_in_pool
 from equipoise.store.connection import Store
-from pools.pool_trials import NOW, SMALL, Trial, everything
+from pools.pool_trials import Trial, same_bits
 
 CONTEXTS: dict[str, Any] = {"context_deviation": 60.0}
 
@@ -47,34 +45,13 @@ def made(store: Store, name: str = "trial", system: str = "glicko2", **settings:
 
 
 @pytest.mark.parametrize("system", ["glicko2", "elo", "trueskill"])
-def test_batches_single_posts_and_corrections_give_the_same_bits(
-    sqlite_store: Store, system: str
+def test_contexts_give_the_same_bits_however_matches_come(
+    sqlite_store: Store, tmp_path: Path, system: str
 ) -> None:
+    """One is posted with another context, and corrected later."""
     posted = duels(1, 40)
-    store = Store(sqlite_store.engine, SMALL)
-    whole = made(store, "whole", system)
-    whole.post(*posted)
-    single, cache = made(store, "single", system), StateCache()
-    for one in posted:
-        post_matches(store, "single", [Post([one])], NOW, cache)
-    assert everything(single) == everything(whole)
-
-    amended = made(store, "amended", system)
-    for at, one in enumerate(posted):
-        if at == 5:
-            # Posted with another context, and corrected later.
-            wrong = MatchRequest(one.match, one.teams, time=one.time, context="wrong")
-            amended.post(wrong)
-        elif at != 3:
-            amended.post(one)
-        if at == 20:
-            amended.correct(posted[5])
-        if at == 30:
-            amended.post(posted[3])
-    amended.settle()
-    assert amended.is_sound()
-    assert whole.is_sound()
-    assert amended.ratings() == whole.ratings()
+    wrong = MatchRequest("m5", posted[5].teams, time=posted[5].time, context="wrong")
+    same_bits(sqlite_store, tmp_path, posted, wrong, system=system, parameters=CONTEXTS)
 
 
 def test_a_pool_gives_the_bits_of_the_library(store: Store, tmp_path: Path) -> None:
@@ -180,5 +157,6 @@ def test_refuses_a_blank_context(store: Store) -> None:
     assert error.problems[0].field == "context"
 
 
-def test_its_kernels_can_be_compiled_ahead() -> None:
-    assert precompile(PoolRequest(system="glicko", parameters=CONTEXTS))
+@pytest.mark.parametrize("parameters", [CONTEXTS, {"learn_home_advantage": True}])
+def test_kernels_can_be_compiled_ahead(parameters: dict[str, Any]) -> None:
+    assert precompile(PoolRequest(system="glicko", parameters=parameters))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +9,16 @@ import numpy as np
 import pytest
 
 from equipoise.analysis.reading import HistoryRequest
-from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError
-from equipoise.messages.matches import MatchRequest, ReasonRequest, TeamRequest
+from equipoise.errors import ConflictError, InvalidDataError
+from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, SeasonRequest, SeasonSettings
 from equipoise.pools import seasons
 from equipoise.pools.amending import amendment
-from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings, preview_settings
-from equipoise.pools.posting.posting import Post, post_matches, preview_match
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.running import StateCache
 from equipoise.pools.reading import questions
 from equipoise.pools.reading.players import player
@@ -155,38 +153,6 @@ def test_explanations_from_partial_checkpoints_are_complete(
     assert adjusted > 5
 
 
-def test_a_preview_is_what_posting_gives(store: Store) -> None:
-    """A previewed match has the change that posting it has, and changes nothing."""
-    pool = learned(store)
-    *first, last = contests(5, 20)
-    pool.post(*first)
-    before = everything(pool)
-    shown = preview_match(store, pool.name, last, NOW)
-    assert everything(pool) == before
-    (posted,) = pool.post(last)
-    assert shown == posted
-
-
-def test_posts_at_the_same_time_are_in_one_order(store: Store) -> None:
-    """Threads that post at once, with caches of their own, leave a pool that its log gives."""
-    pool = learned(store, late="append")
-    answers: list[Any] = []
-
-    def post(thread: int) -> None:
-        cache = StateCache()
-        for one in contests(thread, 10, first=100 * thread):
-            answers.extend(post_matches(store, pool.name, [Post([one])], NOW, cache))
-
-    threads = [threading.Thread(target=post, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not [one for one in answers if isinstance(one, EquipoiseError)]
-    assert len(answers) == 30
-    assert pool.is_sound()
-
-
 def test_turning_it_on_replays_the_whole_log(store: Store, tmp_path: Path) -> None:
     """First a preview, then a record of the log; an import of the log makes the same pool."""
     posted = contests(6, 30)
@@ -229,8 +195,7 @@ def test_turning_it_on_replays_the_whole_log(store: Store, tmp_path: Path) -> No
     source = HistoryRequest(source=str(tmp_path / "log.ndjson"))
     made = import_pool(store, "copy", ImportRequest(history=source, create=True), NOW)
     assert (made.same_head, made.pending) == (True, False)
-    copy = Trial.__new__(Trial)
-    copy.store, copy.name = store, "copy"
+    copy = Trial.existing(store, "copy")
     assert (copy.ratings(), numbers(copy)) == (pool.ratings(), numbers(pool))
     assert copy.is_sound()
 
@@ -282,7 +247,7 @@ def test_a_soft_season_maps_entry_level_and_target(store: Store, towards: Any) -
     pool.post(*begun)
     assert pool.is_sound()
     old = f"{pool.name}.1"
-    carried = set(_named(store, old).ratings())
+    carried = set(Trial.existing(store, old).ratings())
     with store.read() as connection:
         rows = every_change(connection, get_pool(connection, pool.name))
     first = {}
@@ -294,13 +259,6 @@ def test_a_soft_season_maps_entry_level_and_target(store: Store, towards: Any) -
         if name in carried:
             assert "level adjustment" not in [part.name for part in said.contributions]
     assert set(first) - carried
-
-
-def _named(store: Store, name: str) -> Trial:
-    """Return a pool that there is."""
-    found = Trial.__new__(Trial)
-    found.store, found.name = store, name
-    return found
 
 
 def test_a_hard_season_starts_afresh(store: Store) -> None:
@@ -332,8 +290,8 @@ def test_it_can_be_turned_on_and_off_within_a_season_and_between_two(
     export_file(store, pool.name, "log", str(tmp_path / "log.ndjson"))
     source = HistoryRequest(source=str(tmp_path / "log.ndjson"))
     import_pool(store, "copy", ImportRequest(history=source, create=True), NOW)
-    assert _named(store, "copy").is_sound()
-    assert numbers(_named(store, "copy")) == numbers(pool)
+    assert Trial.existing(store, "copy").is_sound()
+    assert numbers(Trial.existing(store, "copy")) == numbers(pool)
 
     learned_numbers = numbers(pool)
     seasons.end_season(store, pool.name, SeasonRequest(season="2", keep=1.0), key=None, now=NOW)
@@ -352,18 +310,4 @@ def test_it_can_be_turned_on_and_off_within_a_season_and_between_two(
     again = SeasonRequest(season="3", settings=SeasonSettings(parameters=LEARNED))
     seasons.end_season(store, pool.name, again, key=None, now=NOW)
     pool.post(*contests(13, 20, first=600))
-    assert pool.is_sound()
-
-
-def test_an_erasure_changes_no_number(store: Store) -> None:
-    """The pool and its seed keep their numbers under the pseudonym."""
-    store = Store(store.engine, SMALL)
-    pool = learned(store)
-    pool.post(*contests(14, 30))
-    seasons.end_season(store, pool.name, SeasonRequest(season="1"), key=None, now=NOW)
-    pool.post(*contests(15, 30, first=200))
-    before, known = sorted(pool.ratings().values()), numbers(pool)
-    erase_player(store, pool.name, "p1", ReasonRequest(), key=None, now=NOW)
-    assert (sorted(pool.ratings().values()), numbers(pool)) == (before, known)
-    assert "p1" not in pool.ratings()
     assert pool.is_sound()

@@ -12,13 +12,12 @@ import pytest
 import equipoise as eq
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest, SeasonRequest, SeasonSettings
+from equipoise.messages.pools import SeasonRequest, SeasonSettings
 from equipoise.messages.questions import PredictRequest
 from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.history_requests import requests_of
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.precompiling import precompile
 from equipoise.pools.reading.questions import explain_player, predict_in_pool
 from equipoise.rating.head_start import ADVANTAGE, MEAN, VARIANCE
 from equipoise.store.connection import Store
@@ -156,11 +155,6 @@ def test_an_unknown_side_is_refused(store: Store) -> None:
     assert "home, away, white, black, neutral or empty" in str(error)
 
 
-def test_a_pool_without_an_advantage_does_not_mention_it(store: Store) -> None:
-    pool = made(store, parameters={})
-    assert not {one for one in pool_message(store, pool.name).parameters if "home" in one}
-
-
 def test_a_soft_reset_keeps_what_was_learned(store: Store) -> None:
     pool = made(store)
     pool.post(*duels(5, 40))
@@ -168,7 +162,3 @@ def test_a_soft_reset_keeps_what_was_learned(store: Store) -> None:
     request = SeasonRequest(season="1", reset="soft", settings=SeasonSettings())
     seasons.end_season(store, pool.name, request, key=None, now=NOW)
     assert belief(pool) == before
-
-
-def test_its_kernels_can_be_compiled_ahead() -> None:
-    assert precompile(PoolRequest(system="glicko", parameters=LEARNED))

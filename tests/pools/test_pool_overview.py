@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from statistics import fmean, median, pstdev
 
 import pytest
@@ -15,7 +14,7 @@ from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.highlights import highlights, pool_overview
 from equipoise.pools.reading.players import leaderboard, overview, rating_timeline
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
 from pools.pool_trials import Trial, duel, every_change
 
@@ -23,13 +22,6 @@ DAY = 86_400
 #: A Monday, at noon.
 START = 4 * DAY + 2_800 * 7 * DAY + DAY // 2
 NOW = 2_000_000_000_000_000
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[Store]:
-    found = open_store(database_url)
-    yield found
-    found.close()
 
 
 def duels(count: int, every: int, timed: bool = True) -> list[MatchRequest]:

@@ -46,7 +46,7 @@ def pages(pool: Trial, start: LeaderboardMessage, way: str, **asked: object) -> 
     return found
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+@pytest.mark.parametrize("limit", [1, 3])
 @pytest.mark.parametrize("provisional", [False, True])
 @pytest.mark.parametrize("inactive", [False, True])
 def test_pages_list_every_player_once(
@@ -189,7 +189,7 @@ def test_limits_of_pages_are_bounded(sqlite_store: Store) -> None:
         leaderboard(sqlite_store, pool.name, cursor=cursor, around="ada")
 
 
-@pytest.mark.parametrize("limit", [1, 2, 4, 100])
+@pytest.mark.parametrize("limit", [2, 4])
 @pytest.mark.parametrize("provisional", [False, True])
 def test_who_is_disqualified_comes_last_without_a_place(
     store: Store, limit: int, provisional: bool

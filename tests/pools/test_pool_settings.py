@@ -47,9 +47,7 @@ def imported(store: Store, path: Path, pool: str, **settings: object) -> Trial:
         history=HistoryRequest(source=str(path)), create=True, settings=settings
     )
     import_pool(store, pool, request, NOW)
-    found = Trial.__new__(Trial)
-    found.store, found.name = store, pool
-    return found
+    return Trial.existing(store, pool)
 
 
 def test_late_holds_from_its_place_in_the_log(store: Store, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import equipoise as eq
-from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
+from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError, Problem
 from equipoise.messages.matches import (
     MatchRequest,
     ParticipationRequest,
@@ -230,8 +230,11 @@ def test_a_match_that_cannot_be_rated_is_refused_alone(
         self: Elo, state: object, history: eq.History, start: int, stop: int, *more: object
     ) -> None:
         run(self, state, history, start, stop, *more)  # type: ignore[arg-type]
-        if any(str(one).startswith("hard") for one in history.match_ids[start:stop]):
+        names = set(history.match_ids[start:stop].tolist())
+        if "hard1" in names:
             raise ConvergenceError("the rating of this match", 100, 0.5)
+        if "hard2" in names:
+            raise InvalidDataError([Problem("", None, "handicap", "must be whole", "-2")])
 
     monkeypatch.setattr(Elo, "run", failing)
     pool = Trial(store)
@@ -247,6 +250,9 @@ def test_a_match_that_cannot_be_rated_is_refused_alone(
     (problem,) = answers[1].problems  # type: ignore[union-attr]
     assert (problem.line, problem.field, problem.got) == (8, "match", "hard1")
     assert "hard1 cannot be rated: " in str(answers[1])
+    # What the system names is told with the line of the post.
+    (problem,) = answers[2].problems  # type: ignore[union-attr]
+    assert (problem.line, problem.field, problem.got) == (1, "handicap", "-2")
     assert pool_message(store, pool.name).last_seq == 3
     assert pool.ratings() == rated_alone(store, [good[0], *good[2:]])
     assert pool.is_sound()
@@ -255,7 +261,7 @@ def test_a_match_that_cannot_be_rated_is_refused_alone(
 @pytest.mark.parametrize("name", sorted(SYSTEMS))
 def test_no_weight_breaks_a_pool(sqlite_store: Store, name: str) -> None:
     """It is rated, or refused in a sentence; what is shown are numbers."""
-    for number, weight in enumerate([5e-324, 1e-300, 1e300, 1.7e308]):
+    for number, weight in enumerate([5e-324, 1.7e308]):
         pool = Trial(sqlite_store, f"pool{number}", system=name, display_deviations=2.0)
         for day in range(3):
             answer = pool.answer(duel(f"m{day}", "ada", "bob", 86_400 * day, weight=weight))

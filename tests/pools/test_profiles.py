@@ -29,7 +29,6 @@ from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.store.schema import log
 from pools.pool_trials import NOW, Trial, duel
-from trials.saved_database import restore
 
 ANA = ProfileRequest("1", "Ana Müller", "https://example.org/ana", {"country": "NL"})
 BO = ProfileRequest("2", "Bo")
@@ -211,15 +210,3 @@ def test_a_killed_process_leaves_all_profiles_or_none(sqlite_url: str) -> None:
         assert int(found[0].removeprefix("name ")) >= acknowledged
         assert verify_pool(store, "trial").identical
     store.close()
-
-
-def test_a_database_of_schema_0013_gets_profiles(database_url: str, tmp_path: Path) -> None:
-    restore(database_url, "0013_few_opponents", tmp_path)
-    store = open_store(database_url)
-    try:
-        first = leaderboard(store, "plain").players[0].player
-        put(store, ProfileRequest(first, "Somebody"), pool="plain")
-        assert names(store, "plain")[first] == "Somebody"
-        assert verify_pool(store, "plain").identical
-    finally:
-        store.close()

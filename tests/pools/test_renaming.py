@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.messages.matches import (
     MatchRequest,
@@ -25,7 +24,6 @@ from equipoise.messages.pools import (
 )
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_file
-from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.initial_ratings import initial_content, keep_content
 from equipoise.pools.profiles import names_of, set_profiles
 from equipoise.pools.reading.matches import match, matches, posted_match
@@ -37,7 +35,7 @@ from equipoise.store import audit, log
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import NOW, Trial, duel, every_change
+from pools.pool_trials import NOW, Trial, duel, every_change, import_file
 
 #: Ada also played as "ada2", and met everybody under both ids.
 GAMES = [("ada", "bob"), ("cyd", "ada2"), ("ada2", "bob"), ("bob", "cyd"), ("ada", "cyd")]
@@ -218,14 +216,13 @@ def test_the_log_carries_renames_into_another_pool_and_the_next_season(
     pool.post(duel("then", "ada2", "bob", 100))
     pool.settle()
     export_file(store, "trial", "log", str(tmp_path / "log.jsonl"))
-    request = ImportRequest(history=HistoryRequest(source=str(tmp_path / "log.jsonl")), create=True)
-    import_pool(store, "copy", request, NOW)
-    copy = pool.of("copy")
+    import_file(store, "copy", tmp_path / "log.jsonl")
+    copy = Trial.existing(store, "copy")
     assert copy.is_sound()
     copy.settle()
     assert numbers(store, "copy") == numbers(store, "trial")
     assert copy.is_sound()
-    assert import_pool(store, "copy", request, NOW).amendments == 0
+    assert import_file(store, "copy", tmp_path / "log.jsonl").amendments == 0
     season = SeasonRequest(season="s1", reset="soft", keep=0.5)
     end_season(store, "trial", season, key=None, now=NOW)
     pool.post(duel("next", "ada2", "bob", 300))

@@ -24,15 +24,15 @@ def preview(store: Store, season: str = "s1", **how: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "how",
+    ("system", "how"),
     [
-        {},
-        {"keep": 0.25, "widen": 60.0},
-        {"towards": "initial", "keep": 1.0, "widen": 0.0},
-        {"reset": "hard"},
+        ("glicko2", {"keep": 0.25, "widen": 60.0}),
+        ("glicko2", {"towards": "initial", "keep": 1.0, "widen": 0.0}),
+        ("glicko2", {"reset": "hard"}),
+        ("elo", {}),
+        ("elo-mmr", {"keep": 0.25}),
     ],
 )
-@pytest.mark.parametrize("system", ["glicko2", "elo", "elo-mmr"])
 def test_what_is_shown_is_what_is_done(store: Store, system: str, how: dict[str, Any]) -> None:
     """To the last bit, for systems with and without deviations; showing it changes nothing."""
     ladder(store, system=system)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from equipoise.analysis.reading import HistoryRequest
@@ -106,11 +105,11 @@ def test_changes_that_a_replay_replaces_are_exported_as_they_were(
 
 @pytest.mark.parametrize(("what", "format"), CASES)
 def test_no_transaction_waits_for_a_reader(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, what: What, format: Format
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, what: What, format: Format
 ) -> None:
     """After each piece with bytes SQLite can write its whole WAL into the database."""
     monkeypatch.setattr(exporting, "_CHUNK", 100)
-    store = open_store(sqlite_url, sizes=SMALL)
+    store = Store(sqlite_store.engine, SMALL)
     trial = filled(store)
     checked = 0
     for number, piece in enumerate(export_bytes(store, "trial", what, format)):
@@ -124,7 +123,6 @@ def test_no_transaction_waits_for_a_reader(
             assert not busy
             checked += 1
     assert checked
-    store.close()
 
 
 def test_an_export_of_a_pool_that_is_deleted_ends_with_an_error(
@@ -251,12 +249,3 @@ def test_a_step_that_is_not_durable_is_written(small: Store) -> None:
     if small.is_sqlite:
         with small.write() as connection:
             assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
-
-
-def test_tables_read_in_pieces_are_whole(small: Store) -> None:
-    """Parquet and CSV have the same rows."""
-    filled(small)
-    csv = pl.read_csv(b"".join(export_bytes(small, "trial", "changes", "csv")))
-    parquet = pl.read_parquet(b"".join(export_bytes(small, "trial", "changes", "parquet")))
-    assert csv["match"].to_list() == parquet["match"].to_list()
-    assert len(csv) == 80

@@ -104,26 +104,6 @@ def test_writers_readers_and_replays_go_on_beside_one_another(store: Store) -> N
     assert pool_message(store, pool.name).matches == 100
 
 
-def test_writers_in_threads_lose_nothing(store: Store) -> None:
-    """Each match is there once, and ratings are those of the log in its order."""
-    pool = Trial(store, late="append")
-
-    def writer(name: str) -> Callable[[], None]:
-        def write() -> None:
-            for number in range(12):
-                # Everybody posts the shared ones too.
-                own = duel(f"{name}{number}", "ada", "bob", 10 + number)
-                shared = duel(f"shared{number}", "ada", "cyd", 10)
-                post_matches(store, pool.name, [Post([own]), Post([shared], detailed=False)], NOW)
-
-        return write
-
-    together(*(writer(name) for name in "xyz"))
-    assert pool_message(store, pool.name).matches == 48
-    assert pool_message(store, pool.name).last_seq == 48
-    assert pool.is_sound()
-
-
 def test_a_pool_may_be_made_by_several_at_once(store: Store) -> None:
     """All get the same answer."""
     answers = []

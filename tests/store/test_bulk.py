@@ -29,12 +29,11 @@ def rows_of(players: list[str], rating: float = 1500.0) -> dict[str, list[object
     }
 
 
-def test_rows_come_back_as_they_were_given(database_url: str) -> None:
+def test_rows_come_back_as_they_were_given(store: Store) -> None:
     """Numbers to the bit, null, bytes, and text with all that arrays and SQL give a meaning.
 
     Minus zero is the exception: SQLite keeps whole numbers as such.
     """
-    store = open_store(database_url)
     odd = ["NULL", "", '"', "\\", "{a,b}", "'", "%s", "é", "🎉", "\t", "a b", "null"]
     numbers = [0.0, 2.0, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, 1 / 3, 1e22] + [
         -1.5
@@ -54,7 +53,6 @@ def test_rows_come_back_as_they_were_given(database_url: str) -> None:
     for index, name in enumerate(odd):
         given = tuple(values[index] for values in columns.values())
         assert [_bits(one) for one in found[name]] == [_bits(one) for one in given]
-    store.close()
 
 
 def _bits(value: object) -> object:
@@ -68,9 +66,8 @@ def players_of(connection: Connection, pool: int, generation: int) -> int:
     return sum(map(len, ratings.all_ratings(connection, pool, generation)))
 
 
-def test_rows_of_the_same_key_are_overwritten_where_that_is_wanted(database_url: str) -> None:
+def test_rows_of_the_same_key_are_overwritten_where_that_is_wanted(store: Store) -> None:
     """And nothing else is; otherwise it is an error."""
-    store = open_store(database_url)
     with store.write() as connection:
         ratings.put(connection, 1, 1, rows_of(["ada", "bob"]))
         ratings.put(connection, 1, 2, rows_of(["ada"]))
@@ -90,16 +87,14 @@ def test_rows_of_the_same_key_are_overwritten_where_that_is_wanted(database_url:
 
     with pytest.raises(Exception, match=r"(?i)unique"):
         again()
-    store.close()
 
 
 @pytest.mark.parametrize("count", [499, 500, 501, 1_000, 1_234])
 @pytest.mark.parametrize("replace", [False, True])
 def test_more_rows_than_one_statement_takes_are_all_written(
-    database_url: str, count: int, replace: bool
+    store: Store, count: int, replace: bool
 ) -> None:
     """Each once and as it was given, at the borders of statements too."""
-    store = open_store(database_url)
     names = [f"p{number}" for number in range(count)]
     columns = rows_of(names) | {"matches": list(range(count))}
     with store.write() as connection:
@@ -111,12 +106,10 @@ def test_more_rows_than_one_statement_takes_are_all_written(
         found = {tuple(row) for row in connection.execute(select(*shown))}
     expected = {(name, number, 1) for number, name in enumerate(names)}
     assert found == expected | ({("other", 1, 1)} if replace else set())
-    store.close()
 
 
-def test_a_row_that_is_there_already_stops_all_of_them(database_url: str) -> None:
+def test_a_row_that_is_there_already_stops_all_of_them(store: Store) -> None:
     """Wherever it stands among them: the transaction is as if it had not begun."""
-    store = open_store(database_url)
     names = [f"p{number}" for number in range(1_100)]
     for at in (0, 700, 1_099):
         with store.write() as connection:
@@ -125,18 +118,15 @@ def test_a_row_that_is_there_already_stops_all_of_them(database_url: str) -> Non
             ratings.put(connection, at, 1, rows_of(names), replace=False)
         with store.read() as connection:
             assert players_of(connection, at, 1) == 1
-    store.close()
 
 
-def test_no_rows_are_no_statement(database_url: str) -> None:
+def test_no_rows_are_no_statement(store: Store) -> None:
     """Neither columns nor rows."""
-    store = open_store(database_url)
     with store.write() as connection:
         ratings.put(connection, 1, 1, rows_of([]))
         bulk.insert_rows(connection, keys, ("id", "name"), [])
         changes.put(connection, 1, 1, {name: [] for name in changes.COLUMNS})
         assert players_of(connection, 1, 1) == 0
-    store.close()
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from equipoise.store.changes import (
     changes_of_player,
     rows_after,
 )
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, Position, get_pool
 from equipoise.store.schema import changes, ratings
 from pools.pool_trials import Trial, duel
@@ -103,9 +103,9 @@ def check(store: Store, pool: Trial) -> None:
 
 
 @pytest.mark.slow
-def test_histories_are_those_of_a_plain_query(database_url: str) -> None:
+def test_histories_are_those_of_a_plain_query(store: Store) -> None:
     """After voids, late matches, corrections in time, disqualifications, replays given up."""
-    store = open_store(database_url, sizes=SMALL)
+    store = Store(store.engine, SMALL)
     pool = filled(store)
     check(store, pool)
     for step in (
@@ -130,12 +130,11 @@ def test_histories_are_those_of_a_plain_query(database_url: str) -> None:
         step()
         check(store, pool)
     assert pool.is_sound()
-    store.close()
 
 
-def test_pages_go_on_while_a_replay_takes_away_where_they_ended(database_url: str) -> None:
+def test_pages_go_on_while_a_replay_takes_away_where_they_ended(store: Store) -> None:
     """The next page has what is older than the last one, as it is now."""
-    store = open_store(database_url, sizes=SMALL)
+    store = Store(store.engine, SMALL)
     pool = filled(store)
     first = player_history(store, pool.name, "ana", limit=4)
     last = first.matches[-1].match
@@ -150,12 +149,11 @@ def test_pages_go_on_while_a_replay_takes_away_where_they_ended(database_url: st
     pool.settle()
     moved = player_history(store, pool.name, "ana", cursor=first.next, limit=500)
     assert [one.match for one in moved.matches] == [one.match for one in following.matches[1:]]
-    store.close()
 
 
-def test_clearing_out_leaves_nothing_that_nobody_sees(database_url: str) -> None:
+def test_clearing_out_leaves_nothing_that_nobody_sees(store: Store) -> None:
     """Wherever replays began, were given up, and were overtaken by wishes for earlier ones."""
-    store = open_store(database_url, sizes=SMALL)
+    store = Store(store.engine, SMALL)
     drawn, void = random.Random(3), set[str]()
     pool = filled(store)
     for turn in range(8):
@@ -177,7 +175,6 @@ def test_clearing_out_leaves_nothing_that_nobody_sees(database_url: str) -> None
         pool.settle()
         _nothing_unseen(store, pool)
         assert pool.is_sound()
-    store.close()
 
 
 def _nothing_unseen(store: Store, pool: Trial) -> None:
@@ -192,9 +189,9 @@ def _nothing_unseen(store: Store, pool: Trial) -> None:
     assert not record.garbage
 
 
-def test_a_player_with_more_matches_takes_no_more_queries(sqlite_url: str) -> None:
+def test_a_player_with_more_matches_takes_no_more_queries(sqlite_store: Store) -> None:
     """What the matches did to others is read together, and each is looked up by its key."""
-    store = open_store(sqlite_url, sizes=SMALL)
+    store = Store(sqlite_store.engine, SMALL)
     counted = []
     for matches in (12, 60):
         pool = filled(store, matches, name=f"of{matches}")
@@ -213,4 +210,3 @@ def test_a_player_with_more_matches_takes_no_more_queries(sqlite_url: str) -> No
             "SEARCH changes USING PRIMARY KEY (pool=? AND time=? AND seq=?)"
         ]
     assert counted[0] == counted[1]
-    store.close()

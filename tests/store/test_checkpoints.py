@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.store import replays
-from equipoise.store.connection import open_store
+from equipoise.store.connection import Store
 from equipoise.store.replays import Checkpoint
 
 
@@ -12,9 +12,8 @@ def checkpoint(time: int, seq: int, content: bytes = b"state") -> Checkpoint:
     return Checkpoint((time, seq), 7, "code", content)
 
 
-def test_the_last_one_before_a_position_is_found(database_url: str) -> None:
+def test_the_last_one_before_a_position_is_found(store: Store) -> None:
     """By time, then by number; one at the position itself has seen too much."""
-    store = open_store(database_url)
     with store.write() as connection:
         for one in ((-5, 9), (0, 1), (0, 4), (7, 2)):
             replays.add_checkpoint(connection, 1, checkpoint(*one))
@@ -24,12 +23,10 @@ def test_the_last_one_before_a_position_is_found(database_url: str) -> None:
         for position, expected in asked.items():
             found = replays.last_before(connection, 1, position)
             assert (None if found is None else found.position) == expected
-    store.close()
 
 
-def test_one_at_the_same_position_is_replaced(database_url: str) -> None:
+def test_one_at_the_same_position_is_replaced(store: Store) -> None:
     """It may hold up to gigabytes; what comes back is what was put."""
-    store = open_store(database_url)
     content = bytes(range(256)) * 8
     with store.write() as connection:
         replays.add_checkpoint(connection, 1, checkpoint(1, 2))
@@ -38,12 +35,10 @@ def test_one_at_the_same_position_is_replaced(database_url: str) -> None:
         assert replays.positions(connection, 1) == [(1, 2)]
         found = replays.last_before(connection, 1, (2, 0))
         assert found == checkpoint(1, 2, content)
-    store.close()
 
 
-def test_those_from_a_position_on_are_forgotten(database_url: str) -> None:
+def test_those_from_a_position_on_are_forgotten(store: Store) -> None:
     """In this pool; the position itself is meant too."""
-    store = open_store(database_url)
     with store.write() as connection:
         for pool in (1, 2):
             for one in ((1, 1), (1, 5), (2, 3)):
@@ -51,14 +46,12 @@ def test_those_from_a_position_on_are_forgotten(database_url: str) -> None:
         replays.forget_from(connection, 1, (1, 5))
         assert replays.positions(connection, 1) == [(1, 1)]
         assert len(replays.positions(connection, 2)) == 3
-    store.close()
 
 
-def test_thinning_keeps_the_last_one(sqlite_url: str) -> None:
+def test_thinning_keeps_the_last_one(sqlite_store: Store) -> None:
     """It is the one that most replays start from."""
-    store = open_store(sqlite_url)
-    most = store.sizes.checkpoints
-    with store.write() as connection:
+    most = sqlite_store.sizes.checkpoints
+    with sqlite_store.write() as connection:
         for number in range(most):
             replays.add_checkpoint(connection, 1, checkpoint(number, number))
         assert not replays.thin(connection, 1)
@@ -66,4 +59,3 @@ def test_thinning_keeps_the_last_one(sqlite_url: str) -> None:
         assert replays.thin(connection, 1)
         left = replays.positions(connection, 1)
     assert left == [(number, number) for number in range(0, most + 1, 2)]
-    store.close()

@@ -13,13 +13,12 @@ from sqlalchemy import text
 
 from equipoise.errors import ConflictError, DamagedError, InvalidParameterError, NotFoundError
 from equipoise.store import connection
-from equipoise.store.connection import checked_url, open_store
+from equipoise.store.connection import Store, checked_url, open_store
 
 
-def test_a_commit_to_sqlite_is_on_the_disk(sqlite_url: str) -> None:
+def test_a_commit_to_sqlite_is_on_the_disk(sqlite_store: Store) -> None:
     """In every connection, whoever reads or writes: a log ahead, and full synchronisation."""
-    store = open_store(sqlite_url)
-    for give in (store.read, store.write, store.read):
+    for give in (sqlite_store.read, sqlite_store.write, sqlite_store.read):
         with give() as connection:
             asked = {
                 name: connection.execute(text(f"PRAGMA {name}")).scalar()
@@ -31,12 +30,10 @@ def test_a_commit_to_sqlite_is_on_the_disk(sqlite_url: str) -> None:
             "foreign_keys": 1,
             "busy_timeout": 30_000,
         }
-    store.close()
 
 
-def test_a_reader_sees_one_moment(database_url: str) -> None:
+def test_a_reader_sees_one_moment(store: Store) -> None:
     """Whatever is written between two statements of a transaction."""
-    store = open_store(database_url)
     count = text("SELECT count(*) FROM keys")
     add = text(
         "INSERT INTO keys (id, name, role, hash, created) VALUES (:id, 'k', 'reader', :hash, 0)"
@@ -48,7 +45,6 @@ def test_a_reader_sees_one_moment(database_url: str) -> None:
         assert reading.execute(count).scalar() == 0
     with store.read() as reading:
         assert reading.execute(count).scalar() == 1
-    store.close()
 
 
 def test_a_connection_that_is_given_back_after_the_end_is_closed(database_url: str) -> None:
@@ -62,9 +58,8 @@ def test_a_connection_that_is_given_back_after_the_end_is_closed(database_url: s
         driver.execute("SELECT 1")
 
 
-def test_a_writer_that_fails_leaves_nothing(database_url: str) -> None:
+def test_a_writer_that_fails_leaves_nothing(store: Store) -> None:
     """All of a transaction, or none of it; the next writer is let in."""
-    store = open_store(database_url)
     add = text("INSERT INTO keys (id, name, role, hash, created) VALUES (1, 'k', 'r', :h, 0)")
 
     def fails() -> None:
@@ -76,7 +71,6 @@ def test_a_writer_that_fails_leaves_nothing(database_url: str) -> None:
         fails()
     with store.write() as connection:
         assert connection.execute(text("SELECT count(*) FROM keys")).scalar() == 0
-    store.close()
 
 
 _ANOTHER = """
@@ -203,9 +197,8 @@ def test_a_closed_sqlite_database_is_one_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["one.db"]
 
 
-def test_reads_of_one_moment_belong_together(database_url: str) -> None:
+def test_reads_of_one_moment_belong_together(store: Store) -> None:
     """Each may open the store anew; nothing can be written on the way."""
-    store = open_store(database_url)
     count = text("SELECT count(*) FROM keys")
     add = text("INSERT INTO keys (id, name, role, hash, created) VALUES (1, 'k', 'r', :hash, 0)")
     with store.moment() as moment:
@@ -219,7 +212,6 @@ def test_reads_of_one_moment_belong_together(database_url: str) -> None:
             pass
     with store.read() as reading:
         assert reading.execute(count).scalar() == 1
-    store.close()
 
 
 @pytest.mark.parametrize(("given", "driver"), [("none", None), ("0", 0), ("7", 7)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import hmac
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,19 +12,11 @@ from sqlalchemy import select
 
 from equipoise.errors import ConflictError, NotFoundError
 from equipoise.store import keys
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store
 from equipoise.store.schema import audit, key_requests
 from equipoise.store.schema import keys as table
 
 NOW = 1_900_000_000_000_000
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[Store]:
-    """Give a store without keys."""
-    found = open_store(database_url)
-    yield found
-    found.close()
 
 
 def test_a_secret_finds_its_key(store: Store) -> None:
@@ -76,11 +67,10 @@ def test_other_secrets_find_nothing(store: Store) -> None:
 
 
 def test_a_comparison_is_made_whether_or_not_there_is_such_a_key(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In constant time, of as many bytes: nobody learns which numbers keys have."""
-    store = open_store(sqlite_url)
-    _, secret = keys.create_key(store, "key", "admin", None, None, NOW)
+    _, secret = keys.create_key(sqlite_store, "key", "admin", None, None, NOW)
     compared: list[tuple[int, int]] = []
     compare = hmac.compare_digest
 
@@ -90,9 +80,8 @@ def test_a_comparison_is_made_whether_or_not_there_is_such_a_key(
 
     monkeypatch.setattr("equipoise.store.keys.hmac.compare_digest", watched)
     for asked in (secret, secret[:-1], "eqp_77_abc", "nonsense"):
-        keys.find_key(store, asked, NOW)
+        keys.find_key(sqlite_store, asked, NOW)
     assert compared == [(32, 32)] * 8  # the secret, and the one before a rotation
-    store.close()
 
 
 def test_a_key_expires(store: Store) -> None:

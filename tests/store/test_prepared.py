@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
+from itertools import product
 
 import pytest
 from sqlalchemy import bindparam, column, select, text
@@ -43,29 +43,27 @@ def store(database_url: str) -> Iterator[Store]:
     found.close()
 
 
-@pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("provisional", [False, True])
-@pytest.mark.parametrize("disqualified", [False, True, None])
-@pytest.mark.parametrize("since", [None, 3, -(2**62)])
-def test_a_page_is_what_the_table_has(
-    store: Store, provisional: bool, since: int | None, backwards: bool, disqualified: bool | None
-) -> None:
+def test_a_page_is_what_the_table_has(store: Store) -> None:
     """From the top and after every player, with every kind of name in the mark."""
+    cases = product([False, True], [False, True], [False, True, None], [None, 3, -(2**62)])
     with store.read() as connection:
         wanted = [table.c[name] for name in RatingRow._fields]
         every = sorted(
             (RatingRow._make(row) for row in connection.execute(select(*wanted))),
             key=lambda row: (row.ordering, row.player.encode()),
         )
-        for mark in [None, *((row.ordering, row.player) for row in every)]:
-            asked: dict[str, Any] = {
-                "after": mark,
-                "limit": 5,
-                "provisional": provisional,
-                "disqualified": disqualified,
-            }
+        marks = [None, *((row.ordering, row.player) for row in every)]
+        for mark, (backwards, provisional, disqualified, since) in product(marks, list(cases)):
             page = ratings.leaderboard(
-                connection, 1, 1, active_since=since, backwards=backwards, **asked
+                connection,
+                1,
+                1,
+                after=mark,
+                limit=5,
+                provisional=provisional,
+                disqualified=disqualified,
+                active_since=since,
+                backwards=backwards,
             )
             listed = [row for row in every if disqualified in (None, row.disqualified)]
             assert page == _page(listed, mark, provisional, since, backwards)[:5]
@@ -104,9 +102,8 @@ def same(one: PoolRecord | None, other: PoolRecord) -> bool:
     return True
 
 
-def test_a_pool_is_read_as_it_is_locked(database_url: str) -> None:
+def test_a_pool_is_read_as_it_is_locked(store: Store) -> None:
     """All of its columns, whatever it has been through."""
-    store = open_store(database_url)
     pool = Trial(store, late="replay", display_decay_per_day=1.0)
     for step in (
         lambda: pool.post(duel("a", "ana", "bob", 5), duel("b", "bob", "ana", 9)),
@@ -126,7 +123,6 @@ def test_a_pool_is_read_as_it_is_locked(database_url: str) -> None:
         assert type(found.garbage) is bool
         for odd in ("", "no\0pool", "\ud800", "'", "%s"):
             assert find_pool(connection, odd) is None
-    store.close()
 
 
 def test_a_value_that_the_query_brings_along_stays(store: Store) -> None:

@@ -6,25 +6,22 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from equipoise.store.connection import open_store
+from equipoise.store.connection import Store, open_store
 from equipoise.store.migrations import CURRENT, OLDEST, STEPS, schema_version
 from equipoise.store.schema import metadata
 
 
-def test_the_steps_make_the_tables_of_the_code(database_url: str) -> None:
+def test_the_steps_make_the_tables_of_the_code(store: Store) -> None:
     """Tables, columns, their types and which may be null, indexes and constraints."""
-    store = open_store(database_url)
     with store.engine.connect() as connection:
         options = {"compare_type": True, "compare_server_default": True}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, metadata) == []
         assert schema_version(connection) == CURRENT
-    store.close()
 
 
-def test_partial_indexes_keep_their_conditions(database_url: str) -> None:
+def test_partial_indexes_keep_their_conditions(store: Store) -> None:
     """What is compared above leaves those out."""
-    store = open_store(database_url)
     with store.engine.connect() as connection:
         catalogue = (
             "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
@@ -39,7 +36,6 @@ def test_partial_indexes_keep_their_conditions(database_url: str) -> None:
                 assert (wanted is not None) == (" WHERE " in made[str(index.name)])
         assert "kind" in made["ix_log_match"].partition(" WHERE ")[2]
         assert "needs_replay" in made["ix_log_waiting"].partition(" WHERE ")[2]
-    store.close()
 
 
 def test_the_last_step_is_the_current_schema() -> None:
@@ -62,9 +58,8 @@ def test_postgresql_sorts_names_by_their_bytes(postgres_url: str) -> None:
     store.close()
 
 
-def test_questions_of_every_request_are_answered_from_indexes(sqlite_url: str) -> None:
+def test_questions_of_every_request_are_answered_from_indexes(sqlite_store: Store) -> None:
     """No table is gone through from one end to the other."""
-    store = open_store(sqlite_url)
     asked = {
         "SELECT * FROM log WHERE pool = 1 AND kind = 'match' AND match = ?": "ix_log_match",
         "SELECT * FROM log WHERE pool = 1 AND kind != 'match' ORDER BY seq": "ix_log_amendments",
@@ -78,7 +73,7 @@ def test_questions_of_every_request_are_answered_from_indexes(sqlite_url: str) -
         "SELECT * FROM changes WHERE pool = 1 AND (time, seq) >= (1, 2) AND generation < 3 "
         "ORDER BY time, seq, player, generation LIMIT 9": "PRIMARY KEY",
     }
-    with store.engine.connect() as connection:
+    with sqlite_store.engine.connect() as connection:
         for question, index in asked.items():
             plan = connection.exec_driver_sql(
                 f"EXPLAIN QUERY PLAN {question}", ("x",) * question.count("?")
@@ -87,4 +82,3 @@ def test_questions_of_every_request_are_answered_from_indexes(sqlite_url: str) -
             assert index in told, told
             assert "SCAN" not in told
             assert "TEMP B-TREE" not in told
-    store.close()

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from sqlalchemy import func, select
 
 from equipoise.store import keys
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store
 from equipoise.store.schema import sessions
 
 NOW, LIFETIME = 1_900_000_000_000_000, 1_000
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[Store]:
-    """Give a store without keys."""
-    found = open_store(database_url)
-    yield found
-    found.close()
 
 
 def opened(store: Store, secret: str, now: int = NOW) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import event, select
 
 from equipoise.store import changes as summaries
 from equipoise.store.changes import counts
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
 from equipoise.store.schema import changes
 from pools.pool_trials import Trial, duel
@@ -34,15 +35,16 @@ def played(store: Store, **settings: Any) -> Trial:
     return pool
 
 
-@pytest.mark.parametrize("players", [1000, 2])
-@pytest.mark.parametrize("since", [0, 11, 39, 100])
 @pytest.mark.parametrize("by_seq", [False, True])
-def test_means_are_those_of_a_plain_query(
-    database_url: str, since: int, by_seq: bool, players: int
-) -> None:
+def test_means_are_those_of_a_plain_query(store: Store, by_seq: bool) -> None:
     """Of all changes since then that count, whichever generation they are of, bin by bin."""
-    store = open_store(database_url)
     pool = played(store, **({"times": "none"} if by_seq else {"late": "replay"}))
+    for since, players in product([0, 11, 39, 100], [1000, 2]):
+        _compare_means(store, pool, since, by_seq, players)
+
+
+def _compare_means(store: Store, pool: Trial, since: int, by_seq: bool, players: int) -> None:
+    """Compare the means since a time or number of some players with those of a plain query."""
     unit = 1 if by_seq else 1_000_000
     with store.read() as connection:
         record = get_pool(connection, pool.name)
@@ -74,34 +76,31 @@ def test_means_are_those_of_a_plain_query(
         assert one.mean == pytest.approx(statistics.fmean(bins[one.bin]), rel=1e-12)
         squares = [(rating - 1500.0) ** 2 for rating in bins[one.bin]]
         assert one.square == pytest.approx(statistics.fmean(squares), rel=1e-9, abs=1e-9)
-    store.close()
 
 
 @pytest.mark.parametrize("by_seq", [False, True])
 def test_means_of_some_players_look_each_change_up_by_its_key(
-    sqlite_url: str, by_seq: bool
+    sqlite_store: Store, by_seq: bool
 ) -> None:
     """SQLite would else go through all changes for each one: a minute for a few ten thousand."""
-    store = open_store(sqlite_url)
-    pool = Trial(store)
+    pool = Trial(sqlite_store)
     said: list[tuple[str, Any]] = []
 
     def note(*given: Any) -> None:
         said.append((given[2], given[3]))
 
-    with store.read() as connection:
+    with sqlite_store.read() as connection:
         record = replace(get_pool(connection, pool.name), players=18)
-        event.listen(store.engine, "before_cursor_execute", note)
+        event.listen(sqlite_store.engine, "before_cursor_execute", note)
         summaries.means_by_bin(
             connection, record, players=9, since=5, width=7, by_seq=by_seq, about=0.0
         )
-        event.remove(store.engine, "before_cursor_execute", note)
+        event.remove(sqlite_store.engine, "before_cursor_execute", note)
         ((query, values),) = said
         plan = _plan(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values).all())
     assert [line for line in plan if " changes " in line] == [
         "SEARCH changes USING PRIMARY KEY (pool=? AND time=? AND seq=? AND player=?)"
     ]
-    store.close()
 
 
 def _plan(rows: Sequence[Any]) -> list[str]:

@@ -11,23 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.analysis.reading import HistoryRequest
 from equipoise.pools.backups import restore_backup
-from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import Store, open_store
-from pools.pool_trials import NOW, Trial
+from pools.pool_trials import Trial, import_file
 from trials.saved_database import restore
 
 POOLS = ("few.one", "few", "every.one", "every", "plain")
 
 
 def _ratings(store: Store, name: str) -> dict[str, float]:
-    pool = Trial.__new__(Trial)
-    pool.store, pool.name = store, name
-    return pool.ratings()
+    return Trial.existing(store, name).ratings()
 
 
 def test_pools_are_rated_again_without_it(
@@ -56,8 +52,7 @@ def test_pools_are_rated_again_without_it(
         assert [name for name in POOLS if _ratings(store, name) != before[name]] == list(POOLS[:2])
         # A log of that version gives the same, and its hash chain stays.
         log = Path(__file__).parents[1] / "trials" / "log_few_opponents.ndjson"
-        request = ImportRequest(history=HistoryRequest(source=str(log)), create=True)
-        assert import_pool(store, "imported", request, NOW).same_head
+        assert import_file(store, "imported", log).same_head
         assert _ratings(store, "imported") == _ratings(store, "few")
     finally:
         store.close()

@@ -15,13 +15,19 @@ from sqlalchemy import create_engine, inspect, text
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.errors import ConflictError
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import PoolChange, SeasonRequest
+from equipoise.messages.pools import (
+    PoolChange,
+    ProfileRequest,
+    ProfilesRequest,
+    SeasonRequest,
+)
 from equipoise.pools import webhooks
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings
 from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.profiles import set_profiles
 from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import maintain_pool, rerate
 from equipoise.pools.replay.verifying import verify_pool
@@ -31,7 +37,7 @@ from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import list_keys
 from equipoise.store.migrations import CURRENT, schema_version
 from equipoise.store.schema import metadata
-from pools.pool_trials import NOW, Trial
+from pools.pool_trials import NOW
 from trials.saved_database import restore
 
 POOLS = (
@@ -54,12 +60,6 @@ def _stored(url: str) -> dict[str, dict[str, float]]:
             found[pool][player] = rating
     engine.dispose()
     return found
-
-
-def _pool(store: Store, name: str) -> Trial:
-    pool = Trial.__new__(Trial)
-    pool.store, pool.name = store, name
-    return pool
 
 
 def _check(store: Store) -> None:
@@ -107,6 +107,8 @@ def test_it_is_used_as_a_new_one(database_url: str, tmp_path: Path) -> None:
             time = None if name == "untimed" else int(last or 0) + 5
             post_matches(store, name, [Post([MatchRequest("new", two, time=time)])], NOW)
             change_settings(store, name, PoolChange(placement_matches=0), NOW)
+            named = ProfilesRequest([ProfileRequest("newcomer-1", "Ada")])
+            assert set_profiles(store, name, named, key=None, now=NOW).changed == 1
         end_season(store, "replayed", SeasonRequest(season="two"), key=None, now=NOW + 9)
         _check(store)
         assert verify_pool(store, "replayed.two").identical
