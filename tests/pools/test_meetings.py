@@ -9,9 +9,9 @@ import pytest
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.questions import PredictRequest
-from equipoise.pools.reading.meetings import against
 from equipoise.pools.reading.players import player_history
 from equipoise.pools.reading.questions import chances_now, predict_in_pool
+from equipoise.pools.reading.summaries import against
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial, duel
 

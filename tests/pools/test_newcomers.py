@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.pools.reading.newcomers import similar
+from equipoise.pools.reading.searching import similar
 
 
 @pytest.mark.parametrize(

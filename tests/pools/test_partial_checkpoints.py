@@ -27,10 +27,10 @@ from equipoise.pools.replay import states as match_state
 from equipoise.pools.replay.states import players_before, running_from_start
 from equipoise.rating.pool_state import pack_players
 from equipoise.rating.state import DRAWS
-from equipoise.store import changes, replays
+from equipoise.store import changes
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
-from equipoise.store.pools import START, get_pool
+from equipoise.store.pools import START, get_pool, rated_through
 from equipoise.store.schema import partial_checkpoints
 from pools.pool_trials import NOW, Trial
 
@@ -114,7 +114,7 @@ def compare(trial: Trial) -> int:
     with trial.store.read() as connection:
         pool = get_pool(connection, trial.name)
         rules = rules_of(pool.settings)
-        amendments = amendments_of(connection, pool, replays.rated_through(connection, pool))
+        amendments = amendments_of(connection, pool, rated_through(connection, pool))
         running = running_from_start(connection, pool, rules, {})
         for matches in counted_matches(connection, pool, amendments, START):
             for match in matches:

@@ -35,10 +35,9 @@ from equipoise.pools.replay import replaying
 from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.rating.registry import make_system
-from equipoise.store import replays
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
-from equipoise.store.pools import change_pool, get_pool
+from equipoise.store.pools import change_pool, first_replay_with, get_pool
 from pools.pool_trials import NOW, Trial
 
 PLAYERS = ["ann", "bea", "cat", "dot", "eve"]
@@ -325,7 +324,7 @@ class PoolMachine(RuleBasedStateMachine):
         assert self._generation() > generation
         with self.store.read() as connection:
             record = get_pool(connection, self.pool.name)
-            last = replays.first_replay_with(connection, record.id, self.plain.seq)
+            last = first_replay_with(connection, record.id, self.plain.seq)
         if last is not None and last.generation == record.generation:
             found = msgspec.json.decode(last.difference, type=DifferenceMessage)
             assert self._told(found) == self._changed(before, after)

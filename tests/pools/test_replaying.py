@@ -12,7 +12,7 @@ from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.records import Piece, counted_piece
 from equipoise.pools.replay import replaying, states
 from equipoise.pools.replay.states import keep_checkpoints
-from equipoise.store import replays
+from equipoise.store import checkpoints
 from equipoise.store.bulk import SIZES, Sizes
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
@@ -98,7 +98,7 @@ def test_a_long_replay_makes_no_more_checkpoints_than_a_pool_keeps(sqlite_store:
     pool.settle()
     with store.read() as connection:
         record = get_pool(connection, pool.name)
-        kept = replays.positions(connection, record.id)
+        kept = checkpoints.positions(connection, record.id)
     # 120 participations, and after thinning three or four checkpoints.
     assert 2 <= len(kept) <= 4
     assert 16 <= record.checkpoint_interval <= 64
@@ -116,10 +116,10 @@ def test_a_checkpoint_that_cannot_be_read_is_passed_over(store: Store, damage: b
     replaying.rerate(store, pool.name)
     pool.settle()
     with store.write() as connection:
-        where = replays.positions(connection, 1)
+        where = checkpoints.positions(connection, 1)
         assert len(where) > 2
-        spoilt = replays.Checkpoint(where[-1], 0, "code", damage)
-        replays.add_checkpoint(connection, 1, spoilt)
+        spoilt = checkpoints.Checkpoint(where[-1], 0, "code", damage)
+        checkpoints.add_checkpoint(connection, 1, spoilt)
     pool.void("m11")
     pool.settle()
     assert pool.is_sound()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from equipoise.store import replays
+from equipoise.store import checkpoints
+from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
-from equipoise.store.replays import Checkpoint
 
 
 def checkpoint(time: int, seq: int, content: bytes = b"state") -> Checkpoint:
@@ -16,12 +16,12 @@ def test_the_last_one_before_a_position_is_found(store: Store) -> None:
     """By time, then by number; one at the position itself has seen too much."""
     with store.write() as connection:
         for one in ((-5, 9), (0, 1), (0, 4), (7, 2)):
-            replays.add_checkpoint(connection, 1, checkpoint(*one))
-        replays.add_checkpoint(connection, 2, checkpoint(3, 3))
+            checkpoints.add_checkpoint(connection, 1, checkpoint(*one))
+        checkpoints.add_checkpoint(connection, 2, checkpoint(3, 3))
     asked = {(-5, 9): None, (0, 1): (-5, 9), (0, 5): (0, 4), (7, 2): (0, 4), (9, 0): (7, 2)}
     with store.read() as connection:
         for position, expected in asked.items():
-            found = replays.last_before(connection, 1, position)
+            found = checkpoints.last_before(connection, 1, position)
             assert (None if found is None else found.position) == expected
 
 
@@ -29,11 +29,11 @@ def test_one_at_the_same_position_is_replaced(store: Store) -> None:
     """It may hold up to gigabytes; what comes back is what was put."""
     content = bytes(range(256)) * 8
     with store.write() as connection:
-        replays.add_checkpoint(connection, 1, checkpoint(1, 2))
-        replays.add_checkpoint(connection, 1, checkpoint(1, 2, content))
+        checkpoints.add_checkpoint(connection, 1, checkpoint(1, 2))
+        checkpoints.add_checkpoint(connection, 1, checkpoint(1, 2, content))
     with store.read() as connection:
-        assert replays.positions(connection, 1) == [(1, 2)]
-        found = replays.last_before(connection, 1, (2, 0))
+        assert checkpoints.positions(connection, 1) == [(1, 2)]
+        found = checkpoints.last_before(connection, 1, (2, 0))
         assert found == checkpoint(1, 2, content)
 
 
@@ -42,10 +42,10 @@ def test_those_from_a_position_on_are_forgotten(store: Store) -> None:
     with store.write() as connection:
         for pool in (1, 2):
             for one in ((1, 1), (1, 5), (2, 3)):
-                replays.add_checkpoint(connection, pool, checkpoint(*one))
-        replays.forget_from(connection, 1, (1, 5))
-        assert replays.positions(connection, 1) == [(1, 1)]
-        assert len(replays.positions(connection, 2)) == 3
+                checkpoints.add_checkpoint(connection, pool, checkpoint(*one))
+        checkpoints.forget_from(connection, 1, (1, 5))
+        assert checkpoints.positions(connection, 1) == [(1, 1)]
+        assert len(checkpoints.positions(connection, 2)) == 3
 
 
 def test_thinning_keeps_the_last_one(sqlite_store: Store) -> None:
@@ -53,9 +53,9 @@ def test_thinning_keeps_the_last_one(sqlite_store: Store) -> None:
     most = sqlite_store.sizes.checkpoints
     with sqlite_store.write() as connection:
         for number in range(most):
-            replays.add_checkpoint(connection, 1, checkpoint(number, number))
-        assert not replays.thin(connection, 1)
-        replays.add_checkpoint(connection, 1, checkpoint(most, most))
-        assert replays.thin(connection, 1)
-        left = replays.positions(connection, 1)
+            checkpoints.add_checkpoint(connection, 1, checkpoint(number, number))
+        assert not checkpoints.thin(connection, 1)
+        checkpoints.add_checkpoint(connection, 1, checkpoint(most, most))
+        assert checkpoints.thin(connection, 1)
+        left = checkpoints.positions(connection, 1)
     assert left == [(number, number) for number in range(0, most + 1, 2)]

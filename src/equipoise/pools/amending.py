@@ -70,10 +70,10 @@ from equipoise.pools.replay.states import (
     known_difference,
     numbers_of_replay,
 )
-from equipoise.store import changes, log, ratings, replays
+from equipoise.store import changes, log, ratings
 from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LoggedAs, LogRecord, records_with
-from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.pools import PoolRecord, first_replay_with, get_pool
 
 #: Matches of a player read at once.
 _MATCHES_READ = 50
@@ -543,7 +543,7 @@ def message_of(connection: Connection, pool: PoolRecord, record: LogRecord) -> A
     """Return an amendment with its status and what it changed."""
     if not record.needs_replay:
         return _message(pool, record, "done", DifferenceMessage(0, 0, []))
-    replay = replays.first_replay_with(connection, pool.id, record.seq)
+    replay = first_replay_with(connection, pool.id, record.seq)
     if replay is None:
         return _message(pool, record, "pending", None)
     return _message(pool, record, "done", known_difference(replay))

@@ -43,10 +43,17 @@ from equipoise.pools.records import (
 )
 from equipoise.pools.seasons import write_seed_ratings
 from equipoise.rating.pool_state import scale_difference
-from equipoise.store import log, pools, ratings, replays
+from equipoise.store import log, pools, ratings
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
-from equipoise.store.pools import START, PoolRecord, get_pool
+from equipoise.store.pools import (
+    START,
+    PoolRecord,
+    ReplayRecord,
+    add_replay,
+    get_pool,
+    rated_through,
+)
 from equipoise.wording import counted
 
 #: Characters of known ratings in the log of a pool after which they are not replaced any more:
@@ -258,12 +265,12 @@ def _write(
 
     def then(connection: Connection, current: PoolRecord, new: LogRecord) -> None:
         write_seed_ratings(connection, current.id, current.generation, begins[0])
-        through = replays.rated_through(connection, current)
+        through = rated_through(connection, current)
         empty = msgspec.json.encode(DifferenceMessage(0, 0, [])).decode()
-        replays.add_replay(
+        add_replay(
             connection,
             current.id,
-            replays.ReplayRecord(
+            ReplayRecord(
                 generation=current.generation,
                 through_seq=new.seq if through is None else through,
                 begins=START,

@@ -36,10 +36,10 @@ from equipoise.pools.pool.rules import PoolRules, id_fault, logged_match, logged
 from equipoise.pools.posting.rating import LoggedMatch, day_of, players_of, renamed, without
 from equipoise.rating.pool_state import known_state
 from equipoise.rating.state import State
-from equipoise.store import audit, log, replays
+from equipoise.store import audit, log
 from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LoggedAs, LogRecord
-from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
+from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool, rated_through
 
 #: Players with a known rating in one pool, at most: a record is read and written at once.
 MOST_PLAYERS = 250_000
@@ -314,7 +314,7 @@ def renames_of(records: Iterable[LogRecord], through: int) -> dict[str, str]:
 def renames_rated(connection: Connection, pool: PoolRecord) -> dict[str, str]:
     """Return the renames that the ratings of a pool take into account, as `renames_of`."""
     records = log.renames(connection, pool.id) if pool.amendments else []
-    through = replays.rated_through(connection, pool) if records else None
+    through = rated_through(connection, pool) if records else None
     return renames_of(records, pool.last_seq if through is None else through)
 
 
@@ -491,7 +491,7 @@ class PlayerAmendments(NamedTuple):
         names = set(players)
         records = log.amendments_of_players(connection, pool.id, names)
         renames = rated = renames_of(records, pool.last_seq)
-        through = replays.rated_through(connection, pool) if renames else None
+        through = rated_through(connection, pool) if renames else None
         if through is not None:
             rated = renames_of(records, through)
         present = {rated.get(name, name) for name in names}

@@ -46,9 +46,9 @@ from equipoise.pools.pool.rules import iso, rules_of
 from equipoise.pools.reading.matches import stored_matches
 from equipoise.pools.replay.states import known_difference
 from equipoise.pools.seasons import season_message
-from equipoise.store import audit, log, replays, webhooks
+from equipoise.store import audit, log, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, get_pool, pool_by_number
+from equipoise.store.pools import PoolRecord, get_pool, pool_by_number, replay_of, through_before
 from equipoise.store.webhooks import Event, WebhookRecord
 
 #: Global unicast (RFC 4291). Outside of it are, among others, ::/96, ::ffff:0:0:0/96 and NAT64
@@ -416,11 +416,11 @@ def _corrected(
     connection: Connection, pool: PoolRecord, generation: int
 ) -> CorrectedMessage | None:
     """Return what a replay changed."""
-    replay = replays.replay_of(connection, pool.id, generation)
+    replay = replay_of(connection, pool.id, generation)
     if replay is None:
         return None
     difference = known_difference(replay)
-    before = replays.through_before(connection, pool.id, generation)
+    before = through_before(connection, pool.id, generation)
     amendments = log.amendments(connection, pool.id, through=replay.through_seq)
     new = [amendment for amendment in amendments if amendment.seq > before]
     return CorrectedMessage(

@@ -1,4 +1,4 @@
-"""Pools: added, found, locked and changed; their seeds; and the rows of deleted pools.
+"""Pools: added, found, locked and changed; their seeds and replays; and rows of deleted pools.
 
 A pool is locked while something is rated or amended in it. Its seed is the state with which its
 season began. Rows of a deleted pool, and those that a replay has replaced, are deleted piece by
@@ -419,6 +419,96 @@ def seed_after(connection: Connection, archive: int) -> tuple[int, Seed] | None:
     query = select(seeds.c.pool, *_SHOWN).where(seeds.c.archive == archive)
     row = connection.execute(query).first()
     return None if row is None else (int(row[0]), Seed(*row[1:]))
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRecord:
+    """A replay that was swapped in.
+
+    through_seq : last log record that it took into account
+    begins : position from which it rated again
+    difference : JSON of what it changed, empty if an earlier version did not store that
+    """
+
+    generation: int
+    through_seq: int
+    begins: Position
+    started: int
+    finished: int
+    difference: str
+
+
+def add_replay(connection: Connection, pool: int, replay: ReplayRecord) -> None:
+    """Record a replay."""
+    connection.execute(
+        insert(replays).values(
+            pool=pool,
+            generation=replay.generation,
+            through_seq=replay.through_seq,
+            from_time=replay.begins[0],
+            from_seq=replay.begins[1],
+            started=replay.started,
+            finished=replay.finished,
+            difference=replay.difference,
+        )
+    )
+
+
+def last_through(connection: Connection, pool: int) -> int:
+    """Return the last log record that a replay took into account; 0 before the first."""
+    row = connection.execute(select(func.max(replays.c.through_seq)).where(replays.c.pool == pool))
+    return int(row.scalar() or 0)
+
+
+def rated_through(connection: Connection, pool: PoolRecord) -> int | None:
+    """Return the last record that the ratings of a pool take into account; None for all."""
+    return None if pool.dirty is None else last_through(connection, pool.id)
+
+
+def through_before(connection: Connection, pool: int, generation: int) -> int:
+    """Return the last record that replays before a generation took into account; 0 for none."""
+    query = select(func.max(replays.c.through_seq)).where(
+        replays.c.pool == pool, replays.c.generation < generation
+    )
+    return int(connection.execute(query).scalar() or 0)
+
+
+def first_replay_with(connection: Connection, pool: int, seq: int) -> ReplayRecord | None:
+    """Return the first replay that took record `seq` into account, or None."""
+    r = replays.c
+    query = _REPLAY.where(r.pool == pool, r.through_seq >= seq).order_by(r.generation).limit(1)
+    return _replay(connection.execute(query).first())
+
+
+def replay_of(connection: Connection, pool: int, generation: int) -> ReplayRecord | None:
+    """Return the replay that made a generation, or None."""
+    query = _REPLAY.where(replays.c.pool == pool, replays.c.generation == generation)
+    return _replay(connection.execute(query).first())
+
+
+def replays_of(connection: Connection, pool: int) -> list[ReplayRecord]:
+    """Return all replays of a pool, oldest first."""
+    query = _REPLAY.where(replays.c.pool == pool).order_by(replays.c.generation)
+    records = (_replay(row) for row in connection.execute(query))
+    return [record for record in records if record is not None]
+
+
+def _replay(row: Any) -> ReplayRecord | None:
+    """Return a row of `_REPLAY` as a replay, None for None."""
+    if row is None:
+        return None
+    return ReplayRecord(row[0], row[1], (row[2], row[3]), *row[4:])
+
+
+_REPLAY = select(
+    replays.c.generation,
+    replays.c.through_seq,
+    replays.c.from_time,
+    replays.c.from_seq,
+    replays.c.started,
+    replays.c.finished,
+    replays.c.difference,
+)
 
 
 #: Tables with rows of a pool, except `pools`, `audit` and `keys`, whose rows stay.

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sqlalchemy import (
     Connection,
+    Row,
     bindparam,
     false,
     func,
@@ -378,6 +379,19 @@ def all_states(connection: Connection, pool: int, generation: int) -> Iterator[l
 def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[list[RatingRow]]:
     """Give all ratings by id, a few thousand at a time."""
     return _pieces(connection, RatingRow, pool, generation)
+
+
+def all_rows(connection: Connection, pool: int, generation: int) -> Iterator[Sequence[Row[Any]]]:
+    """Give all columns of all ratings by id, a few thousand at a time."""
+    after, limit = "", sizes_of(connection).ratings
+    mine = (ratings.c.pool == pool) & (ratings.c.generation == generation)
+    while True:
+        query = select(ratings).where(mine, ratings.c.player > after)
+        rows = connection.execute(query.order_by(ratings.c.player).limit(limit)).all()
+        if not rows:
+            return
+        yield rows
+        after = rows[-1].player
 
 
 def ratings_after(

@@ -55,10 +55,10 @@ from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.pool_state import PoolState, unpack_players
 from equipoise.rating.replay import TRACE_COLUMNS, ratings_of
 from equipoise.rating.system import OF_ROUNDS
-from equipoise.store import changes, log, ratings, replays
+from equipoise.store import changes, log, ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.pools import START, PoolRecord, get_pool, pool_by_number
+from equipoise.store.pools import START, PoolRecord, get_pool, pool_by_number, rated_through
 
 #: Whole numbers that fit a column of them.
 _LARGEST_INT = 2**63
@@ -556,7 +556,7 @@ def _change_frames(
     """Give what every match did to its players, in the order of rating."""
     rules = rules_of(pool.settings)
     # While a replay is pending, the stored changes are those of the last replay.
-    through = replays.rated_through(connection, pool)
+    through = rated_through(connection, pool)
     amendments = amendments_of(connection, pool, through)
     stamps = pool_stamps(rules, log.span_of_matches(connection, pool.id))
     names = (*TRACE_COLUMNS, *(() if rules.fault else rules.system.trace_columns))

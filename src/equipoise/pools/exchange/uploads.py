@@ -32,7 +32,7 @@ from equipoise.pools.exchange.history_requests import requests_of
 from equipoise.pools.pool.rules import PoolRules, PostedMatch, rules_of
 from equipoise.pools.posting.posting import Post, Undoing, is_same, post_matches, read_by_rules
 from equipoise.pools.posting.rating import players_of
-from equipoise.pools.reading.newcomers import Newcomer, newcomers
+from equipoise.pools.reading.searching import Newcomer, newcomers
 from equipoise.pools.records import amendments_of_matches
 from equipoise.store import log
 from equipoise.store.connection import Store

@@ -32,9 +32,9 @@ from equipoise.rating.pool_state import PoolState, pack_players, unpack_players
 from equipoise.rating.state import State
 from equipoise.store import partial_checkpoints, ratings
 from equipoise.store.bulk import Sizes, sizes_of
+from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.partial_checkpoints import End
 from equipoise.store.pools import START, PoolRecord, Position
-from equipoise.store.replays import Checkpoint
 
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
 ZLIB_LEVEL = 1

@@ -31,11 +31,11 @@ from equipoise.pools.records import (
     amendments_of_matches,
     reason_of,
 )
-from equipoise.store import changes, log, replays
+from equipoise.store import changes, log
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord, Position, get_pool
+from equipoise.store.pools import PoolRecord, Position, get_pool, rated_through
 
 
 class Window(NamedTuple):
@@ -230,7 +230,7 @@ def stored_matches(
     """
     logged = log.matches_by_id(connection, pool.id, ids)
     amendments = amendments_of_matches(connection, pool, logged)
-    through = replays.rated_through(connection, pool)
+    through = rated_through(connection, pool)
     replayed = amendments
     if through is not None and amendments.corrections:
         replayed = amendments_of_matches(connection, pool, logged, through)
@@ -355,7 +355,7 @@ def _match_lines(
 ) -> list[MatchLine]:
     """Return matches as lines of a list."""
     amendments = amendments_of_matches(connection, pool, [str(record.match) for record in records])
-    through = replays.rated_through(connection, pool)
+    through = rated_through(connection, pool)
     states = [_state_of(record, amendments, through) for record in records]
     # None where no chances are shown.
     counted = [

@@ -53,10 +53,10 @@ from equipoise.rating.one_call.call import require_context
 from equipoise.rating.pool_state import unpack_players
 from equipoise.rating.predicting import of_match
 from equipoise.rating.system import RatingColumns
-from equipoise.store import changes, log, profiles, ratings, replays
+from equipoise.store import changes, log, profiles, ratings
 from equipoise.store.changes import MeanRow, RatingTotals, Reach
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.pools import PoolRecord, get_pool, rated_through
 from equipoise.store.ratings import RatingRow
 from equipoise.store.schema import is_name
 
@@ -600,7 +600,7 @@ def player_history(
         ratings.get_rating(connection, record, player_id)
         if around is not None:
             logged = log.get_match(connection, record, around)
-            through = replays.rated_through(connection, record)
+            through = rated_through(connection, record)
             amended = amendments_of_matches(connection, record, [around], through)
             middle = amended.position(logged)
             if player_id not in changes.changes_of_match(connection, record, middle, [player_id]):

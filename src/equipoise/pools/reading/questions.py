@@ -62,10 +62,10 @@ from equipoise.rating.pool_state import PoolState, newcomers_note, unpack_player
 from equipoise.rating.predicting import lobby_prediction, team_model, team_prediction
 from equipoise.rating.state import COUNT
 from equipoise.rating.system import RatingColumns, RatingSystem
-from equipoise.store import changes, log, ratings, replays
+from equipoise.store import changes, log, ratings
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.pools import PoolRecord, get_pool, rated_through
 from equipoise.wording import counted
 
 #: Limits of a prediction: players of the match, sampled matches, players drawn for them, players
@@ -410,7 +410,7 @@ def explain_player(
         rules = rules_of(record.settings)
         ratings.get_rating(connection, record, player)
         # While a replay is pending, the stored changes are those of the last replay.
-        through = replays.rated_through(connection, record)
+        through = rated_through(connection, record)
         amendments = amendments_of(connection, record, through)
         logged = _match_of(connection, record, player, match)
         rated = _rated(logged, amendments, player)

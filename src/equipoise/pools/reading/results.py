@@ -39,9 +39,9 @@ from equipoise.pools.posting.rating import (
 from equipoise.pools.records import Amendments, amendments_of_matches, title_of
 from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE
 from equipoise.rating.predicting import team_prediction
-from equipoise.store import changes, log, replays
+from equipoise.store import changes, log
 from equipoise.store.changes import ChangeRow
-from equipoise.store.pools import PoolRecord
+from equipoise.store.pools import PoolRecord, rated_through
 
 #: Teams of a match up to which chances are computed and opponents are listed.
 MOST_TEAMS = 100
@@ -153,7 +153,7 @@ class MatchContents:
         } | (log.posted_times(connection, pool.id, large) if large else {})
         names = [match for match, _ in self._posted.values()]
         self._amendments = counted = amendments_of_matches(connection, pool, names)
-        through = replays.rated_through(connection, pool)
+        through = rated_through(connection, pool)
         if through is not None and counted.corrections:
             # The changes are those of the matches as they were before.
             counted = amendments_of_matches(connection, pool, names, through)

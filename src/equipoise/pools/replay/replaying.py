@@ -49,25 +49,28 @@ from equipoise.pools.replay.unratable import void_unratable
 from equipoise.store import (
     audit,
     changes,
+    checkpoints,
     log,
     partial_checkpoints,
     pools,
     ratings,
-    replays,
     webhooks,
 )
 from equipoise.store.bulk import sizes_of, without_collection
+from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
 from equipoise.store.partial_checkpoints import End
 from equipoise.store.pools import (
     START,
     PoolRecord,
     Position,
+    ReplayRecord,
+    add_replay,
     change_pool,
     get_pool,
+    last_through,
     pools_with_work,
 )
-from equipoise.store.replays import Checkpoint, ReplayRecord
 
 
 def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
@@ -470,7 +473,7 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             _put_ratings(connection, record, replay.generation, rated, replay.renames)
             replay.late.append(touched)
         found = _difference(connection, record, replay)
-        replays.forget_from(connection, record.id, replay.begin)
+        checkpoints.forget_from(connection, record.id, replay.begin)
         outbox_last = _append_events(connection, record, replay)
         # If the settings or the day changed during the replay, some ratings were written with the
         # old ones.
@@ -478,7 +481,7 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             replay.pool.settings,
             replay.pool.board_day,
         )
-        replays.add_replay(
+        add_replay(
             connection,
             record.id,
             ReplayRecord(
@@ -532,7 +535,7 @@ def _append_events(connection: Connection, pool: PoolRecord, replay: _Replay) ->
     """Write the events of the swap into the outbox; return the last number there."""
     happened: list[tuple[str, int]] = []
     if pool.webhooks & webhooks.KINDS["match.rated"]:
-        before = replays.last_through(connection, pool.id)
+        before = last_through(connection, pool.id)
         late = log.waiting_matches(connection, pool.id, before, replay.through)
         happened += [("match.rated", seq) for seq in late]
     if pool.webhooks & webhooks.KINDS["ratings.corrected"]:
@@ -561,9 +564,9 @@ def _store_checkpoints(replay: _Replay) -> None:
             if record.erased != replay.pool.erased:
                 # The checkpoint has a name that was erased in the meantime.
                 return
-            replays.add_checkpoint(connection, record.id, checkpoint)
+            checkpoints.add_checkpoint(connection, record.id, checkpoint)
             if left == 0:
                 interval = max(record.checkpoint_interval, replay.interval)
-                while replays.thin(connection, record.id):
+                while checkpoints.thin(connection, record.id):
                     interval *= 2
                 change_pool(connection, record.id, checkpoint_interval=interval)

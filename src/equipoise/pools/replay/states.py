@@ -51,13 +51,13 @@ from equipoise.rating.pool_state import (
 )
 from equipoise.rating.state import DRAWS
 from equipoise.rating.system import RatingSystem
-from equipoise.store import changes, log, partial_checkpoints, pools, ratings, replays
+from equipoise.store import changes, checkpoints, log, partial_checkpoints, pools, ratings
 from equipoise.store.bulk import sizes_of
 from equipoise.store.changes import ChangeRow
+from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
 from equipoise.store.partial_checkpoints import PartialStates
-from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
-from equipoise.store.replays import Checkpoint, ReplayRecord
+from equipoise.store.pools import START, PoolRecord, Position, ReplayRecord, change_pool, get_pool
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ def _resumed(
 ) -> RunningPool:
     """Return the pool at its last readable checkpoint before a position, or before its log."""
     while True:
-        saved = replays.last_before(connection, pool.id, position)
+        saved = checkpoints.last_before(connection, pool.id, position)
         if saved is None:
             return running_from_start(connection, pool, rules, renames)
         try:
@@ -194,9 +194,9 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
         # have reached the same number of records, but not the same salts.
         if log.salt_of(connection, record.id, record.last_seq) != salt:
             return False
-        replays.add_checkpoint(connection, record.id, saved)
+        checkpoints.add_checkpoint(connection, record.id, saved)
         interval = now.checkpoint_interval
-        if replays.thin(connection, record.id):
+        if checkpoints.thin(connection, record.id):
             interval *= 2
         due = now.checkpoint_due - record.checkpoint_due
         change_pool(connection, record.id, checkpoint_due=due, checkpoint_interval=interval)
@@ -207,7 +207,7 @@ def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules
     """Return a checkpoint of the stored ratings."""
     running = stored_pool(connection, pool, rules)
     running.position = (pool.last_time or 0, pool.last_seq)
-    before = replays.last_before(connection, pool.id, running.position)
+    before = checkpoints.last_before(connection, pool.id, running.position)
     running.participations = pool.checkpoint_due + (0 if before is None else before.participations)
     return running.checkpoint()
 

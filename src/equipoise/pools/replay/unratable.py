@@ -27,9 +27,8 @@ from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.records import Amendments, amendments_of, counted_matches
 from equipoise.pools.replay.states import running_before, running_from_start
 from equipoise.store import log as pool_log
-from equipoise.store import replays
 from equipoise.store.connection import Store
-from equipoise.store.pools import START, PoolRecord, get_pool
+from equipoise.store.pools import START, PoolRecord, get_pool, last_through
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +114,7 @@ def _culprit(
     connection: Connection, pool: PoolRecord, amendments: Amendments, failing: LoggedMatch
 ) -> str:
     """Return the id of the match to void: see `void_unratable`."""
-    done = replays.last_through(connection, pool.id)
+    done = last_through(connection, pool.id)
     waiting: dict[str, int] = {}
     for seq in pool_log.waiting_matches(connection, pool.id, done, pool.last_seq):
         log_record = pool_log.record_at(connection, pool.id, seq)

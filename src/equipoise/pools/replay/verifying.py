@@ -11,7 +11,7 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, compress
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -24,7 +24,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.pools import PoolRequest, SeasonRequest, VerifyMessage
 from equipoise.pools.pool.rules import REPLAYED, decays, rules_of
-from equipoise.pools.pool.settings import content_of, first_settings, places_of, with_settings
+from equipoise.pools.pool.settings import content_of, first_settings, with_settings
 from equipoise.pools.posting.rating import LoggedMatch, day_of
 from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.profiles import compare_profiles
@@ -41,7 +41,7 @@ from equipoise.pools.replay.chain_checks import Findings, LogWalk
 from equipoise.pools.replay.states import running_from_start
 from equipoise.rating.pool_state import PoolState, pack_players
 from equipoise.rating.state import State
-from equipoise.store import changes, log, partial_checkpoints, pools, ratings, replays
+from equipoise.store import changes, checkpoints, log, partial_checkpoints, pools, ratings
 from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.changes import BY_POSITION
 from equipoise.store.connection import Store
@@ -53,16 +53,17 @@ from equipoise.store.pools import (
     Position,
     get_pool,
     pool_by_number,
+    rated_through,
+    replays_of,
     seed_after,
 )
-from equipoise.store.ratings import RatingRow, StateRow
 from equipoise.wording import counted
 
 
 def compare_settings(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
     """Compare the settings of a pool with its first ones and the changes in the log."""
     current, settings = rules_of(pool.settings).settings, first_settings(pool)
-    through = replays.rated_through(connection, pool)
+    through = rated_through(connection, pool)
     try:
         for record in log.amendments(connection, pool.id) if pool.amendments else []:
             if record.kind == "settings":
@@ -141,7 +142,7 @@ def _compare_known_ratings(connection: Connection, pool: PoolRecord, findings: F
 
 def _compare_replays(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
     """Compare the generation, and what waits for a replay, with the replays and the log."""
-    every = replays.replays_of(connection, pool.id)
+    every = replays_of(connection, pool.id)
     last = every[-1] if every else None
     findings.check(
         pool.generation == (FIRST_GENERATION if last is None else last.generation)
@@ -203,13 +204,21 @@ def _compare_seed(connection: Connection, pool: PoolRecord, findings: Findings) 
     findings.check(seed.players == players, "the number of players in the seed differs")
 
 
-#: Columns that must be the same, and how a sentence calls them.
+#: Columns of a rating, and the sentence on a stored value that is not the replayed one.
 _COLUMNS = {
-    "rating": "rating",
-    "deviation": "deviation",
-    "matches": "number of matches",
-    "last_time": "time of the last match",
+    "rating": "the stored rating is {!r}, not {!r}",
+    "deviation": "the stored deviation is {!r}, not {!r}",
+    "matches": "the stored number of matches is {!r}, not {!r}",
+    "last_time": "the stored time of the last match is {!r}, not {!r}",
+    "state": "the stored state differs from the replayed one",
+    "change_time": "the last change is not the one of the log",
+    "change_seq": "the last change is not the one of the log",
+    "ordering": "the leaderboard shows a different rating",
+    "provisional": "the mark 'provisional' disagrees with the settings",
+    "disqualified": "the mark 'disqualified' disagrees with the log",
 }
+#: Columns that a change of settings updates player by player.
+_ON_BOARD = frozenset({"ordering", "provisional"})
 _POSITION_OF = attrgetter("position")
 
 
@@ -218,75 +227,31 @@ def check_ratings(
 ) -> None:
     """Compare everything that is stored of every player with the end of a replay."""
     running.board_day = pool.board_day
-    through = replays.rated_through(connection, pool)
+    through = rated_through(connection, pool)
     eligible = amendments_of(connection, pool, through).eligibility
-    seen = 0
-    states = ratings.all_states(connection, pool.id, pool.generation)
-    shown = ratings.all_ratings(connection, pool.id, pool.generation)
-    for packed, rows in zip(states, shown, strict=True):
-        at = [running.row_of.get(row.player) for row in rows]
-        kept, listed = packed, rows
-        if None in at:
-            for player in (row.player for row in packed if row.player not in running.row_of):
-                findings.add(f"player {player}: a rating is stored that the log does not give")
-            known = [place is not None for place in at]
-            at = list(compress(at, known))
-            kept, listed = list(compress(packed, known)), list(compress(rows, known))
-        seen += len(listed)
-        if not listed:
+    seen = np.zeros(len(running.players), bool)
+    for rows in ratings.all_rows(connection, pool.id, pool.generation):
+        replayed = [row for row in rows if row.player in running.row_of]
+        for player in {row.player for row in rows}.difference(running.row_of):
+            findings.add(f"player {player}: a rating is stored that the log does not give")
+        if not replayed:
             continue
-        _compare_columns(running, np.array(at, np.int64), kept, listed, findings)
-        _compare_places(pool, listed, findings)
-        players = [row.player for row in listed]
-        marks = eligible.flags(players) if eligible else [False] * len(players)
-        for row, mark in zip(listed, marks, strict=True):
-            if row.disqualified != mark:
-                findings.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
-    if seen != len(running.players):
-        stored = {
-            row.player
-            for rows in ratings.all_states(connection, pool.id, pool.generation)
-            for row in rows
-        }
-        for player in sorted(set(running.players) - stored):
-            findings.add(f"player {player}: no rating is stored")
+        players = [row.player for row in replayed]
+        at = np.array([running.row_of[player] for player in players], np.int64)
+        seen[at] = True
+        expected = {**running.ratings(at), "disqualified": eligible.flags(players)}
+        for name, sentence in _COLUMNS.items():
+            if list(map(attrgetter(name), replayed)) == expected[name]:
+                continue
+            for row, value in zip(replayed, expected[name], strict=True):
+                stored = getattr(row, name)
+                waits = pool.board_from is not None and row.player > pool.board_from
+                if stored != value and not (waits and name in _ON_BOARD):
+                    findings.add(f"player {row.player}: {sentence.format(stored, value)}")
+    for player in sorted(running.players[row] for row in np.flatnonzero(~seen).tolist()):
+        findings.add(f"player {player}: no rating is stored")
     if not _same_shared(running.state, pool.shared):
         findings.add("the state that all players share differs")
-
-
-def _compare_columns(
-    running: RunningPool,
-    at: Ints,
-    states: Sequence[StateRow],
-    rows: Sequence[RatingRow],
-    findings: Findings,
-) -> None:
-    """Compare ratings, states and last changes of some players; at : their rows in the replay."""
-    replayed = running.ratings(at)
-    for name, what in _COLUMNS.items():
-        if list(map(attrgetter(name), rows)) == replayed[name]:
-            continue
-        for row, value in zip(rows, replayed[name], strict=True):
-            stored = getattr(row, name)
-            if stored != value:
-                findings.add(f"player {row.player}: the stored {what} is {stored!r}, not {value!r}")
-    changes = zip(replayed["change_time"], replayed["change_seq"], strict=True)
-    for rating, state, change in zip(states, replayed["state"], changes, strict=True):
-        if bytes(rating.state) != state:
-            findings.add(f"player {rating.player}: the stored state differs from the replayed one")
-        if (rating.change_time, rating.change_seq) != change:
-            findings.add(f"player {rating.player}: the last change is not the one of the log")
-
-
-def _compare_places(pool: PoolRecord, rows: Sequence[RatingRow], findings: Findings) -> None:
-    """Compare the leaderboard with the ratings and the settings, as far as it is up to date."""
-    for row, (ordering, provisional) in zip(rows, places_of(pool, rows), strict=True):
-        if pool.board_from is not None and row.player > pool.board_from:
-            continue  # It gets its place again.
-        if row.ordering != ordering:
-            findings.add(f"player {row.player}: the leaderboard shows a different rating")
-        if row.provisional != provisional:
-            findings.add(f"player {row.player}: the mark 'provisional' disagrees with the settings")
 
 
 def _same_shared(state: State, shared: dict[str, Floats]) -> bool:
@@ -303,7 +268,7 @@ class CheckpointChecks:
     def __init__(self, connection: Connection, pool: PoolRecord) -> None:
         #: Each with its position, and its end if it is a partial one.
         self._waiting: list[tuple[Position, End | None]] = [
-            *((position, None) for position in replays.positions(connection, pool.id)),
+            *((position, None) for position in checkpoints.positions(connection, pool.id)),
             *((end.position, end) for end in partial_checkpoints.ends(connection, pool)),
         ]
         self._waiting.sort(key=itemgetter(0))
@@ -375,7 +340,7 @@ def _compare_checkpoint(
     findings: Findings,
 ) -> None:
     """Compare the checkpoint at a position with the replay there."""
-    saved = replays.last_before(connection, pool.id, (position[0], position[1] + 1))
+    saved = checkpoints.last_before(connection, pool.id, (position[0], position[1] + 1))
     if saved is None:
         return
     named = f"the checkpoint after record {position[1]}"
@@ -530,7 +495,7 @@ class _Replay:
     """
 
     def __init__(self, connection: Connection, pool: PoolRecord) -> None:
-        through = replays.rated_through(connection, pool)
+        through = rated_through(connection, pool)
         self.amendments = amendments_of(connection, pool, through)
         self.running: RunningPool = running_from_start(
             connection, pool, rules_of(pool.settings), self.amendments.renames

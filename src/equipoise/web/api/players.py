@@ -28,9 +28,8 @@ from equipoise.messages.questions import (
 )
 from equipoise.pools.reading import players, questions
 from equipoise.pools.reading.highlights import pool_overview
-from equipoise.pools.reading.meetings import against
 from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
-from equipoise.pools.reading.summaries import player_summary
+from equipoise.pools.reading.summaries import against, player_summary
 from equipoise.web.api.matches import MatchesQuery
 from equipoise.web.http.endpoints import (
     ApiRequest,

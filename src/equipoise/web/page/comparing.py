@@ -10,9 +10,8 @@ from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.matches import AgainstMessage, PlayerMessage, PlayerSummary, RatingTimeline
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools.reading import players
-from equipoise.pools.reading.meetings import against
 from equipoise.pools.reading.players import rating_timeline
-from equipoise.pools.reading.summaries import player_summary
+from equipoise.pools.reading.summaries import against, player_summary
 from equipoise.store.connection import Store
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import comparison

@@ -42,7 +42,7 @@ from equipoise.pools.posting.posting import preview_match
 from equipoise.pools.posting.rating import player_ids, players_of
 from equipoise.pools.reading import matches, players
 from equipoise.pools.reading.matches import posted_match
-from equipoise.pools.reading.newcomers import Newcomer, newcomers
+from equipoise.pools.reading.searching import Newcomer, newcomers
 from equipoise.store.connection import Store
 from equipoise.web.http.endpoints import whole_number
 from equipoise.web.page.context import (
