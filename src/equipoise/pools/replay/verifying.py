@@ -210,14 +210,14 @@ _COLUMNS = {
     "deviation": "the stored deviation is {!r}, not {!r}",
     "matches": "the stored number of matches is {!r}, not {!r}",
     "last_time": "the stored time of the last match is {!r}, not {!r}",
+    "ordering": "the leaderboard shows a different rating",
+    "provisional": "the mark 'provisional' disagrees with the settings",
     "state": "the stored state differs from the replayed one",
     "change_time": "the last change is not the one of the log",
     "change_seq": "the last change is not the one of the log",
-    "ordering": "the leaderboard shows a different rating",
-    "provisional": "the mark 'provisional' disagrees with the settings",
     "disqualified": "the mark 'disqualified' disagrees with the log",
 }
-#: Columns that a change of settings updates player by player.
+#: Columns that follow from those before them, and that a change of settings writes later.
 _ON_BOARD = frozenset({"ordering", "provisional"})
 _POSITION_OF = attrgetter("position")
 
@@ -231,23 +231,29 @@ def check_ratings(
     eligible = amendments_of(connection, pool, through).eligibility
     seen = np.zeros(len(running.players), bool)
     for rows in ratings.all_rows(connection, pool.id, pool.generation):
-        replayed = [row for row in rows if row.player in running.row_of]
-        for player in {row.player for row in rows}.difference(running.row_of):
+        for player in (row.player for row in rows if row.player not in running.row_of):
             findings.add(f"player {player}: a rating is stored that the log does not give")
+        replayed = [row for row in rows if row.player in running.row_of]
         if not replayed:
             continue
         players = [row.player for row in replayed]
         at = np.array([running.row_of[player] for player in players], np.int64)
         seen[at] = True
+        wrong: set[str] = set()
+        last = players[-1] if pool.board_from is None else pool.board_from
         expected = {**running.ratings(at), "disqualified": eligible.flags(players)}
         for name, sentence in _COLUMNS.items():
             if list(map(attrgetter(name), replayed)) == expected[name]:
                 continue
             for row, value in zip(replayed, expected[name], strict=True):
                 stored = getattr(row, name)
-                waits = pool.board_from is not None and row.player > pool.board_from
-                if stored != value and not (waits and name in _ON_BOARD):
-                    findings.add(f"player {row.player}: {sentence.format(stored, value)}")
+                if stored == value:
+                    continue
+                if name not in _ON_BOARD:
+                    wrong.add(row.player)
+                elif row.player in wrong or row.player > last:
+                    continue
+                findings.add(f"player {row.player}: {sentence.format(stored, value)}")
     for player in sorted(running.players[row] for row in np.flatnonzero(~seen).tolist()):
         findings.add(f"player {player}: no rating is stored")
     if not _same_shared(running.state, pool.shared):
