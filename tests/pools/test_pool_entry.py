@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from equipoise.analysis.reading import HistoryRequest
-from equipoise.errors import ConflictError, InvalidDataError
+from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, SeasonRequest, SeasonSettings
 from equipoise.pools import seasons
@@ -210,13 +210,9 @@ def test_turning_it_on_replays_the_whole_log(store: Store, tmp_path: Path) -> No
     assert pool.is_sound()
 
 
-def test_other_parameters_still_cannot_be_changed(store: Store) -> None:
-    """Nor can a system that refuses it learn an entry."""
+def test_wrong_parameters_of_an_entry_are_refused(store: Store) -> None:
+    """As is a learned entry by a system that has none."""
     pool = Trial(store)
-    with pytest.raises(ConflictError, match=r"parameters\.k is 32\.0, you sent 20\.0"):
-        change_settings(
-            store, pool.name, PoolChange(parameters={"k": 20.0, "entry": "learned"}), NOW
-        )
     with pytest.raises(InvalidDataError):
         change_settings(store, pool.name, PoolChange(parameters={"hold_level": 2.0}), NOW)
     platform = Trial(store, "platform", system="codeforces", parameters={"rules": "platform"})

@@ -8,15 +8,12 @@ from statistics import fmean, median, pstdev
 import pytest
 
 from equipoise.errors import NotFoundError
-from equipoise.messages.matches import MatchRequest, MostMatches, TeamRequest
+from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.reading.highlights import highlights, pool_overview
 from equipoise.pools.reading.players import leaderboard, overview, rating_timeline
 from equipoise.store.connection import Store
-from equipoise.store.pools import get_pool
-from pools.pool_trials import Trial, duel, every_change
 
 DAY = 86_400
 #: A Monday, at noon.
@@ -138,29 +135,3 @@ def test_one_player_or_equal_ratings_make_one_bin(store: Store) -> None:
     found = overview(store, "pool")
     assert [one.players for one in found.ratings] == [2]
     assert found.median == pytest.approx(1500, abs=1)
-
-
-def test_records_are_those_of_all_changes(store: Store) -> None:
-    """Among settled players the highest rating, the largest match, the most matches."""
-    pool = Trial(store, system="plackett-luce", placement_matches=2)
-    pool.post(
-        duel("m1", "ana", "bo", 10),
-        duel("m2", "ana", "cy", 20),
-        duel("m3", "dan", "ana", 30),
-        MatchRequest(
-            "big", [TeamRequest([name], rank) for rank, name in enumerate("pqrs")], time=35
-        ),
-    )
-    found = pool_overview(store, "trial")
-    with store.read() as connection:
-        changes = every_change(connection, get_pool(connection, "trial"))
-    settled = {"ana"}
-    best = max((one for one in changes if one.player in settled), key=lambda one: one.rating)
-    highest, largest = found.records.highest, found.records.largest
-    assert highest is not None
-    assert (highest.player, highest.rating, highest.match) == ("ana", best.rating, "m2")
-    assert largest is not None
-    assert (largest.match, largest.players) == ("big", 4)
-    assert found.records.most_matches == MostMatches("ana", 3)
-    assert found.overview == overview(store, "trial")
-    assert found.highlights == highlights(store, "trial")

@@ -12,8 +12,8 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.pools.reading import highlights
-from equipoise.pools.reading.highlights import records
-from equipoise.pools.reading.players import player_history
+from equipoise.pools.reading.highlights import pool_overview, records
+from equipoise.pools.reading.players import overview, player_history
 from equipoise.store.connection import Store
 from pools.pool_trials import Trial, duel
 
@@ -24,7 +24,10 @@ def test_records_are_those_of_all_matches_also_before_1970(store: Store) -> None
     draw = MatchRequest("draw", [TeamRequest(["bob"], 1), TeamRequest(["ada"], 1)], -500)
     wins = [duel(f"win {at}", "ada", "bob", at - 1000) for at in range(7)]
     pool.post(*wins, draw, duel("upset", "bob", "ada", 900), duel("new", "cyd", "dan", 1000))
-    found = records(store, pool.name)
+    whole = pool_overview(store, pool.name)
+    assert whole.overview == overview(store, pool.name)
+    assert whole.highlights == highlights.highlights(store, pool.name)
+    found = whole.records
     best = max(player_history(store, pool.name, "ada").matches, key=lambda one: one.rating)
     assert found.highest is not None
     assert (found.highest.player, found.highest.rating) == ("ada", best.rating)

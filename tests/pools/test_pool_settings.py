@@ -112,6 +112,7 @@ def test_the_board_follows_what_is_shown(store: Store, piece: int) -> None:
         pool.post(duel(f"m{at}", names[at % 7], names[(at + 1 + at % 3) % 7], at * DAY))
     before = leaderboard(store, pool.name)
     change(pool, placement_matches=6, display_deviations=2.0, display_floor=1000.0)
+    assert pool.is_sound(), "those who wait for their place are not compared"
     tended(pool)
     assert pool.is_sound()
     seen = leaderboard(store, pool.name, provisional=True)

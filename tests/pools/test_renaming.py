@@ -181,6 +181,10 @@ def test_details_of_players_and_disqualifications_move_along(store: Store) -> No
     pool.settle()
     assert numbers(store, "trial") == numbers(store, "one")
     assert player(store, "trial", "ada").disqualified is not None
+    # The record has the earlier id, and holds for posts with the present one.
+    for trial in (pool, one):
+        trial.post(duel("barred", "ada", "cyd", 65))
+    assert pool.ratings() == one.ratings()
     with pytest.raises(ConflictError, match="already disqualified"):
         pool.disqualify("ada2")
     pool.reinstate("ada2")
