@@ -642,3 +642,12 @@ def test_ratings_are_written_for_spreadsheets_unless_raw(tmp_path: Path) -> None
         assert run(["balance", str(source), "--output", str(target), "--no-escape-formulas"]) == 0
     assert teams[0].read_text() == teams[1].read_text()
     assert "=1+1" in teams[0].read_text().replace("\n", ",").split(",")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+def test_a_full_disk_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "full.csv"
+    target.symlink_to("/dev/full")
+    assert rate(SAMPLE, "--system", "elo", "--output", str(target), "--json") == 1
+    error = json.loads(capsys.readouterr().err.splitlines()[-1])["error"]
+    assert (error["code"], "No space left on device" in error["message"]) == ("system", True)

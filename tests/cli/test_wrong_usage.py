@@ -23,6 +23,7 @@ WRONG = {
         ("--restart", 2, "--restart needs --state"),
         ("--output ratings.xlsx", 2, ".parquet"),
         ("--trace trace.doc --output never.csv", 2, ".parquet"),
+        ("--synonyms s.csv --output s.csv", 2, "--synonyms and --output name the same file"),
         ("--output r.csv --save state.pickle", 2, "--save must be a file that ends in"),
         ("--output r.csv --save nowhere/state.npz", 2, "directory of an output"),
     ],

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from equipoise.web.application import create_application
+from equipoise.web.page import PAGES
 from equipoise.web.settings import ServiceSettings
 from trials.server import make_key
 from web.asking import Running
@@ -189,6 +190,34 @@ def test_a_role_sees_what_it_may_do(site: Any, who: str | None, path: str, statu
         assert client.get(path).status_code == status
 
 
+def test_pages_and_forms_are_for_administrators_but_for_these() -> None:
+    """Every page of an administrator, and whatever is sent in forms by others."""
+    administrators = {page.route for page in PAGES if page.right == "admin"}
+    assert {page.route for page in PAGES if page.right == "writer"} == {
+        f"{method} /pools/{{pool}}/{name}"
+        for method in ("GET", "POST")
+        for name in ("post", "upload")
+    }
+    assert {page.route for page in PAGES if page.method == "POST" and page.right != "admin"} == {
+        "POST /pools/{pool}/post",
+        "POST /pools/{pool}/upload",
+        "POST /pools/{pool}/balance",
+        *(f"POST /{name}" for name in ("rebalance", "tournament", "sign-in", "theme")),
+        *("POST /sign-out", "POST /sign-out/everywhere"),
+    }
+    pool = ("admin", "settings", "settings/entry", "seasons/end", "webhooks")
+    changes = ("void", "restore", "correct", "disqualify", "reinstate", "rename")
+    assert {route for route in administrators if route.startswith("GET")} == {
+        *("GET /new-pool", "GET /audit", "GET /keys"),
+        *(f"GET /pools/{{pool}}/{name}" for name in pool),
+        *(f"GET /pools/{{pool}}/{change}/{{id:path}}" for change in changes),
+    }
+    keys = ("GET /keys", "POST /keys", "POST /keys/rotate", "POST /keys/revoke")
+    assert {page.route for page in PAGES if page.all_pools} == {
+        *("GET /new-pool", "POST /new-pool", "POST /pools/{pool}/delete", *keys)
+    }
+
+
 @pytest.mark.parametrize("who", [None, "club", "writer"])
 def test_what_may_not_be_done_is_no_button(site: Any, who: str | None) -> None:
     with site.visitor(who) as client:
@@ -210,6 +239,7 @@ def test_what_may_not_be_done_is_no_button(site: Any, who: str | None) -> None:
         {"origin": "null"},
         {"origin": "http://["},
         {"sec-fetch-site": "same-site"},
+        {"sec-fetch-site": "cross-site"},
         {},
     ],
 )
