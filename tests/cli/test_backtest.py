@@ -62,6 +62,14 @@ def test_one_system_is_judged_by_the_baseline(capsys: pytest.CaptureFixture[str]
     assert "elo is better than the baseline, which has no ratings, by every metric" in err
 
 
+def test_the_seed_decides_the_intervals(capsys: pytest.CaptureFixture[str]) -> None:
+    first, other = (
+        answer(capsys, SAMPLE, "--system", "elo", "--seed", seed)["systems"][0] for seed in "12"
+    )
+    assert first["intervals"] != other["intervals"]
+    assert [first[name] for name in METRICS] == [other[name] for name in METRICS]
+
+
 def test_elo_mmr_is_compared_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert backtest(SAMPLE) == 0
     assert list(table(capsys)) == ["system", "elo-mmr", "baseline"]

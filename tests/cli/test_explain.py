@@ -267,13 +267,17 @@ def test_a_range_of_changes_has_the_change_that_is_shown(
     assert "gives a change between -70.00 and +23.42 points." in out
 
 
-def test_the_default_system_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_default_system_and_missing_columns_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A list of another system shows another change."""
     source = tmp_path / "games.csv"
     source.write_text("match,player,rank\n1,ada,1\n1,ben,2\n", encoding="utf-8")
     for named, arguments in ((True, []), (False, ["--system", "elo"])):
         assert explain(str(source), "--player", "ada", *arguments) == 0
         assert ("rated by elo-mmr" in capsys.readouterr().err) == named
+    assert explain(str(source), "--player", "ada", "--system", "uscf") == 0
+    assert "no column birth_year: uscf assumes" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_posterior_is_printed_drawn_and_a_message(

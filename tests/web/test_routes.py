@@ -324,6 +324,7 @@ def test_a_tournament_is_rated_from_its_file(served: Served) -> None:
         ("format=csv&anchor=x", b"white,black,result\na,b,1-0\n", 422),
         ("format=csv&also=nothing", b"white,black,result\na,b,1-0\n", 422),
         ("format=csv&strict=true", b"white,black,result\na,b,1-0\n", 422),
+        ("format=csv&confidence=1", b"white,black,result\na,b,1-0\nb,a,1-0\n", 422),
         ("format=csv&prior=5e-324", b"white,black,result\na,b,1-0\nb,a,1-0\n", 422),
     ],
 )

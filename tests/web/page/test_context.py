@@ -240,6 +240,7 @@ def test_what_may_not_be_done_is_no_button(site: Any, who: str | None) -> None:
         {"origin": "http://["},
         {"sec-fetch-site": "same-site"},
         {"sec-fetch-site": "cross-site"},
+        {"referer": "https://evil.example/keys"},
         {},
     ],
 )
