@@ -154,6 +154,10 @@ def test_a_table_of_ratings_is_taken_as_it_is(
     system, time = answer(capsys)["notes"]
     assert system.startswith("the table does not say which system made its ratings")
     assert time == "deviations are as of each player's last match"
+    bare = write(tmp_path / "bare.csv", "player,rating\na,1500\nb,1400\n")
+    assert balance("--ratings", bare, "--players", "a,b", "--json") == 0
+    note, last = answer(capsys)["notes"]
+    assert (note.startswith("The lobby has no deviations"), last) == (True, system)
 
 
 def test_a_state_gives_deviations_of_its_last_time_or_of_another(
