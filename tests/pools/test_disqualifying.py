@@ -185,6 +185,8 @@ def test_effects_are_exported_imported_and_carried_into_a_season(
     pool.post(*[team_match(number) for number in range(6)], duel("v", "void", "ana", 100))
     pool.disqualify("cheat", 0, effect="void")
     pool.disqualify("ben", match="m3", effect="keep")
+    pool.disqualify("ana", match="v")
+    pool.reinstate("ana", match="v")
     pool.settle()
     erased = erase_player(store, pool.name, "void", ReasonRequest(), key=None, now=NOW)
     path = tmp_path / "log.ndjson"
@@ -192,7 +194,7 @@ def test_effects_are_exported_imported_and_carried_into_a_season(
     assert json.loads(path.read_text().splitlines()[0])["equipoise_log"] == 5
     done = import_file(store, "copy", path)
     assert done.same_head
-    assert import_file(store, "copy", path).known_amendments == done.amendments == 3
+    assert import_file(store, "copy", path).known_amendments == done.amendments == 5
     assert verify_pool(store, "copy").identical
     copy = leaderboard(store, "copy").players
     assert {row.player: row.rating for row in copy} == pool.ratings()
