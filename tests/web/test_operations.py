@@ -157,3 +157,13 @@ def test_what_administrators_do_is_written_down(served: Served) -> None:
     rest = served.get("/v1/audit", own, params={"limit": 9, "cursor": first["next"]}).json()
     assert first["entries"] + rest["entries"] == entries
     assert rest["next"] is None
+
+
+def test_known_ratings_and_profiles_are_written_down(served: Served) -> None:
+    path = f"/v1/pools/{served.pool()}"
+    served.put(f"{path}/initial-ratings", {"ratings": [{"player": "a", "rating": 1600}]})
+    served.put(f"{path}/profiles", {"profiles": [{"player": "a", "name": "Ann"}]})
+    entries = served.get("/v1/audit", params={"limit": 3}).json()["entries"]
+    actions = ["profiles.set", "initial_ratings.set", "pool.created"]
+    assert [entry["what"] for entry in entries] == actions
+    assert len({(entry["key"], entry["pool"]) for entry in entries}) == 1
