@@ -476,6 +476,33 @@ def _words(values: Ids) -> Ids:
     return np.char.lower(np.char.strip(values.astype(str)))
 
 
+def dense_ranks(offsets: Ints, ranks: Ints) -> Ints:
+    """Return dense ranks from 0 within every match; rows are sorted by match."""
+    if not len(ranks):
+        return ranks
+    steps = np.empty(len(ranks), np.int64)
+    np.subtract(ranks[1:], ranks[:-1], out=steps[1:])
+    steps[offsets[:-1]] = 0
+    order = None
+    if steps.min() < 0:
+        sizes = np.diff(offsets)
+        if int(ranks.max()) >= 2**62 // len(sizes):
+            ranks = np.unique(ranks, return_inverse=True)[1]
+        keys = np.repeat(np.arange(len(sizes)), sizes) * (int(ranks.max()) + 1) + ranks
+        order = np.argsort(keys, kind="stable")
+        steps = np.diff(keys[order], prepend=0)
+        steps[offsets[:-1]] = 0
+    np.minimum(steps, 1, out=steps)
+    # The first row of a match takes back the steps of the match before it.
+    steps[offsets[1:-1]] = -np.add.reduceat(steps, offsets[:-1])[:-1]
+    np.cumsum(steps, out=steps)
+    if order is None:
+        return steps
+    dense = np.empty(len(ranks), np.int64)
+    dense[order] = steps
+    return dense
+
+
 def matches_played(history: History) -> Ints:
     """Return the number of matches of every player, shape (P,)."""
     return np.bincount(history.player, minlength=history.players)

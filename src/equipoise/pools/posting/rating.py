@@ -18,10 +18,16 @@ import numpy as np
 from msgspec.structs import replace
 
 from equipoise.arrays import Floats, Ids, Ints, nullable, or_nan
-from equipoise.data.history import HOME_SIDES, MICROSECONDS_PER_DAY, History, TimeKind, read_score
+from equipoise.data.history import (
+    HOME_SIDES,
+    MICROSECONDS_PER_DAY,
+    History,
+    TimeKind,
+    dense_ranks,
+    read_score,
+)
 from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.tables.long_table import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.rating.base_system import System
