@@ -67,3 +67,7 @@ class Workers:
         take()
         for other in others:
             other.result()
+
+
+#: The calling thread alone, for work that is not shared.
+ONE_THREAD = Workers()

@@ -26,7 +26,7 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, InvalidParameterError, require
 from equipoise.numeric.functions import MAX_ITERATIONS
-from equipoise.numeric.workers import Workers
+from equipoise.numeric.workers import ONE_THREAD, Workers
 from equipoise.rating.contexts import (
     CONTEXT,
     CONTEXT_DEVIATION,
@@ -345,7 +345,7 @@ class System(OneCall, EntryParameters, ABC):
         Raises : ConvergenceError; InvalidDataError if a column is missing
         """
         job = self.job(state, history, start, stop, trace)
-        failed, residual = self.update(job, workers or Workers())
+        failed, residual = self.update(job, workers or ONE_THREAD)
         if failed >= 0:
             what = f"{self.sought}{self.name}, match {history.match_ids[start + failed]},"
             raise ConvergenceError(what, self.iterations, residual)

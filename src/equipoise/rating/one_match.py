@@ -26,7 +26,7 @@ from equipoise._jit import compiled_for
 from equipoise.arrays import Floats, Ids
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.errors import ConvergenceError
-from equipoise.numeric.workers import Workers
+from equipoise.numeric.workers import ONE_THREAD
 from equipoise.rating.head_start import no_home_side
 from equipoise.rating.loop import ABSENT
 from equipoise.rating.state import PADDING, State
@@ -366,7 +366,7 @@ class Workspace:
         """Rate the match. Raises : ConvergenceError."""
         if self._kernel is None:
             if len(self.state.table) > LARGEST:
-                failed, residual = self._system.update(self._job, Workers())
+                failed, residual = self._system.update(self._job, ONE_THREAD)
             else:
                 kernel = self._system.kernel(self._job)
                 self._kernel = compiled_for(kernel, self._job, 0, 1)
