@@ -25,7 +25,6 @@ from msgspec import UNSET
 from sqlalchemy import Connection
 
 from equipoise.analysis.systems import plain_parameters
-from equipoise.arrays import or_nan
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, InvalidDataError, Problem
 from equipoise.messages.matches import AmendmentMessage, DifferenceMessage
@@ -102,13 +101,11 @@ def rewrite_next(connection: Connection, pool: PoolRecord) -> bool:
 
 def places_of(pool: PoolRecord, rows: Sequence[RatingRow]) -> list[tuple[float, bool]]:
     """Return (`ordering`, `provisional`) of ratings, by the settings and the day of a pool."""
-    rules, deviation = rules_of(pool.settings), or_nan(row.deviation for row in rows)
-    shown = display(
-        rules,
-        np.array([row.rating for row in rows], np.float64),
-        deviation,
-        days_idle(or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY, pool.board_day),
-    )
+    rules = rules_of(pool.settings)
+    rating = np.array([row.rating for row in rows], np.float64)
+    deviation = np.array([row.deviation for row in rows], np.float64)
+    last = np.array([row.last_time for row in rows], np.float64) / MICROSECONDS_PER_DAY
+    shown = display(rules, rating, deviation, days_idle(last, pool.board_day))
     matches = np.array([row.matches for row in rows], np.int64)
     marks = rules.provisional(matches, deviation).tolist()
     return list(zip((-shown).tolist(), marks, strict=True))

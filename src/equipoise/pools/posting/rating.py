@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from msgspec.structs import replace
 
-from equipoise.arrays import Floats, Ids, Ints, nullable, or_nan
+from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import (
     HOME_SIDES,
     MICROSECONDS_PER_DAY,
@@ -284,7 +284,7 @@ def _scores(participants: Participants, details: Sequence[ParticipationRequest |
     sizes = zip(participants.teams, participants.team_sizes, strict=True)
     of_player = chain.from_iterable([team] * size for team, size in sizes)
     pairs = zip(of_player, details, strict=True)
-    return or_nan([score_of(team, detail) for team, detail in pairs])
+    return np.array([score_of(team, detail) for team, detail in pairs], np.float64)
 
 
 def _contexts(participants: Participants, details: Sequence[ParticipationRequest | None]) -> Ids:
@@ -330,7 +330,7 @@ def _performances(
 
 def _numbers(values: Sequence[float | None]) -> Floats | None:
     """Return numbers with NaN for None; None if all are None."""
-    return None if values.count(None) == len(values) else or_nan(values)
+    return None if values.count(None) == len(values) else np.array(values, np.float64)
 
 
 def _at_home(detail: ParticipationRequest | None) -> bool:
@@ -508,7 +508,7 @@ def rating_rows(
         "player": players,
         "ordering": (-shown).tolist(),
         "rating": rating.tolist(),
-        "deviation": nullable(deviation + 0.0),
+        "deviation": [None if math.isnan(value) else value for value in (deviation + 0.0).tolist()],
         "matches": matches.tolist(),
         "last_time": [
             time if has else None for time, has in zip(micros.tolist(), known.tolist(), strict=True)

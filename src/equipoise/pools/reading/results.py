@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.arrays import or_nan
 from equipoise.data.history import HOME_SIDES
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import (
@@ -71,12 +70,14 @@ def chances_of(
         history = history_of([match], numbers, object_array(names), rules)
     state = rules.system.initial(0)
     state.shared = pool.shared
-    rating = or_nan([row.rating_before for row in before])
-    deviation = or_nan([row.deviation_before for row in before])
+    rating = np.array([row.rating_before for row in before], np.float64)
+    deviation = np.array([row.deviation_before for row in before], np.float64)
     if CONTEXT in rules.able.uses:
         traced = [unpack_extra(rules, row.extra) for row in before]
-        rating = rating + or_nan([trace[OFFSET] for trace in traced])
-        deviation = np.sqrt(deviation**2 + or_nan([trace[OFFSET_VARIANCE] for trace in traced]))
+        rating = rating + np.array([trace[OFFSET] for trace in traced], np.float64)
+        deviation = np.sqrt(
+            deviation**2 + np.array([trace[OFFSET_VARIANCE] for trace in traced], np.float64)
+        )
     try:
         prediction = team_prediction(
             rules.system,

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from equipoise.arguments import checked_number, is_number
-from equipoise.arrays import nullable
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.ratings import CONSERVATIVE
 from equipoise.display import table_html
@@ -232,7 +231,10 @@ class Rating:
         from equipoise.rating.pool_state import saved_parameters
 
         row, records = self._numbers
-        state = dict(zip(self._facts.columns, nullable(np.array(row)), strict=True))
+        state = {
+            name: None if math.isnan(value) else value
+            for name, value in zip(self._facts.columns, np.array(row).tolist(), strict=True)
+        }
         fields = _record_of(self.system)
         numbers = {
             "system": self.system.name,
