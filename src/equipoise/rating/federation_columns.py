@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -192,8 +192,3 @@ def stones_on_both_sides(history: History) -> int | None:
     )
     counts = np.bincount(history.match_rows()[has_stones], minlength=history.matches)
     return int(np.argmax(counts > 1)) if (counts > 1).any() else None
-
-
-def used_facts(uses: frozenset[str]) -> Sequence[str]:
-    """Return those of the columns that a system uses."""
-    return [name for name in FACTS if name in uses]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.rating.contexts import CONTEXT, numbered_contexts
-from equipoise.rating.federation_columns import facts_of, used_facts
+from equipoise.rating.federation_columns import FACTS, facts_of
 from equipoise.rating.system import OF_ROUNDS
 
 #: uint64, one number for each match; 0 for a match that is not compared.
@@ -185,7 +185,7 @@ def _extra_of_rows(history: History, uses: frozenset[str]) -> Digests | None:
     if CONTEXT in uses and CONTEXT in history.attributes:
         codes, number = numbered_contexts(history)
         columns.append(_salted(_float_bits(codes), CONTEXT)[number])
-    if used := used_facts(uses):
+    if used := [name for name in FACTS if name in uses]:
         facts = facts_of(history, uses)._asdict()
         columns += [_salted(_float_bits(facts[name]), name) for name in used]
     return sum(columns[1:], columns[0]) if columns else None

@@ -48,7 +48,7 @@ from equipoise.messages.matches import MatchRequest, Moment, ParticipationReques
 from equipoise.messages.pools import PoolRequest, Tier
 from equipoise.pools.pool.tiers import resolved, tier_faults, tier_of
 from equipoise.rating.contexts import CONTEXT
-from equipoise.rating.federation_columns import FACTS, broken_rule, used_facts
+from equipoise.rating.federation_columns import FACTS, broken_rule
 from equipoise.rating.newcomers import ENTRY_PARAMETERS
 from equipoise.rating.registry import SYSTEMS, absent, make_system, requirement_of, without_removed
 from equipoise.rating.system import OF_ROUNDS, USABLE, Capabilities, RatingSystem
@@ -733,9 +733,9 @@ def _participation_faults(
         yield "side", SIDE, detail.side
     if "score" in uses and read_score(detail.attributes.get("score")) is None:
         yield "attributes.score", SCORE, detail.attributes["score"]
-    for name in used_facts(uses) if detail.attributes else ():
+    for name in FACTS:
         fact = detail.attributes.get(name)
-        if (broken := broken_rule(name, fact)) is not None:
+        if name in uses and (broken := broken_rule(name, fact)) is not None:
             yield f"attributes.{name}", broken, fact
     for text in (
         detail.role,

@@ -33,7 +33,7 @@ from equipoise.pools.pool.rules import PoolRules
 from equipoise.rating.base_system import System
 from equipoise.rating.calibration_curve import learn, start_calibrating
 from equipoise.rating.contexts import CONTEXT
-from equipoise.rating.federation_columns import used_facts
+from equipoise.rating.federation_columns import FACTS
 from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.newcomers import SEEDED
 from equipoise.rating.pool_state import pack_players
@@ -264,7 +264,9 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
         attributes["role"] = object_array(
             [None if detail is None else detail.role for detail in details]
         )
-    for name in used_facts(rules.able.uses):
+    for name in FACTS:
+        if name not in rules.able.uses:
+            continue
         values = [None if detail is None else detail.attributes.get(name) for detail in details]
         attributes[name] = object_array(values)
     if "score" in rules.able.uses:
