@@ -107,13 +107,13 @@ def _ratio(cost: Cost, other: Cost) -> str:
 
 def voids(database: Path, pool: str, folder: Path) -> list[tuple[str, ...]]:
     """Return the rows of voids in a copy of a database."""
-    from equipoise.analysis.clock import now
     from equipoise.messages.matches import ReasonRequest
     from equipoise.pools.amending import void_match
     from equipoise.pools.replay.replaying import replay_pool
     from equipoise.store import log
     from equipoise.store.connection import open_store
     from equipoise.store.pools import get_pool
+    from equipoise.store.schema import now
 
     shutil.copy(database, folder / "void.db")
     store = open_store(f"sqlite:///{folder}/void.db")

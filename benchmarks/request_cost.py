@@ -31,9 +31,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Scope
 
-from equipoise.analysis.clock import now
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
+from equipoise.store.schema import now
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.application import Dispatcher, create_application
 from equipoise.web.http.endpoints import ApiRequest

@@ -1,4 +1,4 @@
-"""Clocks: the time of day, and the seconds that work takes."""
+"""The seconds that work takes, without the compilation of kernels."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from equipoise._jit import Compilation
-
-
-def now() -> int:
-    """Return the time as the store keeps it: microseconds since 1970 UTC."""
-    return time.time_ns() // 1000
 
 
 def working_time() -> float:

@@ -26,7 +26,7 @@ from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from equipoise.analysis.clock import now, working_time
+from equipoise.analysis.clock import working_time
 from equipoise.data import times
 from equipoise.errors import (
     ConflictError,
@@ -51,7 +51,7 @@ from equipoise.store.connection import (
 )
 from equipoise.store.migrations import CURRENT, OLDEST, schema_version, too_new
 from equipoise.store.pools import all_pools
-from equipoise.store.schema import metadata
+from equipoise.store.schema import metadata, now
 from equipoise.wording import counted
 
 log = logging.getLogger(__name__)

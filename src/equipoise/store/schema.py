@@ -7,6 +7,8 @@ in that order, `time` being 0 throughout in pools without times.
 
 from __future__ import annotations
 
+import time
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -33,6 +35,11 @@ def is_name(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\0" not in text
+
+
+def now() -> int:
+    """Return the time as the store keeps it: microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
 
 
 metadata = MetaData(

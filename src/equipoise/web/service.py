@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
-from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError, NotFoundError, PluginError
 from equipoise.messages.matches import AmendmentMessage, MatchMessage, MatchRequest, PostedMessage
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
@@ -26,6 +25,7 @@ from equipoise.pools.replay import replaying
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import KeyRecord, note_uses
+from equipoise.store.schema import now
 from equipoise.web import monitoring as tracing
 from equipoise.web.http.access import Access, ExpiringCache, KeyUses
 from equipoise.web.http.errors import (

@@ -33,7 +33,6 @@ import httpx
 import msgspec
 from sqlalchemy import Connection
 
-from equipoise.analysis.clock import now
 from equipoise.messages.upkeep import EventMessage, WebhookTestMessage
 from equipoise.pools.pool.rules import iso
 from equipoise.pools.webhooks import (
@@ -48,6 +47,7 @@ from equipoise.pools.webhooks import (
 from equipoise.store import webhooks
 from equipoise.store.connection import Store
 from equipoise.store.pools import pool_by_number
+from equipoise.store.schema import now
 from equipoise.store.webhooks import WebhookRecord
 from equipoise.web.monitoring import Metrics
 from equipoise.web.settings import ServiceSettings

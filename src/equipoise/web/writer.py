@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
@@ -30,6 +29,7 @@ from equipoise.store.connection import (
     is_full,
     was_silent,
 )
+from equipoise.store.schema import now
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     InternalError,

@@ -74,9 +74,9 @@ def create(
 
     Send it with every request in the header `Authorization: Bearer SECRET`.
     """
-    from equipoise.analysis.clock import now as clock
     from equipoise.messages.upkeep import KeyRequest
     from equipoise.pools.pool.access import make_key
+    from equipoise.store.schema import now as clock
 
     now = clock()
     request = KeyRequest(name, role, pool, _expiry(expires, now))
@@ -104,8 +104,8 @@ def list_(
     as_json: options.Json,
 ) -> None:
     """List all keys, newest first, without their secrets."""
-    from equipoise.analysis.clock import now as clock
     from equipoise.pools.pool.access import all_keys
+    from equipoise.store.schema import now as clock
 
     with opened(database) as store:
         listed = all_keys(store)
@@ -140,10 +140,10 @@ def rotate(
 
     Programs can use the previous secret until the end of `--keep`.
     """
-    from equipoise.analysis.clock import now as clock
     from equipoise.errors import require
     from equipoise.messages.upkeep import RotationRequest
     from equipoise.pools.pool.access import rotate_key
+    from equipoise.store.schema import now as clock
 
     span = _span(keep)
     require(span is not None, "--keep", "a time such as 12h, 7d or 2w", keep)
@@ -169,8 +169,8 @@ def revoke(
     as_json: options.Json,
 ) -> None:
     """Revoke a key permanently. A running service refuses it within a second."""
-    from equipoise.analysis.clock import now as clock
     from equipoise.pools.pool.access import end_key
+    from equipoise.store.schema import now as clock
 
     with opened(database) as store:
         ended = end_key(store, key, clock())
@@ -448,9 +448,9 @@ def erase(
     cannot be undone, because nothing that leads to the name is kept. Backups, exports and messages
     that webhooks have delivered still contain the name.
     """
-    from equipoise.analysis.clock import now as clock
     from equipoise.messages.matches import ReasonRequest
     from equipoise.pools.erasing import erase_player
+    from equipoise.store.schema import now as clock
     from equipoise.wording import counted
 
     with opened(database) as store:
@@ -501,8 +501,8 @@ def profiles(
     A row replaces the earlier profile of its player, and an empty row removes it. Nothing is set
     if a row is faulty. Ratings do not change.
     """
-    from equipoise.analysis.clock import now as clock
     from equipoise.pools.profiles import set_file
+    from equipoise.store.schema import now as clock
     from equipoise.wording import counted
 
     with opened(database) as store:

@@ -282,9 +282,9 @@ def import_(
     the file cannot be read, nothing is recorded. If the pool refuses a record of a log, the records
     before it stay.
     """
-    from equipoise.analysis.clock import now as clock
     from equipoise.pools.exchange.importing import ImportRequest, import_pool
     from equipoise.pools.posting.posting import FUTURE_SECONDS
+    from equipoise.store.schema import now as clock
 
     from_file = system.settings()
     history = options.with_weights(history, from_file)
@@ -339,8 +339,8 @@ def _import_each(
     as_json: bool,
 ) -> int:
     """Import each file of a folder or pattern into a pool of its own."""
-    from equipoise.analysis.clock import now as clock
     from equipoise.messages.upkeep import FailedImport
+    from equipoise.store.schema import now as clock
 
     files = imports_of(source, request)
     where = Database.of(database, executor)

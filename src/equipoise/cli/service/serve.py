@@ -114,8 +114,8 @@ def _check_names(chosen: dict[str, str]) -> None:
 
 def _fill_demo(database: str, host: str, port: int) -> None:
     """Fill the demo pool if it does not exist, and print its address."""
-    from equipoise.analysis.clock import now as clock
     from equipoise.pools.exchange.importing import DEMO, fill_demo
+    from equipoise.store.schema import now as clock
 
     with opened(database, create=True) as store, compiling():
         fill_demo(store, clock())
@@ -127,9 +127,9 @@ def _fill_demo(database: str, host: str, port: int) -> None:
 
 def _make_demo_key(database: str) -> None:
     """Make a key with all rights in the demo, and print it."""
-    from equipoise.analysis.clock import now as clock
     from equipoise.messages.upkeep import KeyRequest
     from equipoise.pools.pool.access import make_key
+    from equipoise.store.schema import now as clock
 
     with opened(database, create=True) as store:
         key = make_key(store, KeyRequest(name="demo", role="admin"), clock())

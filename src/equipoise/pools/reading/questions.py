@@ -18,7 +18,6 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.analysis import clock
 from equipoise.analysis.balance import SplitRequest
 from equipoise.analysis.balance.computation import message_of, split_lobby
 from equipoise.analysis.explain.computation import explain_message, with_statistics
@@ -62,7 +61,7 @@ from equipoise.rating.pool_state import PoolState, newcomers_note, unpack_player
 from equipoise.rating.predicting import lobby_prediction, team_model, team_prediction
 from equipoise.rating.state import COUNT
 from equipoise.rating.system import RatingColumns, RatingSystem
-from equipoise.store import changes, log, ratings
+from equipoise.store import changes, log, ratings, schema
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, get_pool, rated_through
@@ -381,7 +380,7 @@ def _time_of_request(
     if at is None:
         if not rules.timed:
             return None
-        present = clock.now() if now is None else now
+        present = schema.now() if now is None else now
         return present if known.last_time is None else max(present, known.last_time)
     if not rules.timed:
         raise InvalidParameterError("at must be left out: this pool has no times")

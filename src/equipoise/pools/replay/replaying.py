@@ -21,7 +21,6 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, Table
 
-from equipoise.analysis.clock import now
 from equipoise.arrays import Ints
 from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
 from equipoise.messages.matches import DifferenceMessage, PlayerDifference
@@ -71,6 +70,7 @@ from equipoise.store.pools import (
     last_through,
     pools_with_work,
 )
+from equipoise.store.schema import now
 
 
 def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:

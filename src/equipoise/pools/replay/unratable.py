@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, ConvergenceError, EquipoiseError, InvalidDataError
 from equipoise.messages.matches import ReasonRequest
 from equipoise.pools.amending import void_match
@@ -29,6 +28,7 @@ from equipoise.pools.replay.states import running_before, running_from_start
 from equipoise.store import log as pool_log
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, get_pool, last_through
+from equipoise.store.schema import now
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ from msgspec import Struct
 from sqlalchemy import text
 from starlette.responses import Response
 
-from equipoise.analysis.clock import now
 from equipoise.errors import DamagedError, NotFoundError
 from equipoise.messages.upkeep import (
     AuditPage,
@@ -25,6 +24,7 @@ from equipoise.messages.upkeep import (
 from equipoise.pools import webhooks
 from equipoise.pools.pool import access
 from equipoise.store.connection import Store, accepts_writes, oldest_on_server
+from equipoise.store.schema import now
 from equipoise.web.http.access import MISSING_KEY, audited_pool
 from equipoise.web.http.endpoints import (
     ApiRequest,

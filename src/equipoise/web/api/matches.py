@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import (
     AmendmentMessage,
@@ -30,6 +29,7 @@ from equipoise.messages.upkeep import ErasureMessage
 from equipoise.pools import amending, erasing
 from equipoise.pools.posting.posting import Post
 from equipoise.pools.reading import matches
+from equipoise.store.schema import now
 from equipoise.web.http.endpoints import (
     JSON,
     NDJSON,

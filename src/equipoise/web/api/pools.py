@@ -9,7 +9,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from starlette.types import Message
 
-from equipoise.analysis.clock import now
 from equipoise.data.ratings import ScaleMapping
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.formats.players import initial_ratings_of
@@ -39,6 +38,7 @@ from equipoise.pools.pool import pools
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.records import MOST_PLAYERS, KnownContent
 from equipoise.pools.replay import replaying
+from equipoise.store.schema import now
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import (
     FIRST_LINES,

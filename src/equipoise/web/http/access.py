@@ -24,13 +24,13 @@ from typing import Generic, NamedTuple, TypeVar, get_args
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from equipoise.analysis.clock import now
 from equipoise.errors import NotFoundError
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.upkeep import Role
 from equipoise.pools.pool import pools as pools_workflow
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord, find_key, find_session
+from equipoise.store.schema import now
 from equipoise.web.http.endpoints import ApiRequest
 from equipoise.web.http.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
 from equipoise.web.processes import BoundedExecutor

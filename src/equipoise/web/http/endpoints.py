@@ -32,12 +32,12 @@ from msgspec import Meta
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.histories import PerformanceMessage
 from equipoise.messages.upkeep import Role
 from equipoise.pools.records import renames_rated
 from equipoise.store.pools import get_pool
+from equipoise.store.schema import now
 from equipoise.web.http.errors import MalformedError, MediaTypeError, TooLargeError
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import Any, get_args
 from msgspec import UNSET
 from starlette.responses import Response
 
-from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, EquipoiseError
 from equipoise.messages.matches import AmendmentMessage
 from equipoise.messages.pools import (
@@ -43,6 +42,7 @@ from equipoise.pools.pool.tiers import resolved
 from equipoise.rating.newcomers import ENTRY_PARAMETERS, EntryParameters
 from equipoise.store.connection import Store
 from equipoise.store.keys import end_session, end_sessions, open_session
+from equipoise.store.schema import now
 from equipoise.web.http.access import SESSION_COOKIE, audited_pool, rules_all_pools
 from equipoise.web.page.context import (
     SIGN_IN,

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.exchange.uploads import DATES, Uploaded, read_upload
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post
 from equipoise.rating.registry import system_names
+from equipoise.store.schema import now
 from equipoise.web.http.endpoints import check_table, compression_of
 from equipoise.web.page.administration import ENTRIES, LATE
 from equipoise.web.page.context import (

@@ -20,7 +20,6 @@ from urllib.parse import urlencode
 import msgspec
 from starlette.responses import Response
 
-from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.matches import (
     AmendmentMessage,
@@ -44,6 +43,7 @@ from equipoise.pools.reading import matches, players
 from equipoise.pools.reading.matches import posted_match
 from equipoise.pools.reading.searching import Newcomer, newcomers
 from equipoise.store.connection import Store
+from equipoise.store.schema import now
 from equipoise.web.http.endpoints import whole_number
 from equipoise.web.page.context import (
     FORM,
