@@ -34,7 +34,7 @@ from equipoise.messages.matches import (
 )
 from equipoise.pools import profiles
 from equipoise.pools import records as known_ratings
-from equipoise.pools.pool.pools import check_limit, check_open, decode_cursor, encode_cursor
+from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import (
     PoolRules,
     check_reason,
@@ -141,7 +141,7 @@ def amend(
     if preview:
         with store.read() as connection:
             record = get_pool(connection, pool)
-            check_open(record)
+            record.check_open()
             before = amendments_of(connection, record)
             new = make(connection, record, before).record(record.last_seq + 1, now, key)
             return _preview(connection, record, before, new)

@@ -31,7 +31,6 @@ from equipoise.data.ratings import InitialRatings
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.messages.matches import Effect, MatchRequest
 from equipoise.messages.pools import InitialMapping
-from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, id_fault, logged_match, logged_matches
 from equipoise.pools.posting.rating import LoggedMatch, day_of, players_of, renamed, without
 from equipoise.rating.pool_state import known_state
@@ -847,7 +846,7 @@ def record_change(
     """
     with store.write() as connection:
         before = get_pool(connection, pool, lock=True)
-        check_open(before)
+        before.check_open()
         draft = make(connection, before)
         if draft is None:
             return before

@@ -24,7 +24,7 @@ from equipoise.messages.pools import (
     SeasonPreview,
     SeasonRequest,
 )
-from equipoise.pools.pool.pools import check_open, open_pool
+from equipoise.pools.pool.pools import open_pool
 from equipoise.pools.pool.rules import PoolRules, check_settings, iso, rules_of
 from equipoise.pools.posting.rating import object_array, time_kind
 from equipoise.pools.posting.running import ZLIB_LEVEL, RunningPool, stored_pool
@@ -190,7 +190,7 @@ def _next_settings(pool: PoolRecord, request: SeasonRequest) -> PoolRequest:
 
     Raises : InvalidDataError; ConflictError if the pool is an archive or waits for a replay
     """
-    check_open(pool)
+    pool.check_open()
     if pool.dirty is not None:
         raise ConflictError(f"pool {pool.name!r} waits for a replay; end the season after that")
     old = rules_of(pool.settings).settings

@@ -41,7 +41,6 @@ from equipoise.messages.upkeep import (
     WebhookMessage,
     WebhookRequest,
 )
-from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import iso, rules_of
 from equipoise.pools.reading.matches import stored_matches
 from equipoise.pools.replay.states import known_difference
@@ -120,7 +119,7 @@ def create_webhook(
     secret = new_secret()
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
-        check_open(record)
+        record.check_open()
         _check_number(connection, record)
         hook = webhooks.add_webhook(connection, record.id, request.url, secret, events, now)
         detail = {"url": request.url, "events": events}
@@ -161,7 +160,7 @@ def enable_webhook(
     """
     with _changing(store, pool, number, key, now) as change:
         if change.hook.disabled is not None:
-            check_open(change.pool)
+            change.pool.check_open()
             _check_number(change.connection, change.pool)
             webhooks.enable(change.connection, change.hook)
             change.note("webhook.enabled")

@@ -164,6 +164,14 @@ class PoolRecord:
         """State of the hash chain over its log."""
         return Heads(self.head, self.own_runs)
 
+    def check_open(self) -> None:
+        """Check that this is not the archive of a season. Raises : ConflictError."""
+        if self.closed is not None:
+            raise ConflictError(
+                f"pool {self.name!r} is closed: it is the archive of season {self.season!r} "
+                f"of {self.archive_of!r}"
+            )
+
     def checkpoint_every(self, sizes: Sizes) -> int:
         """Return the number of participations between two checkpoints."""
         return max(self.checkpoint_interval, sizes.checkpoint_per_player * self.players)
@@ -253,8 +261,7 @@ def allow_silence(connection: Connection, seconds: float) -> None:
 
 def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:
     """Return a pool by its number, or None."""
-    query = select(pools).where(pools.c.id == pool, _EXISTS)
-    row = connection.execute(query).first()
+    row = connection.execute(select(pools).where(pools.c.id == pool, _EXISTS)).first()
     return None if row is None else _record(row)
 
 

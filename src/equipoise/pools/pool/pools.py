@@ -157,15 +157,6 @@ def open_pool(
     )
 
 
-def check_open(pool: PoolRecord) -> None:
-    """Check that a pool is not the archive of a season. Raises : ConflictError."""
-    if pool.closed is not None:
-        raise ConflictError(
-            f"pool {pool.name!r} is closed: it is the archive of season {pool.season!r} "
-            f"of {pool.archive_of!r}"
-        )
-
-
 def pool_message(store: Store, name: str) -> PoolMessage:
     """Return the settings of a pool and its status. Raises : NotFoundError."""
     with store.read() as connection:

@@ -29,7 +29,7 @@ from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, InvalidDataError, Problem
 from equipoise.messages.matches import AmendmentMessage, DifferenceMessage
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
-from equipoise.pools.pool.pools import check_open, message_of
+from equipoise.pools.pool.pools import message_of
 from equipoise.pools.pool.rules import (
     REPLAYED,
     PoolRules,
@@ -202,7 +202,7 @@ def _wanted(connection: Connection, pool: PoolRecord, request: PoolChange) -> Se
         if name != "reason" and value is not UNSET
     }
     check_reason(request.reason)
-    check_open(pool)
+    pool.check_open()
     current = settings_through(connection, pool)
     wanted = with_settings(current, changes)
     check_settings(pool.name, wanted, "The settings could not be changed")

@@ -38,7 +38,6 @@ from equipoise.errors import (
     UnconfirmedError,
 )
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
-from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import (
     PoolRules,
     PostedMatch,
@@ -438,7 +437,7 @@ def post_matches(
     try:
         with store.write() as connection, interruption.of(connection):
             record = get_pool(connection, pool, lock=True, silence=silence)
-            check_open(record)
+            record.check_open()
             if arrived is not None:
                 # The time is taken under the lock: matches without a time of their own, posted to
                 # several processes, are then in the order of the log.
