@@ -20,8 +20,7 @@ from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.running import RunningPool, StateCache
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.seasons import end_season
-from equipoise.rating.pool_state import pack_players
-from equipoise.rating.state import State
+from equipoise.rating.state import State, pack_players
 from equipoise.rating.systems.elo import Elo
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord

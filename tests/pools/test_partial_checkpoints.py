@@ -25,8 +25,7 @@ from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.records import amendments_of, counted_matches
 from equipoise.pools.replay import states as match_state
 from equipoise.pools.replay.states import players_before, running_from_start
-from equipoise.rating.pool_state import pack_players
-from equipoise.rating.state import DRAWS
+from equipoise.rating.state import DRAWS, pack_players
 from equipoise.store import changes
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store

@@ -17,7 +17,7 @@ from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.rating import extra_columns
 from equipoise.pools.replay.verifying import verify_pool
-from equipoise.rating.pool_state import pack_players
+from equipoise.rating.state import pack_players
 from equipoise.rating.system import RatingSystem
 from equipoise.store import ratings
 from equipoise.store.changes import ChangeRow

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from equipoise.errors import InvalidDataError
-from equipoise.rating.pool_state import pack_players, unpack_players
 from equipoise.rating.registry import SYSTEMS, make_system
-from equipoise.rating.state import State
+from equipoise.rating.state import State, pack_players, unpack_players
 from equipoise.rating.system import RatingSystem
 from rating.histories import Contest, history_of
 

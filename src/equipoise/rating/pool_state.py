@@ -1,8 +1,4 @@
-"""The state of a pool with its ids, its file, and states of single players as bytes.
-
-`pack_players` and `unpack_players` convert the state of each player to bytes, for tables with one
-value for each player. The layout is little-endian 64-bit words: one word with version, number of
-columns and number of records; then the columns; then the remembered records, field by field.
+"""The state of a pool with its ids, and its file.
 
 `seeded_state` makes the state of players who begin with given ratings, and `known_state` that of
 players with known ratings. `soft_reset` computes ratings from those at the end of a season.
@@ -80,12 +76,6 @@ from equipoise.rating.state import draw_rate as draw_rate_of
 from equipoise.rating.system import OF_ROUNDS, RatingSystem
 from equipoise.wording import counted, did_you_mean
 
-#: Version of the layout; a reader refuses unknown versions.
-VERSION = 1
-
-_RECORD_BITS, _VERSION_SHIFT = 32, 48
-_WORD = 8
-
 #: Version of the file, and the versions that are read. A state in which newcomers enter at the
 #: initial rating, and no level is held, is written as version 2, which earlier programs read.
 SCHEMA = 3
@@ -99,73 +89,6 @@ _SHOWN = 100
 
 #: Parameters that say where the ratings of a system are, and what a difference of them means.
 _OF_SCALE = ("initial_rating", "initial_deviation", "beta", "scale")
-
-
-def pack_players(state: State) -> list[bytes]:
-    """Return the state of every player, in order."""
-    players, width = state.table.shape
-    head = (VERSION << _VERSION_SHIFT) | (width << _RECORD_BITS)
-    if state.runs is None:
-        words = np.empty((players, 1 + width), np.uint64)
-        words[:, 0] = head
-        words[:, 1:] = np.ascontiguousarray(state.table).view(np.uint64)
-        return _cut(words.tobytes(), np.full(players, 1 + width))
-    packed = state.runs.take(np.arange(players))
-    counts = packed.spans[:, 3]
-    fields = [packed.records(field) for field in range(packed.fields)]
-    ends = np.cumsum(counts).tolist()
-    table, found = np.ascontiguousarray(state.table), []
-    for row, (end, count) in enumerate(zip(ends, counts.tolist(), strict=True)):
-        word = (head | count).to_bytes(_WORD, "little")
-        runs = [field[end - count : end].tobytes() for field in fields]
-        found.append(b"".join([word, table[row].tobytes(), *runs]))
-    return found
-
-
-def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> State:
-    """Return the state of players; None is a player who has not played.
-
-    Raises : InvalidDataError for bytes that are not the state of a player under this system
-    """
-    state = system.initial(len(packed))
-    rows = [row for row, words in enumerate(packed) if words is not None]
-    known = [words for words in packed if words is not None]
-    if not known:
-        return state
-    if any(len(words) % _WORD or not words for words in known):
-        raise _foreign(system)
-    words = np.frombuffer(b"".join(known), np.uint64)
-    lengths = np.array([len(words) // _WORD for words in known])
-    begins = np.cumsum(lengths) - lengths
-    heads, width = words[begins], len(state.initial)
-    records = (heads & np.uint64(2**_RECORD_BITS - 1)).astype(np.int64)
-    fields = 0 if state.runs is None else state.runs.fields
-    expected = np.uint64((VERSION << _VERSION_SHIFT) | (width << _RECORD_BITS))
-    if np.any(heads - records.astype(np.uint64) != expected) or np.any(
-        lengths != 1 + width + fields * records
-    ):
-        raise _foreign(system)
-    places = begins[:, None] + 1 + np.arange(width)
-    state.table[rows] = words[places].view(np.float64)
-    if state.runs is not None:
-        values, ends = words.view(np.float64), (begins + lengths).tolist()
-        starts = (begins + 1 + width).tolist()
-        parts = [values[start:end] for start, end in zip(starts, ends, strict=True)]
-        state.runs.write(np.array(rows), parts)
-    return state
-
-
-def _foreign(system: RatingSystem) -> InvalidDataError:
-    """Return the error for bytes that are not the state of a player in a system."""
-    rule = f"must be the state of a player in {system.name} (layout {VERSION})"
-    return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
-
-
-def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes]:
-    """Return consecutive pieces of the data; words : shape (pieces,), length of each."""
-    ends = (_WORD * np.cumsum(words)).tolist()
-    starts = [0, *ends][:-1]
-    return [data[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> State:

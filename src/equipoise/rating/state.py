@@ -2,6 +2,10 @@
 
 The columns of a player are contiguous in memory, because a match reads a few rows completely.
 
+`pack_players` and `unpack_players` convert the state of each player to bytes, for tables with one
+value for each player. The layout is little-endian 64-bit words: one word with version, number of
+columns and number of records; then the columns; then the remembered records, field by field.
+
 The sums are over the counted matches of two teams: their number, the draws among them, and the sum
 of 4 E (1 - E), where E is the win probability of one team without draws, by `outlook` before the
 match. Then
@@ -22,6 +26,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,9 +34,16 @@ from equipoise._jit import Option, inner_kernel
 from equipoise.arguments import is_number
 from equipoise.arrays import Floats, Ints
 from equipoise.display import Displayed
-from equipoise.errors import require
+from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.functions import exp, normal_cdf
 from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.rating.system import RatingSystem
+
+#: Version of the bytes of a player; a reader refuses unknown versions.
+_VERSION = 1
+_RECORD_BITS, _VERSION_SHIFT, _WORD = 32, 48, 8
 
 #: The memory of a run is a multiple of this many records, and this many at its end stay unused and
 #: zero, so that kernels may read complete vectors.
@@ -253,6 +265,73 @@ class State(Displayed):
         self.table = np.concatenate([self.table, extra])
         if self.runs is not None:
             self.runs.grow(players)
+
+
+def pack_players(state: State) -> list[bytes]:
+    """Return the state of every player, in order."""
+    players, width = state.table.shape
+    head = (_VERSION << _VERSION_SHIFT) | (width << _RECORD_BITS)
+    if state.runs is None:
+        words = np.empty((players, 1 + width), np.uint64)
+        words[:, 0] = head
+        words[:, 1:] = np.ascontiguousarray(state.table).view(np.uint64)
+        return _cut(words.tobytes(), np.full(players, 1 + width))
+    packed = state.runs.take(np.arange(players))
+    counts = packed.spans[:, 3]
+    fields = [packed.records(field) for field in range(packed.fields)]
+    ends = np.cumsum(counts).tolist()
+    table, found = np.ascontiguousarray(state.table), []
+    for row, (end, count) in enumerate(zip(ends, counts.tolist(), strict=True)):
+        word = (head | count).to_bytes(_WORD, "little")
+        runs = [field[end - count : end].tobytes() for field in fields]
+        found.append(b"".join([word, table[row].tobytes(), *runs]))
+    return found
+
+
+def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> State:
+    """Return the state of players; None is a player who has not played.
+
+    Raises : InvalidDataError for bytes that are not the state of a player under this system
+    """
+    state = system.initial(len(packed))
+    rows = [row for row, words in enumerate(packed) if words is not None]
+    known = [words for words in packed if words is not None]
+    if not known:
+        return state
+    if any(len(words) % _WORD or not words for words in known):
+        raise _foreign(system)
+    words = np.frombuffer(b"".join(known), np.uint64)
+    lengths = np.array([len(words) // _WORD for words in known])
+    begins = np.cumsum(lengths) - lengths
+    heads, width = words[begins], len(state.initial)
+    records = (heads & np.uint64(2**_RECORD_BITS - 1)).astype(np.int64)
+    fields = 0 if state.runs is None else state.runs.fields
+    expected = np.uint64((_VERSION << _VERSION_SHIFT) | (width << _RECORD_BITS))
+    if np.any(heads - records.astype(np.uint64) != expected) or np.any(
+        lengths != 1 + width + fields * records
+    ):
+        raise _foreign(system)
+    places = begins[:, None] + 1 + np.arange(width)
+    state.table[rows] = words[places].view(np.float64)
+    if state.runs is not None:
+        values, ends = words.view(np.float64), (begins + lengths).tolist()
+        starts = (begins + 1 + width).tolist()
+        parts = [values[start:end] for start, end in zip(starts, ends, strict=True)]
+        state.runs.write(np.array(rows), parts)
+    return state
+
+
+def _foreign(system: RatingSystem) -> InvalidDataError:
+    """Return the error for bytes that are not the state of a player in a system."""
+    rule = f"must be the state of a player in {system.name} (layout {_VERSION})"
+    return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
+
+
+def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes]:
+    """Return consecutive pieces of the data; words : shape (pieces,), length of each."""
+    ends = (_WORD * np.cumsum(words)).tolist()
+    starts = [0, *ends][:-1]
+    return [data[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 @inner_kernel

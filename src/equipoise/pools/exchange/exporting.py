@@ -52,8 +52,9 @@ from equipoise.pools.records import (
     disqualify_content,
 )
 from equipoise.rating.contexts import CONTEXT
-from equipoise.rating.pool_state import PoolState, unpack_players
+from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import TRACE_COLUMNS, ratings_of
+from equipoise.rating.state import unpack_players
 from equipoise.rating.system import OF_ROUNDS
 from equipoise.store import changes, log, ratings
 from equipoise.store.changes import ChangeRow

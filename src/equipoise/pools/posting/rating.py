@@ -36,9 +36,8 @@ from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.federation_columns import FACTS
 from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.newcomers import SEEDED
-from equipoise.rating.pool_state import pack_players
 from equipoise.rating.replay import TRACE_COLUMNS
-from equipoise.rating.state import State, start_counting
+from equipoise.rating.state import State, pack_players, start_counting
 from equipoise.rating.system import OF_ROUNDS, RatingColumns, RatingSystem
 from equipoise.store.changes import pack_numbers
 from equipoise.store.pools import Position

@@ -28,8 +28,8 @@ from equipoise.pools.posting.rating import (
     rating_rows,
     time_kind,
 )
-from equipoise.rating.pool_state import PoolState, pack_players, unpack_players
-from equipoise.rating.state import State
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.state import State, pack_players, unpack_players
 from equipoise.store import partial_checkpoints, ratings
 from equipoise.store.bulk import Sizes, sizes_of
 from equipoise.store.checkpoints import Checkpoint

@@ -50,8 +50,8 @@ from equipoise.pools.records import (
 )
 from equipoise.rating.contexts import CONTEXT, in_context
 from equipoise.rating.one_call.call import require_context
-from equipoise.rating.pool_state import unpack_players
 from equipoise.rating.predicting import of_match
+from equipoise.rating.state import unpack_players
 from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, profiles, ratings
 from equipoise.store.changes import MeanRow, RatingTotals, Reach

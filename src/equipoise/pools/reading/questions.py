@@ -57,9 +57,9 @@ from equipoise.pools.replay.states import players_before, state_before
 from equipoise.rating.calibration_curve import CALIBRATION, LearnedCurve
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.explaining import explain_change, why_unrated
-from equipoise.rating.pool_state import PoolState, newcomers_note, unpack_players
+from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.predicting import lobby_prediction, team_model, team_prediction
-from equipoise.rating.state import COUNT
+from equipoise.rating.state import COUNT, unpack_players
 from equipoise.rating.system import RatingColumns, RatingSystem
 from equipoise.store import changes, log, ratings, schema
 from equipoise.store.connection import Store

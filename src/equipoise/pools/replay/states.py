@@ -42,14 +42,8 @@ from equipoise.pools.records import (
 )
 from equipoise.rating.base_system import System
 from equipoise.rating.newcomers import ENTRY_PARAMETERS, SEEDED
-from equipoise.rating.pool_state import (
-    PoolState,
-    carry_entry,
-    pack_players,
-    seeded_state,
-    unpack_players,
-)
-from equipoise.rating.state import DRAWS
+from equipoise.rating.pool_state import PoolState, carry_entry, seeded_state
+from equipoise.rating.state import DRAWS, pack_players, unpack_players
 from equipoise.rating.system import RatingSystem
 from equipoise.store import changes, checkpoints, log, partial_checkpoints, pools, ratings
 from equipoise.store.bulk import sizes_of

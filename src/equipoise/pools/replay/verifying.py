@@ -39,8 +39,8 @@ from equipoise.pools.records import (
 )
 from equipoise.pools.replay.chain_checks import Findings, LogWalk
 from equipoise.pools.replay.states import running_from_start
-from equipoise.rating.pool_state import PoolState, pack_players
-from equipoise.rating.state import State
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.state import State, pack_players
 from equipoise.store import changes, checkpoints, log, partial_checkpoints, pools, ratings
 from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.changes import BY_POSITION
