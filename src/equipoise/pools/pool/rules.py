@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,7 +47,7 @@ from equipoise.errors import (
 from equipoise.formats.times import instant
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest
 from equipoise.messages.pools import PoolRequest, Tier
-from equipoise.pools.pool.tiers import resolved, tier_faults, tier_of
+from equipoise.pools.pool.tiers import resolved, tier_faults
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.federation_columns import FACTS, broken_rule
 from equipoise.rating.newcomers import ENTRY_PARAMETERS
@@ -176,8 +177,11 @@ class PoolRules:
 
     def tier(self, shown: float) -> str | None:
         """Return the name of the tier of a rating shown, None without tiers."""
-        tier = tier_of(self.tiers, shown)
-        return None if tier is None else tier.name
+        tiers = self.tiers
+        if not tiers:
+            return None
+        at = bisect_right([tier.lower for tier in tiers], shown) - 1
+        return tiers[max(at, 0)].name
 
     @cached_property
     def timed(self) -> bool:

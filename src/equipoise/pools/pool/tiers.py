@@ -6,7 +6,6 @@ classes of US Chess (https://new.uschess.org/us-chess-ratings), and five around 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from equipoise.messages.pools import Tier, TierPreset
@@ -53,14 +52,6 @@ def resolved(tiers: Sequence[Tier] | TierPreset, initial: float) -> list[Tier]:
         Tier(bound, name, name, level)
         for level, (name, bound) in enumerate(zip(_FIVE, bounds, strict=True), start=1)
     ]
-
-
-def tier_of(tiers: Sequence[Tier], rating: float) -> Tier | None:
-    """Return the tier of a rating shown, None without tiers."""
-    if not tiers:
-        return None
-    at = bisect_right([tier.lower for tier in tiers], rating) - 1
-    return tiers[max(at, 0)]
 
 
 def tier_faults(
