@@ -15,7 +15,7 @@ from drawing import examples
 from equipoise.analysis.reading import missing_notes
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
-from equipoise.rating.registry import make_system, notes_of
+from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
@@ -179,12 +179,12 @@ def test_large_fields_are_noted(name: str, most: int) -> None:
     (note,) = missing_notes(system, crowds(most + 1, 1), resumed=False)
     assert f"with more than {most} " in note
     assert "average=true or pairing=partial" in note
-    (own,) = notes_of(system)
+    (own,) = system.notes
     assert f"more than {most} teams" in own
     for remedy in ({"average": True}, {"pairing": "partial"}):
         mended = make_system(name, remedy)
         assert missing_notes(mended, crowds(most + 1, 1), resumed=False) == []
-        assert notes_of(mended) == ()
+        assert mended.notes == ()
 
 
 def test_ratings_that_run_away_are_refused() -> None:

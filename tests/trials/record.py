@@ -32,7 +32,7 @@ import equipoise as eq
 from equipoise.data.history import History
 from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.federation_columns import FACTS
-from equipoise.rating.registry import SYSTEMS, notes_of, parameters_of, system_class
+from equipoise.rating.registry import SYSTEMS, parameters_of, system_class
 from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import start_counting
 from test_every_system import VARIANTS
@@ -274,7 +274,8 @@ def declared(system: Any) -> Iterator[tuple[str, Any]]:
         f"{able} {able.needs_time} {able.skips_all_tied} {able.adds_players} {sets}",
     )
     yield "needed", repr(sorted(able.needed.items()))
-    yield "itself", f"{system!r} {notes_of(system)} {system.learned_in_pool}"
+    notes = getattr(system, "notes", ())
+    yield "itself", f"{system!r} {notes} {system.learned_in_pool}"
     yield "newcomer", repr(dict(system.newcomer()))
     yield "trace columns", repr(list(system.trace_columns))
     outlook = attempt(lambda: system.outlook(np.array([1500.0, 1620]), np.array([80.0, 200])))

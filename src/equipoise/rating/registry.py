@@ -303,12 +303,6 @@ def is_later_default(system: RatingSystem, name: str) -> bool:
     return False
 
 
-def notes_of(system: RatingSystem) -> tuple[str, ...]:
-    """Return notes for users of a system with these parameters; usually there are none."""
-    notes: tuple[str, ...] = getattr(system, "notes", ())
-    return notes
-
-
 def unsuited(history_misfits: Mapping[str, list[str]]) -> str:
     """Return a sentence on why the first system cannot rate a history, and which systems can."""
     name, misfits = next(iter(history_misfits.items()))

@@ -43,7 +43,7 @@ from equipoise.pools.pool.rules import (
 from equipoise.rating.base_system import System, advantage_notes
 from equipoise.rating.head_start import ADVANTAGE_PARAMETERS, is_saved
 from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS
-from equipoise.rating.registry import is_later_default, notes_of, requirement_of
+from equipoise.rating.registry import is_later_default, requirement_of
 from equipoise.rating.system import Capabilities, RatingSystem
 from equipoise.store import audit, keys, pools, webhooks
 from equipoise.store.connection import Store
@@ -270,7 +270,8 @@ def _notes(rules: PoolRules, shared: Mapping[str, Floats]) -> list[str]:
     """Return sentences about the system of a pool with its parameters."""
     if rules.fault:
         return [f"{rules.fault}. What is stored can be read; nothing can be posted or computed"]
-    own = [*notes_of(rules.system), *advantage_notes(rules.system, shared)]
+    # A system may have notes for users about its parameters; usually there are none.
+    own = [*getattr(rules.system, "notes", ()), *advantage_notes(rules.system, shared)]
     if not rules.package:
         return own
     return [f"{rules.settings.system} comes from the package {rules.package}", *own]
