@@ -654,11 +654,10 @@ def ratings_of(pool: PoolState, at: float | None = None, *, context: str | None 
     """
     rows = np.arange(len(pool.player_ids))
     columns = pool.system.at(pool.state, rows, at)
+    rating, deviation = columns["rating"], columns["deviation"]
     if context is not None:
         require_context(pool.system, pool.system.capabilities, context)
-    rating, deviation = of_match(
-        pool.system, pool.state, columns["rating"], columns["deviation"], context
-    )
+        rating, deviation = of_match(pool.system, pool.state, rating, deviation, context)
     fixed = ("rating", "deviation", "matches", "last_time")
     return Ratings(
         player_ids=pool.player_ids,
