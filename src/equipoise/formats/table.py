@@ -284,6 +284,12 @@ def _shown_all(values: pl.Series) -> list[str]:
         return values.cast(pl.String).fill_null("nothing").to_list()
 
 
+def in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Return problems in the order of files, and within each in the order of lines."""
+    files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
+    return tuple(sorted(problems, key=lambda problem: (files[problem.file], problem.line or 0)))
+
+
 class Fault(NamedTuple):
     """A rule that some rows of a column break; `rows` is a mask."""
 

@@ -103,9 +103,3 @@ class GameColumns:
             tags={tag: values[rows] for tag, values in self.tags.items()},
             **kept,
         )
-
-
-def in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Return problems in the order of files, and within each in the order of lines."""
-    files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
-    return tuple(sorted(problems, key=lambda problem: (files[problem.file], problem.line or 0)))

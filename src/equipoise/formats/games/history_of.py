@@ -22,7 +22,7 @@ from equipoise.data.games import OTHER, round_numbers
 from equipoise.data.reading import HistoryReading
 from equipoise.data.times import LAST_ORDER
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.games.columns import GameColumns, in_order
+from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.two_sides import (
     GAME,
     both_sides,
@@ -35,6 +35,7 @@ from equipoise.formats.table import (
     BrokenRow,
     Options,
     Table,
+    in_order,
     no_effect,
     shown,
     spelling,

@@ -20,7 +20,7 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.games import OTHER, Games, Rounds, round_numbers, rounds_of_games
 from equipoise.data.reading import GamesReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
-from equipoise.formats.games.columns import GameColumns, in_order
+from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
 from equipoise.formats.games.games_of import read_duels
 from equipoise.formats.games.history_of import select_dates, wanted_tags
@@ -43,6 +43,7 @@ from equipoise.formats.table import (
     Table,
     Where,
     columns_in_words,
+    in_order,
     refuse,
     refuse_options,
     shown,
