@@ -230,9 +230,11 @@ def check_options(
         require(name not in CANONICAL and bool(name), "statistics", rule, name)
     for pair in (columns or {}).items():
         require(all(pair), "columns", "a mapping of new to old names", pair)
-    time_format = check_time_format(time_format)
+    if time_format is not None:
+        time_format = check_time_format(time_format)
     for name, bound in (("--from", since), ("--until", until)):
-        check_bound(bound, addressed(name), time_format)
+        if bound is not None:
+            check_bound(bound, addressed(name), time_format)
     return Options(
         columns=dict(columns or {}),
         statistics=tuple(dict.fromkeys(statistics)),

@@ -327,7 +327,7 @@ def check_bound(value: object, name: str, time_format: str | None) -> None:
     text = value.strip() if isinstance(value, str) else str(value)
     whole = isinstance(value, str | int | np.integer) and not isinstance(value, bool)
     # What a whole number means depends on the times of the table.
-    if value is not None and not (whole and _SECONDS.fullmatch(text)):
+    if not (whole and _SECONDS.fullmatch(text)):
         moment(value, name, time_format)
 
 
