@@ -296,13 +296,11 @@ def _text(value: object, digits: int) -> str:
     return text if len(text) <= _CELL_LETTERS else f"{text[: _CELL_LETTERS - 1]}{_MORE}"
 
 
-def half_width(deviation: float) -> float:
-    """Return how far the 95 % range extends on either side of a rating."""
-    return HALF_WIDTH * deviation
-
-
 def half_width_in_words(deviation: float) -> str:
-    """Return the same as text of two or three digits; more would claim to know it better."""
-    width = half_width(deviation)
+    """Return how far the 95 % range extends on either side of a rating, in two or three digits.
+
+    More would claim to know it better.
+    """
+    width = HALF_WIDTH * deviation
     digits = 0 if width >= 100 else 1 if width >= 10 else 2
     return f"{width:,.{digits}f}"

@@ -6,11 +6,11 @@ from statistics import NormalDist
 
 import pytest
 
-from equipoise.display import half_width, half_width_in_words
+from equipoise.display import HALF_WIDTH, half_width_in_words
 
 
 def test_the_range_holds_95_percent_of_a_normal_distribution() -> None:
-    inside = NormalDist().cdf(half_width(1.0)) - NormalDist().cdf(-half_width(1.0))
+    inside = NormalDist().cdf(HALF_WIDTH) - NormalDist().cdf(-HALF_WIDTH)
     assert inside == pytest.approx(0.95, abs=1e-4)
 
 

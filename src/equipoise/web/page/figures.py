@@ -20,12 +20,11 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from equipoise.charts.theme import Scale, around, round_moments
-from equipoise.display import half_width
 from equipoise.markup import Content, element
 from equipoise.messages.histories import ExplainMessage, OpponentMessage, RememberedMessage
 from equipoise.messages.matches import MeanPoint, RatingBin, RatingTimeline
 from equipoise.messages.pools import Tier
-from equipoise.web.page.rendering import number, ordinal, percent
+from equipoise.web.page.rendering import half_width, number, ordinal, percent
 
 #: Heights of the charts and of the picture of an interval, pixels.
 COLUMNS_HEIGHT, RATING_HEIGHT, DRIFT_HEIGHT, _HEIGHT = 170, 280, 200, 18

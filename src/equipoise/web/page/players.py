@@ -13,7 +13,6 @@ from typing import TypeAlias
 from markupsafe import Markup
 from starlette.responses import Response
 
-from equipoise.display import half_width
 from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.matches import (
     LeaderboardMessage,
@@ -56,6 +55,7 @@ from equipoise.web.page.figures import (
 from equipoise.web.page.matches import MOST_PLAYERS
 from equipoise.web.page.rendering import (
     POLICY,
+    half_width,
     headline,
     in_units,
     number,

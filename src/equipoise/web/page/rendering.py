@@ -23,7 +23,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from equipoise.display import half_width
+from equipoise.display import HALF_WIDTH
 from equipoise.messages.pools import PoolMessage
 from equipoise.web.http.endpoints import ApiRequest
 
@@ -47,6 +47,11 @@ def number(value: float | None, digits: int = 0) -> str:
         return "\N{INFINITY}" if value > 0 else f"{_MINUS}\N{INFINITY}"
     text = f"{value:,.{digits}f}".replace("-", _MINUS)
     return text.lstrip(_MINUS) if not text.strip(f"{_MINUS}0.,") else text
+
+
+def half_width(deviation: float) -> float:
+    """Return how far the 95 % range extends on either side of a rating."""
+    return HALF_WIDTH * deviation
 
 
 def signed(value: float | None, digits: int = 1) -> str:
