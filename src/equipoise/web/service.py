@@ -14,7 +14,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from equipoise.errors import InvalidDataError, NotFoundError, PluginError
 from equipoise.messages.matches import AmendmentMessage, MatchMessage, MatchRequest, PostedMessage
-from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
+from equipoise.messages.pools import PoolChange, PoolMessage
 from equipoise.messages.upkeep import WebhookTestMessage
 from equipoise.pools import webhooks
 from equipoise.pools.pool import pools
@@ -197,8 +197,8 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread, and those of callers without a key.
 _WAITING_READS, _WAITING_WITHOUT_KEY = 2_000, 1_000
-#: Seconds for which the system of a pool is remembered. Another process may end a season with it.
-_SYSTEM_SECONDS = 1.0
+#: Seconds for which a pool's kernels count as loaded. Another process may end a season with others.
+_LOADED_SECONDS = 1.0
 #: Threads for changes: those of so many pools run at the same time.
 _CHANGE_THREADS = 4
 #: Explanations that may run or wait.
@@ -234,10 +234,10 @@ class Service:
         self.exports: Exports
         self._explaining = 0
         self._one_explanation = asyncio.Semaphore(1)
-        # What decides the kernels of a pool. It changes only when a season ends, when a pool is
+        # Pools whose kernels are loaded. A pool needs others only when a season ends, when it is
         # deleted and created again, or after a replay with another entry. The kernels for that are
         # loaded before the replay.
-        self._systems: ExpiringCache[PoolRequest] = ExpiringCache(_SYSTEM_SECONDS)
+        self._loaded: ExpiringCache[bool] = ExpiringCache(_LOADED_SECONDS)
         self._open = False
 
     async def open(self) -> None:
@@ -381,7 +381,7 @@ class Service:
         subject = args[0] if args and isinstance(args[0], str) else ""
         changed = await self._changes.run(subject, function, self.store, *args, **kwargs)
         self.access.forget()
-        self._systems.clear()
+        self._loaded.clear()
         self.background.wake()
         return changed
 
@@ -444,11 +444,10 @@ class Service:
 
     async def check_kernels(self, pool: str) -> None:
         """Check that posts to a pool can be rated at once. Raises : CompilingError."""
-        request = self._systems.get(pool, time.monotonic())
-        if request is None:
-            request = request_of(await self.read(pool_message, pool))
-            self._systems.put(pool, request, time.monotonic())
-        await self.kernels.check(request)
+        started = time.monotonic()
+        if self._loaded.get(pool, started) is None:
+            await self.kernels.check(request_of(await self.read(pool_message, pool)))
+            self._loaded.put(pool, True, started)
 
     async def pool_message(self, pool: str) -> PoolMessage:
         """Return a pool with the status of its kernels. Raises : NotFoundError."""
