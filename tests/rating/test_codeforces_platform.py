@@ -24,6 +24,7 @@ from rating.histories import (
     Contest,
     Trace,
     contests,
+    history_of,
     needs_jit,
     one_contest,
     rate,
@@ -149,6 +150,17 @@ def test_every_rating_equals_that_of_the_slow_reference(
         start = rows.stop
     ratings = [slow.ratings.get(row, initial) for row in range(state.players)]
     assert state.column("rating").tolist() == ratings
+
+
+def test_the_weight_of_a_match_acts_as_in_the_authors_rules() -> None:
+    """beta over its square root, weight times it."""
+    ratings = [1400.0, 1500.0, 1700.0]
+    system = Codeforces(rules="platform", beta=200.0, weight=0.5)
+    other = Codeforces(rules="platform", beta=100.0, weight=2.0)
+    weighted = history_of([Contest((0, 1, 2), (1, 0, 2), weight=4.0)])
+    trace = rate(system, rated(ratings, system), weighted)
+    for name, column in rate(other, rated(ratings, other), one_contest([1, 0, 2])).items():
+        np.testing.assert_array_equal(trace[name], column)
 
 
 def test_who_counts_among_the_best() -> None:

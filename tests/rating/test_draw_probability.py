@@ -66,6 +66,40 @@ def test_the_package_rates_ties_the_same(
     np.testing.assert_allclose(found, after, rtol=0, atol=1.5e-3)
 
 
+#: Ratings before, whether they tie, and after: of the package's test of dynamic draw
+#: probabilities, rated by version 0.4.5 with the quality of the two performances.
+DYNAMIC = [
+    ((100, 25 / 3), (10, 25 / 3), False, (100.0, 8.33374999), (10.0, 8.33374999)),
+    ((10, 25 / 3), (100, 25 / 3), False, (46.74239964, 6.49617583), (63.25760036, 6.49617583)),
+    ((10, 25 / 3), (100, 25 / 3), True, (46.00072300, 6.45524324), (63.99927700, 6.45524324)),
+    (NEW, NEW, False, (30.04184719, 7.09959887), (19.95815281, 7.09959887)),
+    (NEW, NEW, True, (25.0, 6.49606077), (25.0, 6.49606077)),
+    ((25, 10), (25, 0.1), False, (33.63230945, 6.94312411), (24.99853740, 0.13016512)),
+]
+
+
+def quality_of_performances(first: tuple[Any, ...], second: tuple[Any, ...]) -> float:
+    """Return what the package asks for: the quality of two ratings as wide as performances."""
+    (one,), (other,) = first, second
+    noise = SCALE["drift"] ** 2 + SCALE["beta"] ** 2
+    certain = 2 * SCALE["beta"] ** 2
+    wide = certain + one.deviation**2 + other.deviation**2 + 2 * noise
+    apart = one.rating - other.rating
+    return math.sqrt(certain / wide) * math.exp(-0.5 * apart**2 / wide)
+
+
+@pytest.mark.parametrize(("first", "second", "tied", "after", "other"), DYNAMIC)
+def test_a_function_of_the_teams_is_that_of_the_package(
+    first: Any, second: Any, tied: bool, after: Any, other: Any
+) -> None:
+    """One match, one function. Where it returns less than 1e-9 we have 1e-9."""
+    system = eq.TrueSkill(**SCALE)
+    ranks = [0, 0] if tied else [0, 1]
+    more = {"draw_probability": quality_of_performances}
+    found = rated(system, [[first], [second]], ranks, **more)
+    np.testing.assert_allclose(found, [after, other], rtol=0, atol=2e-4)
+
+
 def test_a_number_for_one_match_is_that_of_the_system() -> None:
     """Bit for bit, for any number of teams; the ratings stay those of the system."""
     usual, often = eq.TrueSkill(), eq.TrueSkill(draw_probability=0.4)
@@ -75,7 +109,8 @@ def test_a_number_for_one_match_is_that_of_the_system() -> None:
     ):
         assert rated(usual, teams, ranks, draw_probability=0.4) == rated(often, teams, ranks)
     pair = [usual.rating(1600, 90), usual.rating(1500, 60)]
-    a, _ = usual.rate(pair, draw_probability=lambda one, two: 0.4)
+    of_pair = lambda one, two: 0.4 if (*one, *two) == tuple(pair) else 2.0  # noqa: E731
+    a, _ = usual.rate(pair, draw_probability=of_pair)
     assert (a.system, a.matches) == (usual, 1)
     found = usual.predict(pair, draw_probability=0.4)
     same = often.predict([often.rating(1600, 90), often.rating(1500, 60)])

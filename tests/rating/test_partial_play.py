@@ -22,6 +22,44 @@ def system_of(name: str, **parameters: Any) -> System:
     return make_system(name, {"shares": "play", **parameters})
 
 
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (
+            [[1], [1, 1]],
+            [(33.730671253, 7.317365246), (16.269328747, 7.317365246), (16.269328747, 7.317365246)],
+        ),
+        (
+            [[0.5], [0.5, 0.5]],
+            [(33.938908362, 7.311962397), (16.061091638, 7.311962397), (16.061091638, 7.311962397)],
+        ),
+        (
+            [[1], [0, 1]],
+            [(29.439753929, 7.166238892), (24.999556025, 8.333749979), (20.560246071, 7.166238892)],
+        ),
+        (
+            [[1], [0.5, 1]],
+            [(32.417335169, 7.056406102), (21.291332415, 8.033477356), (17.582664831, 7.056406102)],
+        ),
+    ],
+)
+def test_trueskills_cases_are_rated_the_same(
+    share: list[list[float]], expected: list[tuple[float, float]]
+) -> None:
+    """github.com/sublee/trueskill, trueskilltest.py, commit 3f91835, test_partial_play.
+
+    It has three decimals; these are what trueskill 0.4.5 returns, which stops sooner.
+    """
+    system = system_of(
+        "trueskill", initial_rating=25, initial_deviation=25 / 3, beta=25 / 6, drift=25 / 300
+    )
+    new = system.rating()
+    rated = system.rate([[new], [new, new]], share=share)
+    found = [(one.rating, one.deviation) for team in rated for one in team]
+    for one, wanted in zip(found, expected, strict=True):
+        assert one == pytest.approx(wanted, abs=1e-6)
+
+
 def posterior(share: list[float], ratings: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return moments of the skills after the first team beat the second, by their definition.
 

@@ -121,6 +121,30 @@ FIRST_RATINGS = (
 #: A player whose first rating, 1922, FIDE published in December 2025.
 FIRST = Calculation(0, (1902, 1877, 1884, 2012, 1832), "==101", 1922)
 
+#: Official FIDE calculations of 2008 to 2010, before K changed: sum of score - P.
+EARLY = (
+    Calculation(
+        2810,
+        (2662, 2657, 2641, 2696, 2708, 2790, 2749, 2723, 2788, 2720, 2712, 2739, 2675),
+        "=11===1=011==",
+        0.29,
+        8.21,
+    ),
+    Calculation(
+        2723,
+        (2662, 2657, 2641, 2696, 2708, 2810, 2749, 2790, 2788, 2720, 2712, 2739, 2675),
+        "111=0==0===11",
+        1.43,
+        6.57,
+    ),
+    Calculation(
+        2690, (2730, 2682, 2702, 2684, 2745, 2660, 2676, 2700, 2677), "01===0=1=", 0.07, 4.43
+    ),
+    Calculation(2235, (2120, 2121, 2118, 2026, 2328, 2231, 2197, 2190), "==100101", -0.74, 4.74),
+    Calculation(
+        2240, (2242, 2360, 2289, 2251, 2303, 2152, 2313, 2309, 2110), "===00===0", -1.26, 4.26
+    ),
+)
 
 #: Official DWZ calculations of one player, with the new rating and the expected points; the player
 #: was 20 at most in the last one, whose E is 24, and 30 in all others.

@@ -98,6 +98,11 @@ def test_tournaments_against_the_formulas(
     np.testing.assert_allclose(found, [max(one, -900.0) for one in wanted], rtol=0, atol=1e-9)
 
 
+def test_ratings_beyond_the_end_of_the_formulas_stay_finite() -> None:
+    found = rated(EGF(), {"rating": [3299.9, 5000.0]}, games([(0, 1, 1.0)], 2))
+    assert np.isfinite(found["rating"]).all()
+
+
 def test_no_rating_falls_below_the_floor() -> None:
     found = rated(EGF(), {"rating": [-890.0, -890.0]}, games([(0, 1, 0.0)], 2))
     assert found["rating"][0] == -900.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +17,7 @@ from equipoise.tournament.formulas import fide_rating_change, percent_expected
 from rating.federations.published import (
     CALCULATOR,
     CHAMPIONSHIP,
+    EARLY,
     FIRST,
     FIRST_RATINGS,
     MANY_GAMES,
@@ -171,7 +173,37 @@ def test_a_published_first_rating() -> None:
     assert rated(system, history, initial)["opponent 3"] == 2012
 
 
+@pytest.mark.parametrize("one", EARLY)
+def test_expected_points_of_tournaments_before_2011(one: Calculation) -> None:
+    history, initial = against(one, "2010-01-20")
+    done = eq.replay(eq.FIDE(), history, initial=initial, trace=True)
+    assert done.trace is not None
+    row = history.player_ids.tolist().index("hero") == history.player
+    expected = math.fsum(done.trace.columns["expected"][row].tolist())
+    assert expected == pytest.approx(one.expected, abs=1e-9)
+    assert sum(POINTS[result] for result in one.results) - expected == pytest.approx(one.change)
+
+
 # --- rules one by one ------------------------------------------------------------------------
+
+
+def test_a_first_month_without_a_point_is_disregarded() -> None:
+    games = [("new", f"o{k}", 0.0) for k in range(4)] + [("new", f"p{k}", 0.5) for k in range(5)]
+    ratings = {name: 1900.0 for _, name, _ in games}
+    dates = ["2025-10-07"] * 4 + ["2025-11-07"] * 5
+    system = eq.FIDE(newcomers="unrated")
+    alone = rated(system, table(games[4:], dates[4:]), known(ratings))["new"]
+    assert rated(system, table(games, dates), known(ratings))["new"] == alone == 1871
+
+
+def test_without_times_events_are_rated_together() -> None:
+    games = {"match": [1, 1, 2, 2, 3, 3], "player": ["a", "b", "a", "c", "a", "d"]}
+    together, apart = (
+        eq.replay(eq.FIDE(), eq.read_history({**games, "rank": [1, 2] * 3, **event})).ratings
+        for event in ({"event": ["x"] * 6}, {})
+    )
+    assert together.rating.max() == 1860  # three times 20 against equals
+    assert apart.rating.max() < 1860
 
 
 def test_the_table_is_that_of_tournaments() -> None:

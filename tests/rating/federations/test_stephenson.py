@@ -52,6 +52,37 @@ def test_predictions(advantage: float, chance: float) -> None:
     assert outlook.expected().tolist() == pytest.approx([chance, 1.0 - chance], abs=1e-12)
 
 
+def test_a_draw_with_the_default_parameters() -> None:
+    """skillratings: test_sticko_draw, whose h = 10 is our game_drift of sqrt(10)."""
+    before = {"rating": [2330.0, 1800.0], "deviation": [200.0, 20.0], "matches": [1.0, 1.0]}
+    found = rated(Stephenson(game_drift=math.sqrt(10.0)), before, games([(0, 1, 0.5)], 2))
+    assert found["rating"].round().tolist() == [2220.0, 1812.0]
+    assert found["deviation"].round().tolist() == [195.0, 23.0]
+
+
+@pytest.mark.parametrize(
+    ("advantage", "white", "rating", "deviation"),
+    [(0.0, True, 1329, 108), (30.0, True, 1323, 108), (30.0, False, 1335, 109)],
+)
+def test_white_and_black_in_a_period(
+    advantage: float, white: bool, rating: int, deviation: int
+) -> None:
+    """skillratings: test_white_black, a period of three games of one colour."""
+    before = {
+        "rating": [1300.0, 1500.0, 1200.0, 1560.0],
+        "deviation": [120.0, 105.0, 125.0, 140.0],
+        "matches": [1.0] * 4,
+        "period": [0.0] * 4,
+    }
+    listed = [(0, 1, 1.0), (0, 2, 0.0), (0, 3, 0.5)]
+    history = games(listed, 4, days=[31, 32, 33], at_home=[white, not white] * 3)
+    system = Stephenson(
+        game_drift=math.sqrt(10.0), home_advantage=advantage, period_days=30, drift=10.0
+    )
+    found = rated(system, before, history)
+    assert (round(found["rating"][0]), round(found["deviation"][0])) == (rating, deviation)
+
+
 seasons = st.lists(
     st.lists(
         st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([0.0, 0.5, 1.0])).filter(

@@ -150,6 +150,22 @@ def test_who_has_only_won_keeps_the_special_formula() -> None:
     assert found[0] == pytest.approx(1350.0, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("before", "earlier", "score", "after"),
+    [
+        ([1300.0, 1200.0], [32, 32], 1.0, [1319.0607266129887, 1179.6145761968105]),
+        ([1300.0, 1200.0], [7, 7], 1.0, [1337.5, 1162.5]),
+        ([1300.0, 1200.0], [7, 7], 0.0, [1237.5, 1262.5]),
+    ],
+)
+def test_events_of_one_game(
+    before: list[float], earlier: list[int], score: float, after: list[float]
+) -> None:
+    """skillratings: test_uscf."""
+    found = after_event(before, earlier, [(0, 1, score)])
+    assert found.tolist() == pytest.approx(after, abs=1e-10)
+
+
 def test_new_players_begin_at_50_points_a_year() -> None:
     """The opponent's loss to a child of 10 in 2020 is one to a player of 500."""
     found = [

@@ -187,6 +187,8 @@ def test_a_rating_is_a_value() -> None:
     assert rating.effective_rating == rating.columns["effective_rating"]
     assert rating.system == system
     assert repr(system.rating(1234.56, 78.9)) == "<Rating 1234.6, deviation 78.9, team-glicko2>"
+    assert f"{system.rating(1612.34):.1f}" == "1612.3"
+    assert f"{rating}" == repr(rating)
     assert repr(eq.Elo().rating()) == "<Rating 1500.0, elo>"
     assert not hasattr(rating, "__dict__")
     assert not hasattr(eq.Elo().rating(), "volatility")
