@@ -86,6 +86,27 @@ def test_known_ratings_come_before_the_first_match() -> None:
         eq.explain(system, history, "ann", 1, state=state, restart=True)
 
 
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ({"player": ["a"], "points": [1]}, "rating: must be a column of the table"),
+        ({"player": ["a", "a"], "rating": [1, 2]}, "player: must not repeat a player"),
+        ({"player": ["a"], "rating": ["x"]}, "rating: must be a number"),
+        ({"player": ["a"], "rating": [""]}, "rating: must be a number"),
+        ({"player": [""], "rating": [1500]}, "player: must not be empty"),
+        (
+            {"player": ["a"], "rating": [1500], "deviation": [0]},
+            "deviation: must be positive",
+        ),
+    ],
+)
+def test_bad_known_ratings_are_named(table: dict[str, Any], problem: str) -> None:
+    with pytest.raises(eq.InvalidDataError) as caught:
+        eq.read_initial_ratings(table)
+    found = [f"{one.field}: {one.rule}" for one in caught.value.problems]
+    assert any(one.startswith(problem) for one in found), found
+
+
 def test_players_of_numbers_have_known_ratings() -> None:
     """Of a table with ids as text; a text that is no number is refused."""
     numbered = {**DUELS, "player": [1, 2, 2, 3, 3, 1]}

@@ -13,6 +13,7 @@ import pytest
 
 from equipoise._jit import compiles_kernels, watch_compilation
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.errors import InvalidDataError
 from equipoise.numeric.workers import Workers
 from equipoise.rating import one_match
 from equipoise.rating.base_system import System
@@ -116,6 +117,15 @@ def test_single_matches_use_the_kernels_of_histories(name: str) -> None:
         rate_match(system, numbers_of(system.initial(2)), OneMatch(*shape))
         replay(system, empty_match((1, 1)))
     assert compilation.kernels == 0
+
+
+def test_who_is_at_home_must_be_said_where_it_counts() -> None:
+    system = Elo(home_advantage=50.0)
+    players = numbers_of(system.initial(2))
+    with pytest.raises(InvalidDataError, match="at_home"):
+        rate_match(system, players, DUEL)
+    found = rate_match(system, players, DUEL._replace(at_home=[True, False]))
+    assert found[0][0][0] < 1516.0
 
 
 def test_a_match_too_large_for_a_kernel_on_one_thread() -> None:

@@ -124,6 +124,13 @@ def test_the_ruleset_chooses_the_method(asked: RebalanceRequest, method: str, re
     assert reason in found.reason
 
 
+def test_a_method_asked_for_wins() -> None:
+    found = rebalance(request(*COMBINED), method="greedy")
+    assert (found.method, found.reason) == ("greedy", "requested")
+    off = request((2, 2, 3, 3), [], solo(6), rebalance_enable=False)
+    assert rebalance(off, method="combination").method == "combination"
+
+
 def test_without_rebalancing_teams_are_filled_in_the_order_of_arrival() -> None:
     asked = request((2, 2, 3, 3), [], ["A1", "B2 C3", "D4 E5", "F6"], rebalance_enable=False)
     assert in_words(rebalance(asked).teams) == ["{A} {B,C}", "{D,E} {F}"]

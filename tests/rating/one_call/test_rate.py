@@ -236,6 +236,8 @@ def test_damaged_ratings_are_refused(change: Callable[[dict[str, Any]], object])
         eq.Rating.from_dict(saved)
     with pytest.raises(InvalidDataError, match=r"must be JSON that Rating\.to_json wrote"):
         eq.Rating.from_json("{")
+    with pytest.raises(InvalidDataError, match="got a dict: use from_dict"):
+        eq.Rating.from_json(saved)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
