@@ -111,22 +111,6 @@ def rated_alone_again(store: Store, matches: list[MatchRequest]) -> dict[str, fl
     return pool.ratings()
 
 
-@pytest.mark.parametrize("effect", ["without", "void"])
-def test_a_player_without_a_rated_match_has_a_page(store: Store, effect: Effect) -> None:
-    """Disqualified before the first match; a reinstated player then begins like any newcomer."""
-    pool = Trial(store)
-    pool.disqualify("bob", effect=effect)
-    pool.post(duel("a", "ana", "bob", 1), duel("b", "ana", "cyd", 2))
-    page = player(store, pool.name, "bob")
-    assert (page.rating, page.matches, page.place) == (1500.0, 0, None)
-    assert pool.is_sound()
-    pool.reinstate("bob")
-    pool.post(duel("c", "bob", "ana", 3))
-    assert pool.is_sound()
-    same = [duel("b", "ana", "cyd", 2), duel("c", "bob", "ana", 3)]
-    assert pool.ratings() == rated_alone(store, same)
-
-
 def test_the_default_effect_depends_on_teams(store: Store) -> None:
     """Of the match if one is given, else of all matches of the player, counted or not."""
     pool = Trial(store, system=SYSTEM, late="replay")

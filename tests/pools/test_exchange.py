@@ -45,7 +45,7 @@ from equipoise.store import ratings
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import Trial, duel, every_change, import_file, sealed_log
+from pools.pool_trials import every_change, import_file, sealed_log
 from pools.posted_history import NOW, STATISTICS, fill, team_season
 
 #: Hints are checked as they are typed on the command line.
@@ -260,20 +260,6 @@ def test_statistics_shares_and_teams_survive(store: Store, tmp_path: Path) -> No
     )
     assert done.matches == season.matches
     assert stored(store, "again")[1:4] == stored(store, "teams")[1:4]
-
-
-def test_scores_survive_in_a_log_and_are_places_in_a_table(store: Store, tmp_path: Path) -> None:
-    create_pool(store, "points", PoolRequest(), NOW)
-    scores = {"a": 1.5, "b": 1.5, "c": 9.0}
-    teams = [TeamRequest([name], score=score) for name, score in scores.items()]
-    post_matches(store, "points", [Post([MatchRequest("m", teams, time=5)])], NOW)
-    path = tmp_path / "points.ndjson"
-    export_file(store, "points", "log", str(path))
-    import_pool(store, "again", from_file(path, create=True), NOW)
-    assert stored(store, "again") == stored(store, "points")
-    assert '"score":1.5' in stored(store, "again")[0][0].content
-    export_file(store, "points", "log", str(tmp_path / "points.csv"))
-    assert pl.read_csv(tmp_path / "points.csv")["rank"].to_list() == [1, 1, 0]
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -585,20 +571,6 @@ def test_a_log_of_the_version_before_is_imported(store: Store) -> None:
     board = leaderboard(store, "ladder", provisional=True).players
     assert {row.player for row in board if row.disqualified} == {"ana", "cyd"}
     assert verify_pool(store, "ladder").identical
-
-
-def test_the_table_of_ratings_says_who_is_disqualified(store: Store, tmp_path: Path) -> None:
-    """After all others, in a column that is there only where somebody is."""
-    pool = Trial(store)
-    pool.post(duel("a", "ana", "ben", 1), duel("b", "ana", "cyd", 2))
-    plain, marked = tmp_path / "plain.csv", tmp_path / "marked.csv"
-    export_file(store, pool.name, "ratings", str(plain))
-    pool.disqualify("ana")
-    export_file(store, pool.name, "ratings", str(marked))
-    assert "disqualified" not in pl.read_csv(plain).columns
-    table = pl.read_csv(marked)
-    assert table["player"].to_list() == ["cyd", "ben", "ana"]
-    assert table["disqualified"].to_list() == [False, False, True]
 
 
 def test_a_history_is_imported_in_slices_of_bounded_size() -> None:

@@ -27,7 +27,6 @@ from equipoise.messages.pools import (
     InitialMessage,
     InitialRating,
     InitialRequest,
-    PoolRequest,
     SeasonRequest,
 )
 from equipoise.pools import initial_ratings as known
@@ -43,16 +42,14 @@ from equipoise.pools.initial_ratings import (
     initial_ratings,
     keep_content,
 )
-from equipoise.pools.pool.pools import create_pool, pool_message
+from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.players import leaderboard, player
 from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay.replaying import maintain_pool, rerate
-from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.rating.registry import make_system
-from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial, duel, import_file
 
@@ -90,11 +87,6 @@ def played(trial: Trial, count: int = 8) -> None:
         trial.post(duel(f"m{number}", *pair, 100 * number))
 
 
-def identical(store: Store, pool: str) -> None:
-    found = verify_pool(store, pool)
-    assert found.identical, found.differences
-
-
 @pytest.mark.parametrize("system", ["elo", "glicko2", "elo-mmr", "trueskill"])
 def test_players_begin_with_known_ratings(store: Store, system: str) -> None:
     """They are on the leaderboard at once, and newcomers enter beside them."""
@@ -104,7 +96,7 @@ def test_players_begin_with_known_ratings(store: Store, system: str) -> None:
     assert trial.ratings() == {name: value[0] for name, value in KNOWN.items()}
     message = pool_message(store, "trial")
     assert (message.players, message.matches, message.known_ratings) == (3, 0, 3)
-    identical(store, "trial")
+    assert trial.is_sound()
     played(trial)
     assert sorted(trial.ratings()) == ["ana", "ben", "cyd", "dee", "zoe"]
     ana, cyd = player(store, "trial", "ana"), player(store, "trial", "cyd")
@@ -113,7 +105,7 @@ def test_players_begin_with_known_ratings(store: Store, system: str) -> None:
     assert (cyd.known_rating, cyd.known_deviation) == (None, None)
     assert player(store, "trial", "zoe").rating == 1400.0
     assert player(store, "trial", "zoe").matches == 0
-    identical(store, "trial")
+    assert trial.is_sound()
 
 
 LEARNED = {"entry": "learned", "hold_level": 0.05}
@@ -142,7 +134,7 @@ def test_a_pool_gives_the_bits_of_rate_initial(
     )
     done = eq.replay(chosen, history, initial=initial).ratings
     expected = {name: done.of(name)["rating"] for name in map(str, done.player_ids.tolist())}
-    Trial(store, "bits", system=system, parameters=parameters)
+    trial = Trial(store, "bits", system=system, parameters=parameters)
     keep_content(store, "bits", content_of(initial, None), key=None, now=NOW)
     at = 0
     for size in (1, 1, 3, history.matches - 5):
@@ -154,20 +146,21 @@ def test_a_pool_gives_the_bits_of_rate_initial(
     assert {name: value.hex() for name, value in found.items()} == {
         name: value.hex() for name, value in expected.items()
     }
-    identical(store, "bits")
+    assert trial.is_sound()
     rerate(store, "bits")
     maintain_pool(store, "bits", owner="test", stop=lambda: False)
     again = {row.player: row.rating for row in leaderboard(store, "bits", limit=1000).players}
     assert again == found
-    identical(store, "bits")
+    assert trial.is_sound()
 
 
 def test_they_are_replaced_before_the_first_match_and_kept_after_it(store: Store) -> None:
     """The same again changes nothing, also later; others are refused with a sentence."""
     trial = Trial(store)
     first = begin(store, "trial", {"old": (1000.0, None)})
+    assert (begin(store, "trial", {}).players, trial.ratings()) == (0, {})
     second = begin(store, "trial", now=NOW + 5)
-    assert (first.seq, second.seq) == (1, 2)
+    assert (first.seq, second.seq) == (1, 3)
     assert sorted(trial.ratings()) == ["ana", "ben", "zoe"]
     assert begin(store, "trial", dict(reversed(KNOWN.items())), now=NOW + 9) == second
     trial.post(duel("m", "ana", "new", 1))
@@ -178,19 +171,8 @@ def test_they_are_replaced_before_the_first_match_and_kept_after_it(store: Store
     trial.settle()
     with pytest.raises(ConflictError, match="void and unrated ones included: set them in a new"):
         begin(store, "trial", {})
-    assert pool_message(store, "trial").last_seq == 4
-    identical(store, "trial")
-
-
-def test_an_empty_list_takes_them_back(store: Store) -> None:
-    trial = Trial(store)
-    begin(store, "trial")
-    told = begin(store, "trial", {})
-    assert (told.seq, told.players) == (2, 0)
-    assert trial.ratings() == {}
-    trial.post(duel("m", "ana", "ben", 1))
-    assert trial.ratings() == {"ana": 1516.0, "ben": 1484.0}
-    identical(store, "trial")
+    assert pool_message(store, "trial").last_seq == 5
+    assert trial.is_sound()
 
 
 def test_they_are_read_page_by_page(store: Store) -> None:
@@ -238,69 +220,13 @@ def test_there_is_a_limit(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) 
     assert caught.value.problems[0].rule == "must have at most 2 players"
 
 
-def test_amendments_and_late_matches_are_replayed_from_them(store: Store) -> None:
-    """Checkpoints and partial checkpoints in between: every replay begins with them."""
-    sizes = Sizes(
-        checkpoint_interval=3,
-        checkpoint_per_player=0,
-        matches=4,
-        rows=3,
-        players_left=0,
-        partial_interval=4,
-        partial_bytes=10**6,
-    )
-    store = Store(store.engine, sizes)
-    trial = Trial(store, system="elo-mmr", late="replay")
-    begin(store, "trial")
-    for number in range(20):
-        names = ["ana", "ben", "cyd", "dee"]
-        pair = names[number % 4], names[(number + 1 + number % 2) % 4]
-        trial.post(duel(f"m{number}", *pair, 100 * number))
-        keep_checkpoints(store, "trial")
-    identical(store, "trial")
-    trial.void("m0")
-    trial.post(duel("late", "zoe", "ana", 50))
-    trial.settle()
-    identical(store, "trial")
-    trial.correct(duel("m1", "zoe", "ben", 100))
-    trial.disqualify("dee", 700)
-    trial.settle()
-    identical(store, "trial")
-    # A slow replay of the whole log gives the same, and a player who leaves keeps the beginning.
-    before = trial.ratings()
-    rerate(store, "trial")
-    trial.settle()
-    assert trial.ratings() == before
-    for match in ("late", "m1"):
-        trial.void(match)
-    trial.settle()
-    assert trial.ratings()["zoe"] == 1400.0
-    identical(store, "trial")
-
-
-def test_a_first_match_is_explained_from_the_known_rating(store: Store) -> None:
-    trial = Trial(store, system="elo-mmr")
-    begin(store, "trial")
-    played(trial, 3)
-    found = explain_player(store, "trial", "ana", "m0")
-    assert (found.rating_before, found.deviation_before) == (1800.0, 90.0)
-    newcomer = explain_player(store, "trial", "cyd")
-    assert newcomer.rating_before == 1500.0
-
-
 def test_it_is_an_amendment_without_effect_on_matches(store: Store) -> None:
     trial = Trial(store)
     begin(store, "trial", reason="moved here")
     played(trial, 2)
     trial.void("m0")
-    (voided, first) = amendments(store, "trial").amendments
-    assert (first.kind, first.reason, first.status, first.seq) == (
-        "initial",
-        "moved here",
-        "done",
-        1,
-    )
-    assert voided.kind == "void"
+    (_, first) = amendments(store, "trial").amendments
+    assert (first.kind, first.reason, first.status) == ("initial", "moved here", "done")
     assert amendment(store, "trial", 1) == first
 
 
@@ -310,7 +236,7 @@ def test_disqualified_players_stay_so(store: Store) -> None:
     begin(store, "trial")
     marks = {row.player: row.disqualified for row in leaderboard(store, "trial", limit=10).players}
     assert marks == {"ana": True, "ben": False, "zoe": False}
-    identical(store, "trial")
+    assert trial.is_sound()
 
 
 def test_a_running_replay_begins_again(store: Store) -> None:
@@ -330,7 +256,7 @@ def test_a_running_replay_begins_again(store: Store) -> None:
         trial.replay(stop=stop)
     trial.settle()
     assert sorted(trial.ratings()) == ["ana", "ben", "zoe"]
-    identical(store, "trial")
+    assert trial.is_sound()
 
 
 def exported(store: Store, pool: str) -> bytes:
@@ -356,17 +282,11 @@ def test_an_export_has_them_and_an_import_gives_the_same_pool(store: Store, tmp_
     ]
     assert boards[0] == boards[1]
     assert pool_message(store, "copy").known_ratings == 3
-    identical(store, "copy")
+    assert Trial.existing(store, "copy").is_sound()
     again = import_file(store, "copy", log)
     assert (again.matches, again.amendments, again.known_amendments) == (0, 0, 3)
     # Its lines are those of the pool it came from; the key alone stays behind.
     assert exported(store, "copy").splitlines()[1:] == exported(store, "trial").splitlines()[1:]
-
-
-def test_a_log_without_them_keeps_its_version(store: Store) -> None:
-    trial = Trial(store)
-    played(trial, 2)
-    assert json.loads(exported(store, "trial").splitlines()[0])["equipoise_log"] == 3
 
 
 def test_a_changed_log_is_not_imported(store: Store, tmp_path: Path) -> None:
@@ -374,17 +294,14 @@ def test_a_changed_log_is_not_imported(store: Store, tmp_path: Path) -> None:
     begin(store, "trial")
     played(trial, 2)
     log = tmp_path / "log.ndjson"
-    log.write_bytes(exported(store, "trial").replace(b"1650.5", b"1950.5"))
-    with pytest.raises(InvalidDataError) as caught:
-        import_file(store, "copy", log)
-    assert caught.value.problems[0].field == "head"
-    log.write_bytes(exported(store, "trial").replace(b"1650.5", b"1e400"))
-    with pytest.raises(InvalidDataError):
-        import_file(store, "copy", log)
-    log.write_bytes(exported(store, "trial").replace(b"[1800.0,1650.5,", b"[1800.0,"))
-    with pytest.raises(InvalidDataError) as caught:
-        import_file(store, "copy", log)
-    assert "must be a valid record of this kind" in caught.value.problems[0].rule
+    for rating, sentence in (
+        (b"1950.5,", "must lead to the head"),
+        (b"1e400,", "must be a valid record of this kind"),
+        (b"", "must be a valid record of this kind"),
+    ):
+        log.write_bytes(exported(store, "trial").replace(b"1650.5,", rating))
+        with pytest.raises(InvalidDataError, match=sentence):
+            import_file(store, "copy", log)
 
 
 def test_a_log_is_not_imported_into_another_scale(store: Store, tmp_path: Path) -> None:
@@ -408,14 +325,9 @@ def test_a_log_is_not_imported_into_another_scale(store: Store, tmp_path: Path) 
     [
         (
             "UPDATE log SET content = replace(content, '1650.5', '1950.5') WHERE seq = 1",
-            "does not lead to the head of its hash chain",
-        ),
-        (
-            "UPDATE log SET content = replace(content, '1650.5', '1950.5') WHERE seq = 1",
             "player ben: the stored rating is",
         ),
         ("UPDATE log SET content = '{}' WHERE seq = 1", "cannot be read"),
-        ("UPDATE ratings SET rating = 1 WHERE player = 'zoe'", "player zoe: the stored rating"),
         ("UPDATE pools SET initial = 0", "are not the last ones in the log"),
         ("UPDATE pools SET initial = 2", "record 2 of the log has no known ratings"),
         ("UPDATE pools SET known_ratings = 2", "number of players with known ratings differs"),
@@ -445,13 +357,13 @@ def test_an_erased_player_keeps_the_known_rating(store: Store) -> None:
     assert player(store, "trial", told.player).known_rating == 1800.0
     assert b"ana" not in exported(store, "trial")
     assert sorted(trial.ratings().values()) == before
-    identical(store, "trial")
+    assert trial.is_sound()
     rerate(store, "trial")
     trial.settle()
     assert sorted(trial.ratings().values()) == before
     unplayed = erase_player(store, "trial", "zoe", ReasonRequest(""), key=None, now=NOW)
     assert player(store, "trial", str(unplayed.player)).rating == 1400.0
-    identical(store, "trial")
+    assert trial.is_sound()
 
 
 def test_another_pool_gives_its_ratings_by_a_mapping(store: Store) -> None:
@@ -481,7 +393,7 @@ def test_another_pool_gives_its_ratings_by_a_mapping(store: Store) -> None:
     other.post(duel("m", "ana", "new", 1))
     assert other.ratings()["ben"] == before["ben"]
     for pool in ("same", "other"):
-        identical(store, pool)
+        assert Trial.existing(store, pool).is_sound()
 
 
 def test_what_cannot_be_copied_is_refused(sqlite_store: Store) -> None:
@@ -521,7 +433,7 @@ def test_seasons_and_known_ratings(store: Store) -> None:
     trial.post(duel("y", "cyd", "ana", 10_001))
     assert explain_player(store, "trial", "ana", "x").rating_before == 1800.0
     for pool in ("trial", "trial.one", "trial.two"):
-        identical(store, pool)
+        assert Trial.existing(store, pool).is_sound()
     assert initial_ratings(store, "trial.one").summary.players == 3
     assert initial_ratings(store, "trial.two").summary.players == 0
 
@@ -540,7 +452,7 @@ def test_ratings_that_decay_begin_so_too(store: Store) -> None:
     assert [row.player for row in rows if row.provisional] == ["zoe"]
     assert shown["zoe"] == 1400.0
     assert shown["ana"] == pytest.approx(player(store, "trial", "ana").rating - 20.0)
-    identical(store, "trial")
+    assert trial.is_sound()
 
 
 def test_the_record_is_small(sqlite_store: Store) -> None:
@@ -558,14 +470,14 @@ def test_the_record_is_small(sqlite_store: Store) -> None:
 def test_they_are_not_replaced_without_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log keeps each replacement; the same ratings again add nothing."""
     monkeypatch.setattr(known, "MOST_REPLACED", 1_000)
-    create_pool(store, "trial", PoolRequest(system="elo"), NOW)
+    Trial(store)
     records = 0
     while log_length(store) <= 1_000:
         records += 1
-        begin_with(store, 1500.0 + records)
+        begin(store, "trial", {"ana": (1500.0 + records, None)})
     with pytest.raises(ConflictError, match="known ratings that were replaced"):
-        begin_with(store, 1500.0)
-    assert begin_with(store, 1500.0 + records).seq == records > 2
+        begin(store, "trial", {"ana": (1500.0, None)})
+    assert begin(store, "trial", {"ana": (1500.0 + records, None)}).seq == records > 2
     assert pool_message(store, "trial").last_seq == records
 
 
@@ -573,8 +485,3 @@ def log_length(store: Store) -> int:
     with store.read() as connection:
         found = connection.execute(text("SELECT sum(length(content)) FROM log")).scalar()
     return int(found or 0)
-
-
-def begin_with(store: Store, rating: float) -> InitialMessage:
-    request = InitialRequest(ratings=[InitialRating("ana", rating)])
-    return keep_content(store, "trial", initial_content(request), key=None, now=NOW)

@@ -99,42 +99,6 @@ def rated_to(trial: Trial) -> int | None:
         return get_pool(connection, trial.name).rated_to
 
 
-def test_whatever_stops_a_match_from_counting_moves_the_last_time_back(store: Store) -> None:
-    """Void, a correction to an earlier time or to unrated; not a disqualification of players."""
-    trial = Trial(store, late="replay")
-    trial.post(duel("a", "ana", "ben", 100), duel("b", "cyd", "dan", 200))
-    trial.void("b")
-    assert last_time(trial) == 100
-    trial.restore("b")
-    assert last_time(trial) == 200
-    trial.correct(duel("b", "cyd", "dan", 50))
-    assert last_time(trial) == 100
-    trial.correct(duel("b", "cyd", "dan", 300))
-    assert last_time(trial) == 300
-    trial.correct(duel("b", "cyd", "dan", 300, rated=False))
-    assert last_time(trial) == 100
-    trial.correct(duel("b", "cyd", "dan", 250))
-    trial.disqualify("cyd", 10)
-    assert last_time(trial) == 250
-    # It lists them on the board, at its time.
-    trial.disqualify("dan", 10)
-    assert last_time(trial) == 250
-    trial.void("b")
-    assert last_time(trial) == 100
-    trial.void("a")
-    assert last_time(trial) is None
-    assert trial.is_sound()
-    trial.settle()
-    assert trial.is_sound()
-    assert rated_to(trial) is None
-    # Unrated matches do not count.
-    trial.post(duel("u", "ana", "ben", 900, rated=False))
-    assert last_time(trial) is None
-    (seen,) = trial.post(duel("n", "ana", "ben", 20))
-    assert (seen.status, last_time(trial)) == ("rated", 20)
-    assert trial.is_sound()
-
-
 def test_matches_posted_into_a_replay_are_not_lost_behind_void_ones(sqlite_url: str) -> None:
     """A void match far ahead is in the log: a replay that has read it still finds later posts."""
     store = open_store(sqlite_url, sizes=Sizes(matches=2, rows=1, players_left=0))

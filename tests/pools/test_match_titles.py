@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from equipoise.analysis.reading import HistoryRequest
-from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import MatchRequest, ReasonRequest
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_file
@@ -39,30 +38,6 @@ def test_every_answer_has_the_title(store: Store) -> None:
     assert history(store, "trial", "ada").matches[0].title == TEXTS["title"]
     pool.refused(final(title="Another"))
     assert pool.is_sound()
-
-
-@pytest.mark.parametrize(
-    ("field", "wrong"),
-    [
-        ("title", ""),
-        ("title", "x" * 201),
-        ("title", "line\nbreak"),
-        ("link", "http://example.org"),
-        ("link", "https://"),
-        ("link", "https://a b"),
-        ("link", "https://user:secret@example.org"),
-        ("link", "https://example.org/" + "x" * 500),
-        ("attributes", {str(number): 1 for number in range(21)}),
-        ("attributes", {"": 1}),
-        ("attributes", {"note": "x" * 501}),
-        ("attributes", {"note": float("inf")}),
-    ],
-)
-def test_rejects_texts_beyond_the_limits(sqlite_store: Store, field: str, wrong: object) -> None:
-    """The problem names the field."""
-    error = Trial(sqlite_store).refused(final(**{field: wrong}))
-    assert isinstance(error, InvalidDataError)
-    assert error.problems[0].field.startswith(field)
 
 
 def test_a_correction_of_texts_alone_needs_no_replay(store: Store) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pytest
 
 import equipoise as eq
-from equipoise.errors import InvalidDataError
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.history_requests import requests_of
 from equipoise.store.connection import Store
@@ -45,24 +43,3 @@ def test_the_ratings_are_those_of_the_history(
     assert pool.is_sound()
     again = requests_of(history, 0, 4)
     assert [(one.beta, one.gamma) for one in again] == [(one.beta, one.gamma) for one in SEASON]
-
-
-def test_pools_of_other_systems_refuse_them(sqlite_store: Store) -> None:
-    """With the field and the value, like everything that cannot be rated."""
-    refused = Trial(sqlite_store, system="glicko2").refused(SEASON[1])
-    assert isinstance(refused, InvalidDataError)
-    assert [(one.field, one.rule) for one in refused.problems] == [
-        ("beta", "must be left out: glicko2 has no beta for each match"),
-        ("gamma", "must be left out: glicko2 has no gamma for each match"),
-    ]
-
-
-def test_values_out_of_range_are_refused(sqlite_store: Store) -> None:
-    pool = Trial(sqlite_store, system="elo-mmr")
-    for value in (0.0, -1.0, math.inf, math.nan, 1e7):
-        refused = pool.refused(duel("1", "ada", "bob", 10, beta=value))
-        assert isinstance(refused, InvalidDataError)
-        (problem,) = refused.problems
-        assert problem.rule == "must be from 0.01 to 1e6, in rating points"
-    refused = pool.refused(duel("1", "ada", "bob", 10, gamma=-1.0))
-    assert "gamma: must be from 0 to 1e6, in rating points; got -1.0" in str(refused)

@@ -153,11 +153,3 @@ def test_a_log_can_be_imported_where_the_package_is(
     head = json.loads(path.read_bytes().splitlines()[0])
     assert head["settings"]["package"] == "equipoise-football==0.1.0"
     assert import_file(store, "copy", path).same_head
-
-
-def test_settings_of_built_in_systems_are_stored_as_before(store: Store) -> None:
-    Trial(store)
-    with store.read() as connection:
-        from equipoise.store.pools import get_pool
-
-        assert "package" not in get_pool(connection, "trial").settings

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidParameterError
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.questions import PredictRequest
@@ -148,13 +148,6 @@ def test_a_pool_without_contexts_tells_that_they_are_not_used(store: Store) -> N
     assert player(store, pool.name, "p0").contexts == []
     with pytest.raises(InvalidParameterError, match="unless context_deviation is set"):
         leaderboard(store, pool.name, context="a")
-
-
-def test_refuses_a_blank_context(store: Store) -> None:
-    teams = [TeamRequest(["a"], 0), TeamRequest(["b"], 1)]
-    error = made(store).refused(MatchRequest("1", teams, time=1, context=" "))
-    assert isinstance(error, InvalidDataError)
-    assert error.problems[0].field == "context"
 
 
 @pytest.mark.parametrize("parameters", [CONTEXTS, {"learn_home_advantage": True}])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from equipoise.analysis.reading import HistoryRequest
-from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, SeasonRequest, SeasonSettings
 from equipoise.pools import seasons
@@ -208,17 +207,6 @@ def test_turning_it_on_replays_the_whole_log(store: Store, tmp_path: Path) -> No
     never.post(*posted)
     assert pool.ratings() == never.ratings()
     assert pool.is_sound()
-
-
-def test_wrong_parameters_of_an_entry_are_refused(store: Store) -> None:
-    """As is a learned entry by a system that has none."""
-    pool = Trial(store)
-    with pytest.raises(InvalidDataError):
-        change_settings(store, pool.name, PoolChange(parameters={"hold_level": 2.0}), NOW)
-    platform = Trial(store, "platform", system="codeforces", parameters={"rules": "platform"})
-    with pytest.raises(InvalidDataError):
-        change_settings(store, platform.name, PoolChange(parameters={"entry": "learned"}), NOW)
-    assert not pool_message(store, pool.name).pending
 
 
 @pytest.mark.parametrize("towards", ["mean", "initial"])

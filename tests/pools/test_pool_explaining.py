@@ -73,12 +73,6 @@ def test_an_explanation_is_that_of_the_command_line(store: Store) -> None:
         assert texts(explain_player(store, "contests", player, match)) == texts(there)
 
 
-def test_contests_are_explained_as_they_were_rated(store: Store) -> None:
-    fill(store, "contests", eq.read_history(CONTESTS), PoolRequest())
-    keep_checkpoints(store, "contests")
-    assert_as_stored(store, "contests", "jade-kite", 4)
-
-
 def test_teams_are_explained_with_their_statistics(store: Store) -> None:
     season = eq.read_history(team_season(), statistics=tuple(STATISTICS))
     request = PoolRequest(system="team-glicko2", statistics=STATISTICS, times="datetime")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import SeasonRequest, SeasonSettings
 from equipoise.messages.questions import PredictRequest
@@ -130,29 +129,6 @@ def test_predictions_and_explanations_know_the_home_side(store: Store) -> None:
             sides = {one.side for team in match.teams for one in team.players}  # type: ignore[union-attr]
             named = [part.name for part in why.contributions]
             assert ("home advantage" in named) == bool(sides & {"home", "white"})
-
-
-def test_a_fixed_advantage_needs_no_other_matches(store: Store) -> None:
-    """And who has no side is not at home."""
-    pool = made(store, parameters={"home_advantage": 60.0})
-    pool.post(*duels(4, 20))
-    message = pool_message(store, pool.name)
-    assert message.parameters["home_advantage"] == 60.0
-    assert "learn_home_advantage" not in message.parameters
-    assert pool.is_sound()
-    with store.read() as connection:
-        assert ADVANTAGE not in get_pool(connection, pool.name).shared
-
-
-def test_an_unknown_side_is_refused(store: Store) -> None:
-    pool = made(store)
-    teams = [
-        TeamRequest([ParticipationRequest("a", side="red")], 0),
-        TeamRequest([ParticipationRequest("b", side="white")], 1),
-    ]
-    error = pool.refused(MatchRequest(match="1", teams=teams, time=1))
-    assert isinstance(error, InvalidDataError)
-    assert "home, away, white, black, neutral or empty" in str(error)
 
 
 def test_a_soft_reset_keeps_what_was_learned(store: Store) -> None:

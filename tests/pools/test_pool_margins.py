@@ -11,7 +11,7 @@ import pytest
 import equipoise as eq
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.store.connection import Store
-from pools.pool_trials import Trial, same_bits
+from pools.pool_trials import same_bits
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("elo", {"margin_rule": "fivethirtyeight"}),
@@ -61,15 +61,3 @@ def test_scores_and_shares_give_the_same_bits_however_matches_come(
         ratings = eq.replay(eq.make_system(system, counted), eq.read_history(table)).ratings
         rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
         assert (whole.ratings() == rated) == (counted is parameters)
-
-
-@pytest.mark.parametrize("value", [10**400, "many", "inf", 1e308, True])
-def test_an_attribute_that_is_no_score_is_refused(
-    sqlite_store: Store, value: str | float | bool
-) -> None:
-    """Without a score of the team, the attribute counts, as the column of a history does."""
-    pool = Trial(sqlite_store, system="elo", parameters={"margin_rule": "world-football"})
-    players = [ParticipationRequest("a", attributes={"score": value}), ParticipationRequest("b")]
-    teams = [TeamRequest([one], rank) for rank, one in enumerate(players)]
-    error = pool.refused(MatchRequest(match="m1", teams=teams, time=1))
-    assert "attributes.score: must be a number from -2^53 to 2^53" in str(error)

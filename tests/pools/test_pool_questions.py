@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import equipoise as eq
@@ -253,22 +252,6 @@ def test_parties_locks_and_avoided_players_are_kept(store: Store) -> None:
     assert sorted(map(str, found.constraints[-1].players)) == sorted(names[3:5])
 
 
-def test_a_pool_without_deviations_says_that_ratings_alone_count(store: Store) -> None:
-    """Elo has no deviations; the league's system has."""
-    by_mean = BalanceRequest(players=[7, 8, "x", "y"], objective="mean")
-    found = balance_in_pool(store, "duels", by_mean)
-    assert found.notes == [
-        "The lobby has no deviations: it is balanced by rating alone (deviation 0).",
-        "not in pool 'duels', so newcomers: x, y",
-    ]
-    told = [7, BalancePlayer(player="x", deviation=50.0)]
-    for objective in ("mean", None):
-        request = BalanceRequest(players=told, objective=objective)
-        assert balance_in_pool(store, "duels", request).notes == [
-            "not in pool 'duels', so a newcomer: x"
-        ]
-
-
 def test_teams_have_equal_chances_by_the_system_of_the_pool(store: Store) -> None:
     """Three players: one against two, and the rules only if asked for."""
     lobby: list[BalancePlayer | str | int] = [
@@ -360,15 +343,3 @@ def test_a_lobby_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         balance_in_pool(store, "duels", request_)
-
-
-def test_ratings_are_read_at_the_time_asked_for(store: Store) -> None:
-    """The effective rating of a player who has been away counts less of the form."""
-    history = eq.read_history(team_season(), statistics=tuple(STATISTICS))
-    names = sorted(history.player_ids.tolist())[:9]
-    days = np.asarray(history.time)[-1] // 1_000_000 + 400 * 86_400
-    now = balance_in_pool(store, "league", BalanceRequest(players=names, alternatives=0))
-    later = balance_in_pool(
-        store, "league", BalanceRequest(players=names, alternatives=0, at=int(days))
-    )
-    assert now.objective != later.objective

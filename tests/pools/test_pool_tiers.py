@@ -26,7 +26,8 @@ def change(store: Store, **settings: object) -> None:
 def test_defaults_are_not_stored() -> None:
     """So that a program of an earlier version reads the settings of pools that do not use them."""
     stored = settings_json(PoolRequest(placement_matches=3))
-    assert not [name for name in ("unit", "tiers", "provisional_deviation") if name in stored]
+    later = ("unit", "tiers", "provisional_deviation", "title", "description", "package")
+    assert not [name for name in later if name in stored]
 
 
 def test_answers_have_the_tier_of_the_rating_shown(store: Store) -> None:

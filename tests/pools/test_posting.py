@@ -30,20 +30,6 @@ from equipoise.store.pools import get_pool
 from pools.pool_trials import NOW, Trial, duel, rated_alone
 
 
-def test_a_late_match_that_is_not_rated_wants_no_replay(store: Store) -> None:
-    """Nobody's rating could change; once corrected to one that counts, it does want one."""
-    pool = Trial(store, late="replay")
-    pool.post(duel("first", "ada", "bob", 10))
-    (seen,) = pool.post(duel("friendly", "ada", "cyd", 5, rated=False))
-    assert seen.status == "unrated"
-    assert not pool_message(store, pool.name).pending
-    assert pool.is_sound()
-    pool.correct(duel("friendly", "ada", "cyd", 5))
-    pool.settle()
-    assert pool.is_sound()
-    assert set(pool.ratings()) == {"ada", "bob", "cyd"}
-
-
 def test_the_same_again_changes_nothing_and_gets_the_same_answer(store: Store) -> None:
     """In another post, in the same one, and with ids and times written in another way."""
     pool = Trial(store)
@@ -160,6 +146,70 @@ def test_every_problem_of_a_post_is_told(sqlite_store: Store) -> None:
     assert pool_message(sqlite_store, pool.name).last_seq == 0
 
 
+def of_ana(**more: Any) -> MatchRequest:
+    """Return a duel in which more is told of the first player."""
+    teams = [TeamRequest([ParticipationRequest("ana", **more)], 0), TeamRequest(["ben"], 1)]
+    return MatchRequest("odd", teams, time=5)
+
+
+def with_attribute(name: str, *values: object) -> list[MatchRequest]:
+    """Return duels in which an attribute of the first player has each of these values."""
+    return [of_ana(attributes={name: value}) for value in values]
+
+
+def with_field(name: str, *values: object) -> list[MatchRequest]:
+    """Return duels in which a field of the match has each of these values."""
+    return [duel("odd", "ana", "ben", 5, **{name: value}) for value in values]
+
+
+_TEXT, _YEARS = "x" * 501, (1990.5, True, "nan", 10**30, "9" * 5000, -0.5, "x" * 100_000, 94)
+_LINKS = ("http://example.org", "https://", "https://a b", "https://user:secret@example.org")
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong", "settings"),
+    [
+        ("title", with_field("title", "", "x" * 201, "line\nbreak"), {}),
+        ("link", with_field("link", *_LINKS, f"https://example.org/{_TEXT}"), {}),
+        (
+            "attributes",
+            with_field("attributes", dict.fromkeys(map(str, range(21)), 1), {"": 1})
+            + with_field("attributes", {"note": _TEXT}, {"note": math.inf}),
+            {},
+        ),
+        # What the system reads, or has no use for.
+        ("beta", with_field("beta", 0.0, -1.0, math.inf, math.nan, 1e7), {"system": "elo-mmr"}),
+        ("gamma", with_field("gamma", -1.0), {"system": "elo-mmr"}),
+        ("beta", with_field("beta", 300.0), {"system": "glicko2"}),
+        ("gamma", with_field("gamma", 0.0), {"system": "glicko2"}),
+        ("context", with_field("context", " "), {"parameters": {"context_deviation": 60.0}}),
+        ("side", [of_ana(side="red")], {"parameters": {"learn_home_advantage": True}}),
+        (
+            "attributes.score",
+            with_attribute("score", 10**400, "many", "inf", 1e308, True),
+            {"parameters": {"margin_rule": "world-football"}},
+        ),
+        ("attributes.birth_year", with_attribute("birth_year", *_YEARS), {"system": "uscf"}),
+        ("attributes.games_before", with_attribute("games_before", "many"), {"system": "fide"}),
+    ],
+)
+def test_what_cannot_be_rated_is_refused_with_its_field(
+    sqlite_store: Store, field: str, wrong: list[MatchRequest], settings: dict[str, Any]
+) -> None:
+    """Late, and as a correction, too: a replay would void the match that had been accepted."""
+    pool = Trial(sqlite_store, late="replay", **settings)
+    pool.post(duel("fine", "ana", "ben", 10))
+    for one in wrong:
+        refused = pool.refused(one)
+        with pytest.raises(InvalidDataError) as corrected:
+            pool.correct(msgspec.structs.replace(one, match="fine"))
+        for error in (refused, corrected.value):
+            assert isinstance(error, InvalidDataError)
+            assert error.problems[0].field.startswith(field)
+            assert len(error.problems[0].got) < 300
+    assert pool_message(sqlite_store, pool.name).last_seq == 1
+
+
 def test_a_late_match_is_refused_where_the_pool_says_so(store: Store) -> None:
     """With the time of the last one; one that was there before is not late."""
     pool = Trial(store, late="reject")
@@ -178,37 +228,6 @@ def test_a_late_match_is_refused_where_the_pool_says_so(store: Store) -> None:
         pool.refused(duel("x", "ada", "bob", 9), duel("y", "ada", "bob", 8)), InvalidDataError
     )
     assert pool_message(store, pool.name).matches == 2
-
-
-def test_a_late_match_counts_at_the_time_of_the_last_one(store: Store) -> None:
-    """Where the pool appends it; posted again it is still the same match."""
-    pool = Trial(store, late="append")
-    late = duel("late", "cyd", "ada", 2)
-    pool.post(duel("first", "ada", "bob", 5))
-    (seen,) = pool.post(late)
-    assert (seen.time, seen.status) == (5, "rated")
-    assert pool.post(late) == [seen]
-    order = [duel("first", "ada", "bob", 5), duel("late", "cyd", "ada", 5)]
-    assert pool.ratings() == rated_alone(store, order)
-    assert pool.is_sound()
-
-
-def test_a_late_match_is_put_in_its_place(store: Store) -> None:
-    """Where the pool replays it; until then it is pending and changes nothing."""
-    pool = Trial(store, late="replay")
-    first, late = duel("first", "ada", "bob", 5), duel("late", "bob", "ada", 2)
-    pool.post(first)
-    before = pool.ratings()
-    (seen,) = pool.post(late)
-    assert (seen.time, seen.status) == (2, "pending")
-    assert [team.players[0].counted for team in seen.teams] == [False, False]
-    assert pool.ratings() == before
-    assert match(store, pool.name, "late") == seen
-    assert pool.is_sound()
-    pool.settle()
-    assert match(store, pool.name, "late").status == "rated"
-    assert pool.ratings() == rated_alone(store, [late, first])
-    assert pool.is_sound()
 
 
 def test_a_match_without_a_time_took_place_when_it_was_received(store: Store) -> None:
@@ -383,19 +402,6 @@ def test_what_the_system_does_not_use_of_a_match_is_told(store: Store) -> None:
     (seen,) = pool.post(plain)
     assert seen.unused == []
     assert b"unused" not in msgspec.json.encode(seen)
-
-
-def _told(name: str) -> ParticipationRequest:
-    return ParticipationRequest(name, statistics={"kills": 3.0}, share=0.5, role="tank")
-
-
-def test_a_match_of_which_all_is_used_says_nothing(store: Store) -> None:
-    pool = Trial(
-        store, system="team-glicko2", statistics={"kills": 1.0}, parameters={"roles": True}
-    )
-    teams = [TeamRequest([_told(name)], rank) for rank, name in enumerate("ab")]
-    (seen,) = pool.post(MatchRequest("m", teams, time=1, weight=0.5))
-    assert seen.unused == []
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,10 @@ SYSTEMS: list[tuple[str, dict[str, Any]]] = [
     ],
 )
 def test_chances_are_those_that_predict_gave_before(
-    store: Store, system: str, parameters: dict[str, Any], bound: float
+    sqlite_store: Store, system: str, parameters: dict[str, Any], bound: float
 ) -> None:
     """After an absence too, when a deviation has grown."""
+    store = sqlite_store
     pool = Trial(store, system=system, parameters=parameters)
     home = {"at_home": True} if parameters else {}
     for at in range(6):

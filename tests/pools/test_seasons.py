@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, NotFoundError
+from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError
 from equipoise.messages.matches import (
     DisqualifyRequest,
     MatchMessage,
@@ -88,15 +88,6 @@ def test_a_soft_reset_seeds_the_new_pool_and_leaves_an_archive(store: Store) -> 
     assert told.centre == pytest.approx(mean, rel=1e-12)  # type: ignore[attr-defined]
     for pool in ("ladder", "ladder.s1"):
         assert verify_pool(store, pool).identical
-
-
-def test_a_hard_reset_forgets_everybody(store: Store) -> None:
-    ladder(store)
-    told = ended(store, "s1", reset="hard")
-    assert leaderboard(store, "ladder").players_in_pool == 0
-    assert (told.seeded, told.centre, told.widen) == (0, None, None)  # type: ignore[attr-defined]
-    post(store, "ladder", duels(6, 100))
-    assert verify_pool(store, "ladder").identical
 
 
 @pytest.mark.parametrize("system", ["elo", "glicko2", "elo-mmr"])
@@ -181,18 +172,6 @@ def test_a_season_may_begin_with_other_settings(store: Store) -> None:
     assert verify_pool(store, "ladder").identical
 
 
-def test_a_season_does_not_end_while_a_replay_is_awaited(store: Store) -> None:
-    ladder(store)
-    void_match(store, "ladder", "m2", ReasonRequest(), key=None, now=NOW)
-    with pytest.raises(ConflictError, match="waits for a replay"):
-        ended(store, "s1")
-    settle(store, "ladder")
-    ended(store, "s1")
-    request = SeasonRequest(season="s1")
-    with pytest.raises(NotFoundError):
-        end_season(store, "nowhere", request, key=None, now=NOW)
-
-
 def test_a_match_posted_again_after_the_end_counts_once(store: Store) -> None:
     """The client that lost the answer gets it from the archive; other content is a new match."""
     ladder(store)
@@ -209,18 +188,6 @@ def test_a_match_posted_again_after_the_end_counts_once(store: Store) -> None:
     later = NOW + 2 * DAY * 1_000_000
     assert post(store, "ladder", duels(1, 3), later) == PostedMessage(1, 0, 2)
     assert verify_pool(store, "ladder").identical
-
-
-def test_seasons_follow_one_another(store: Store) -> None:
-    """A third season begins with what the second has made of its own seed."""
-    ladder(store)
-    ended(store, "s1", keep=1.0, widen=0.0)
-    post(store, "ladder", duels(5, 100))
-    board = {row.player: row.rating for row in leaderboard(store, "ladder").players}
-    ended(store, "s2", keep=1.0, widen=0.0)
-    assert {row.player: row.rating for row in leaderboard(store, "ladder").players} == board
-    for pool in ("ladder", "ladder.s1", "ladder.s2"):
-        assert verify_pool(store, pool).identical
 
 
 def test_whoever_is_disqualified_stays_so_unless_it_is_asked_otherwise(store: Store) -> None:
