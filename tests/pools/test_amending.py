@@ -15,38 +15,29 @@ from equipoise.store.pools import get_pool
 from pools.pool_trials import Trial, duel, rated_alone
 
 
-def test_a_disqualification_holds_for_matches_moved_behind_it(store: Store) -> None:
-    """Also where no match was posted with so late a time: a correction may have moved one."""
+@pytest.mark.parametrize(
+    ("since", "status", "counted"),
+    [(50, "pending", False), (100, "pending", False), (101, "done", True)],
+)
+def test_a_disqualification_holds_from_its_time_on(
+    store: Store, since: int, status: str, counted: bool
+) -> None:
+    """Where no match was posted with so late a time, too: a correction may have moved one.
+
+    One behind all matches is done at once, and holds for what is posted from then on.
+    """
     pool = Trial(store)
     pool.post(duel("first", "ada", "bob", 10), duel("second", "ada", "cyd", 20))
     pool.correct(duel("first", "ada", "bob", 100))
     pool.settle()
-    assert pool.disqualify("bob", since=50).status == "pending"
-    pool.settle()
-    assert pool.is_sound()
-    assert pool.ratings()["bob"] == 1500.0
-
-
-def test_a_disqualification_behind_all_matches_needs_no_replay(store: Store) -> None:
-    """It is done at once, and holds for what is posted from then on: a duel counts for nobody."""
-    pool = Trial(store)
-    pool.post(duel("first", "ada", "bob", 10))
     before = pool.ratings()
-    assert pool.disqualify("bob", since=11).status == "done"
-    (seen,) = pool.post(duel("second", "ada", "bob", 11))
-    assert [one.players[0].counted for one in seen.teams] == [False, False]
-    assert pool.ratings() == before
-    assert pool.is_sound()
-
-
-def test_a_disqualification_at_the_time_of_the_last_match_takes_it_away(store: Store) -> None:
-    """`since` is the first time from which on it holds."""
-    pool = Trial(store)
-    pool.post(duel("first", "ada", "bob", 10))
-    assert pool.disqualify("bob", since=10).status == "pending"
+    assert pool.disqualify("bob", since=since).status == status
     pool.settle()
     assert pool.is_sound()
-    assert pool.ratings()["ada"] == 1500.0
+    assert (pool.ratings() == before) == counted
+    assert (pool.ratings()["bob"] == 1500.0) == (not counted)
+    (seen,) = pool.post(duel("third", "ada", "bob", 101))
+    assert [one.players[0].counted for one in seen.teams] == [False, False]
 
 
 def test_a_disqualification_from_a_void_match_is_done_at_once(store: Store) -> None:

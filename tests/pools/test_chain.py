@@ -18,7 +18,7 @@ from equipoise.pools.replay.chain_checks import find_head, verify_audit
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store import audit, log
-from equipoise.store.chain import Heads, Seal, audit_leaf, extended, first_heads, leaf_of
+from equipoise.store.chain import Heads, audit_leaf, extended, first_heads, leaf_of
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import change_pool, get_pool
@@ -189,21 +189,6 @@ def test_a_rewritten_row_of_the_audit_log(store: Store) -> None:
         listed = {str(row.id): audit_leaf(new, SALT).hex()}
         audit.note(connection, "player.erased", now=NOW, key=None, rewritten=listed)
     assert verify_audit(store).identical
-
-
-def test_sealed_records_keep_their_seal(store: Store) -> None:
-    """Seals of imported records are stored as they are; others get new salts."""
-    Trial(store).post(duel("a", "ana", "ben", 1))
-    with store.write() as connection:
-        pool = get_pool(connection, "trial", lock=True)
-        first = LogRecord(2, "void", "a", None, "{}", None, 0, False, 1, None)
-        given = [first, first._replace(seq=3)]
-        log.append(connection, pool, given, {2: Seal(SALT, bytes(32))})
-        ((records, seals),) = sealed_log(connection, pool.id)
-    assert records[1:] == given
-    assert seals[1] == Seal(SALT, bytes(32))
-    assert seals[2].leaf is None
-    assert len(seals[2].salt) == 16
 
 
 def test_a_kept_head_is_found_unless_records_were_lost(store: Store) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from equipoise.errors import (
     NotFoundError,
 )
 from equipoise.messages.matches import (
-    DisqualifyRequest,
     MatchRequest,
     ParticipationRequest,
     ReasonRequest,
@@ -30,22 +30,21 @@ from equipoise.messages.matches import (
 )
 from equipoise.messages.pools import PoolRequest, SeasonRequest
 from equipoise.messages.upkeep import LOG_VERSION
-from equipoise.pools.amending import correct_match, disqualify, restore_match, void_match
+from equipoise.pools.amending import void_match
 from equipoise.pools.exchange import exporting
-from equipoise.pools.exchange.exporting import export_bytes, export_file
+from equipoise.pools.exchange.exporting import What, export_bytes, export_file
 from equipoise.pools.exchange.history_requests import pieces_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.players import leaderboard
-from equipoise.pools.replay.replaying import replay_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.store import ratings
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import every_change, import_file, sealed_log
+from pools.pool_trials import Trial, duel, every_change, import_file, sealed_log
 from pools.posted_history import NOW, STATISTICS, fill, team_season
 
 #: Hints are checked as they are typed on the command line.
@@ -100,22 +99,18 @@ def fill_eventful(store: Store) -> None:
     ]
     for number, match in enumerate(late):
         post_matches(store, "eventful", [Post([match], key=None)], NOW + 1_000_001 * number)
-    own: dict[str, Any] = {"key": None}
-    void_match(store, "eventful", "3", ReasonRequest("cheating"), now=NOW + 10_000_000, **own)
-    restore_match(store, "eventful", "3", ReasonRequest(), now=NOW + 10_000_001, **own)
-    void_match(store, "eventful", "5", ReasonRequest("\u00e9\n"), now=NOW + 10_000_002, **own)
-    fixed = MatchRequest(
-        match="8",
-        teams=[TeamRequest(["jade-kite"], 0), TeamRequest(["cedar-bear"], 1)],
-        time=times[20],
+    pool = Trial.existing(store, "eventful")
+    pool.void("3", now=NOW + 10_000_000)
+    pool.restore("3", now=NOW + 10_000_001)
+    reason = ReasonRequest("\u00e9\n")
+    void_match(store, "eventful", "5", reason, key=None, now=NOW + 10_000_002)
+    pool.correct(duel("8", "jade-kite", "cedar-bear", times[20]), now=NOW + 10_000_003)
+    pool.disqualify("jade-ant", times[30], now=NOW + 10_000_004)
+    pool.disqualify("new", now=NOW + 10_000_005)
+    post_matches(
+        store, "eventful", [Post([duel("last", "jade-ant", "new", None)])], NOW + 11_000_000
     )
-    correct_match(store, "eventful", "8", fixed, now=NOW + 10_000_003, **own)
-    since = DisqualifyRequest(since=times[30], reason="bot")
-    disqualify(store, "eventful", "jade-ant", since, now=NOW + 10_000_004, **own)
-    disqualify(store, "eventful", "new", DisqualifyRequest(), now=NOW + 10_000_005, **own)
-    more = MatchRequest(match="last", teams=[TeamRequest(["jade-ant"], 0), TeamRequest(["new"], 1)])
-    post_matches(store, "eventful", [Post([more])], NOW + 11_000_000)
-    assert replay_pool(store, "eventful", owner="test")
+    assert pool.replay()
 
 
 def stored(store: Store, pool: str) -> tuple[Any, ...]:
@@ -158,14 +153,14 @@ def test_an_imported_log_is_the_same_pool(database_url: str, tmp_path: Path) -> 
 
 def test_the_rest_of_a_log_can_follow(store: Store, tmp_path: Path) -> None:
     """A pool that went on is imported into its copy: only what is new is recorded."""
-    history = eq.read_history(CONTESTS)
-    fill(store, "a", history.slice(0, 20), PoolRequest())
+    history = eq.read_history(CONTESTS).slice(0, 16)
+    fill(store, "a", history.slice(0, 8), PoolRequest())
     export_file(store, "a", "log", str(tmp_path / "a.ndjson"))
     import_pool(store, "b", from_file(tmp_path / "a.ndjson", create=True), NOW)
     fill(store, "a", history, PoolRequest())
     export_file(store, "a", "log", str(tmp_path / "a.ndjson"))
     done = import_pool(store, "b", from_file(tmp_path / "a.ndjson"), NOW)
-    assert (done.matches, done.known_matches) == (20, 20)
+    assert (done.matches, done.known_matches) == (8, 8)
     assert stored(store, "a") == stored(store, "b")
 
 
@@ -174,15 +169,15 @@ def test_a_season_that_began_with_ratings_begins_with_them_again(
 ) -> None:
     """Those of players who have not played in it included."""
     history = eq.read_history(CONTESTS)
-    fill(store, "league", history.slice(0, 20), PoolRequest())
+    fill(store, "league", history.slice(0, 8), PoolRequest())
     end_season(store, "league", SeasonRequest(season="1", reset="soft"), key=None, now=NOW)
-    fill(store, "league", history.slice(20, 25), PoolRequest())
+    fill(store, "league", history.slice(20, 23), PoolRequest())
     path = tmp_path / "log.ndjson"
     export_file(store, "league", "log", str(path))
     import_pool(store, "copy", from_file(path, create=True), NOW)
     assert stored(store, "copy") == stored(store, "league")
     assert verify_pool(store, "copy").identical
-    assert import_pool(store, "copy", from_file(path), NOW).known_matches == 5
+    assert import_pool(store, "copy", from_file(path), NOW).known_matches == 3
     create_pool(store, "other", PoolRequest(), NOW)
     export_file(store, "league.1", "log", str(tmp_path / "archive.ndjson"))
     import_pool(store, "other", from_file(tmp_path / "archive.ndjson"), NOW)
@@ -193,18 +188,16 @@ def test_a_season_that_began_with_ratings_begins_with_them_again(
         import_pool(store, "elo", from_file(path), NOW)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "ndjson"])
-def test_the_tables_are_those_of_the_command_rate(
-    store: Store, tmp_path: Path, suffix: str
-) -> None:
+def test_the_tables_are_those_of_the_command_rate(store: Store, tmp_path: Path) -> None:
     """The ratings and the trace of the same history, column by column."""
     history = eq.read_history(CONTESTS)
     fill(store, "contests", history, PoolRequest())
     there = eq.replay(eq.EloMMR(), history, trace=True)
     assert there.trace is not None
-    for what, expected in (("ratings", there.ratings), ("changes", there.trace)):
+    tables: list[tuple[What, Any]] = [("ratings", there.ratings), ("changes", there.trace)]
+    for (what, expected), suffix in product(tables, ("csv", "parquet", "ndjson")):
         path = tmp_path / f"{what}.{suffix}"
-        export_file(store, "contests", what, str(path))  # type: ignore[arg-type]
+        export_file(store, "contests", what, str(path))
         if suffix == "ndjson":
             found = pl.read_ndjson(path, infer_schema_length=None)
         else:
@@ -214,26 +207,27 @@ def test_the_tables_are_those_of_the_command_rate(
         assert_frame_equal(found, wanted, check_exact=True)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_the_matches_that_count_are_a_history_that_rates_alike(
-    store: Store, tmp_path: Path, suffix: str
+    store: Store, tmp_path: Path
 ) -> None:
     """Void matches are gone, corrections made, disqualified players left out."""
     fill_eventful(store)
-    path = tmp_path / f"log.{suffix}"
-    export_file(store, "eventful", "log", str(path))
-    history = eq.read_history(path)
-    assert {"5", "off"}.isdisjoint(set(history.match_ids.astype(str).tolist()))
-    assert "map" not in history.attributes
-    rated = eq.replay(eq.EloMMR(), history).ratings
     export_file(store, "eventful", "ratings", str(tmp_path / "ratings.parquet"))
     found = pl.read_parquet(tmp_path / "ratings.parquet")
-    wanted = rated.file_table().with_columns(pl.col("player").cast(pl.String))
-    columns = ["player", "rating", "deviation", "matches"]
     # Who is disqualified comes after all others in the table of the pool.
     assert found["disqualified"].to_list() == sorted(found["disqualified"].to_list())
-    found, wanted = (one.select(columns).sort("player") for one in (found, wanted))
-    assert_frame_equal(found, wanted, check_exact=True)
+    columns = ["player", "rating", "deviation", "matches"]
+    for suffix in ("csv", "parquet"):
+        path = tmp_path / f"log.{suffix}"
+        export_file(store, "eventful", "log", str(path))
+        history = eq.read_history(path)
+        assert {"5", "off"}.isdisjoint(set(history.match_ids.astype(str).tolist()))
+        assert "map" not in history.attributes
+        rated = eq.replay(eq.EloMMR(), history).ratings.file_table()
+        wanted = rated.with_columns(pl.col("player").cast(pl.String)).select(columns)
+        assert_frame_equal(
+            found.select(columns).sort("player"), wanted.sort("player"), check_exact=True
+        )
 
 
 def test_statistics_shares_and_teams_survive(store: Store, tmp_path: Path) -> None:
@@ -511,7 +505,7 @@ def test_an_amendment_that_contradicts_the_pool_is_told_with_its_line(
         import_pool(store, "b", from_file(path), NOW)
 
 
-@pytest.mark.parametrize("first", [1, 45_322, 20_240_131, 94_694_399, 2_024_013_100, -86_400])
+@pytest.mark.parametrize("first", [45_322, 20_240_131, 2_024_013_100, -86_400])
 def test_tables_of_a_pool_are_read_back_whatever_its_seconds_are(
     store: Store, tmp_path: Path, first: int
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import equipoise as eq
 from equipoise.data.matchmaking import MatchRuleset, Ticket
 from equipoise.data.rebalancing import MatchedPlayer
 from equipoise.matchmaking.ticking import tick
@@ -62,9 +61,7 @@ def curve(trial: Trial) -> list[float]:
 @pytest.mark.parametrize(
     ("system", "parameters", "sides"),
     [
-        ("elo", {}, (1, 1)),
         ("glicko2", {"learn_home_advantage": True}, (1, 1)),
-        ("glicko2", {"context_deviation": 60.0}, (1, 1)),
         ("trueskill", {}, (2, 1, 1)),
         ("elo-mmr", {}, (1,) * 11),
     ],
@@ -210,22 +207,3 @@ def test_a_season_begins_without_correction(store: Store) -> None:
     assert curve(pool)[-1] == 10
     assert curve(pool) != before
     assert pool.is_sound()
-
-
-def test_a_saved_state_keeps_its_curve(tmp_path: Path) -> None:
-    league = eq.read_history("examples/league.csv")
-    half = eq.replay(eq.Glicko2(), league.slice(0, 540), calibrate=True).state
-    half.save(str(tmp_path / "half.npz"))
-    resumed = eq.replay(eq.Glicko2(), league, state=eq.PoolState.load(str(tmp_path / "half.npz")))
-    whole = eq.replay(eq.Glicko2(), league, calibrate=True)
-    assert (
-        resumed.state.state.shared[CALIBRATION].tobytes()
-        == whole.state.state.shared[CALIBRATION].tobytes()
-    )
-    found = eq.predict(eq.Glicko2(), whole.state, [["ada"], ["ben"]])
-    plain = eq.replay(eq.Glicko2(), league)
-    without = eq.predict(eq.Glicko2(), plain.state, [["ada"], ["ben"]])
-    assert found.uncalibrated == without.expected != found.expected
-    assert without.uncalibrated is None
-    assert whole.trace is None
-    assert whole.ratings.to_polars().equals(plain.ratings.to_polars())

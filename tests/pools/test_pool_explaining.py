@@ -13,17 +13,16 @@ import equipoise as eq
 from equipoise.analysis.explain.computation import ExplainRequest, explain_match
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError, NotFoundError
-from equipoise.messages.matches import DisqualifyRequest, MatchRequest, ReasonRequest, TeamRequest
+from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from equipoise.pools.amending import correct_match, disqualify, void_match
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading import players
 from equipoise.pools.reading.questions import explain_player
-from equipoise.pools.replay.replaying import replay_pool
 from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
+from pools.pool_trials import Trial, duel
 from pools.posted_history import NOW, STATISTICS, fill, team_season
 
 ROOT = Path(__file__).parents[2]
@@ -93,28 +92,25 @@ def test_pools_without_times_are_explained(store: Store) -> None:
 def test_amended_pools_are_explained_as_readers_see_them(store: Store) -> None:
     """While a replay is waited for as the ratings still are, afterwards as they then are."""
     fill(store, "contests", eq.read_history(CONTESTS), PoolRequest(late="replay"))
+    pool = Trial.existing(store, "contests")
     played = players.player_history(store, "contests", "jade-kite", limit=50).matches
     first, second, third = (row.match for row in played[-3:][::-1])
-    void_match(store, "contests", first, ReasonRequest("no"), key=None, now=NOW)
-    late = MatchRequest(match="late", teams=[TeamRequest(["jade-kite"], 0), TeamRequest(["x"], 1)])
-    late = msgspec.structs.replace(late, time=int(played[-2].time or 0) + 1)
-    post_matches(store, "contests", [Post([late])], NOW)
+    pool.void(first)
+    pool.post(duel("late", "jade-kite", "x", int(played[-2].time or 0) + 1))
     assert_as_stored(store, "contests", "jade-kite", 50)
     with pytest.raises(InvalidDataError, match="late did not change the rating of jade-kite"):
         explain_player(store, "contests", "jade-kite", "late")
     turned = [TeamRequest(["x"], 0), TeamRequest(["jade-kite"], 1), TeamRequest(["jade-ant"], 2)]
-    fixed = MatchRequest(match=second, teams=turned, time=played[-1].time)
-    correct_match(store, "contests", second, fixed, key=None, now=NOW)
+    pool.correct(MatchRequest(match=second, teams=turned, time=played[-1].time))
     assert_as_stored(store, "contests", "jade-kite", 50)
-    assert replay_pool(store, "contests", owner="test")
+    assert pool.replay()
     assert_as_stored(store, "contests", "jade-kite", 50)
     assert explain_player(store, "contests", "jade-kite", "late").change > 0
     assert explain_player(store, "contests", "jade-kite", second).teams == 3
     with pytest.raises(InvalidDataError, match="it is void"):
         explain_player(store, "contests", "jade-kite", first)
-    since = DisqualifyRequest(since=int(played[-3].time or 0))
-    disqualify(store, "contests", "jade-kite", since, key=None, now=NOW)
-    assert replay_pool(store, "contests", owner="test")
+    pool.disqualify("jade-kite", int(played[-3].time or 0))
+    assert pool.replay()
     with pytest.raises(InvalidDataError, match=f"{third} .*: jade-kite was disqualified"):
         explain_player(store, "contests", "jade-kite", third)
     assert_as_stored(store, "contests", "jade-ant", 5)
@@ -126,7 +122,9 @@ def test_what_cannot_be_explained_is_refused(store: Store) -> None:
     posted = [
         MatchRequest(match="alone", teams=[TeamRequest(["cyd"], 0)]),
         MatchRequest(match="off", teams=pair, rated=False),
-        MatchRequest(match="tied", teams=[replace_rank(one) for one in (*pair, third())]),
+        MatchRequest(
+            match="tied", teams=[TeamRequest([name], 0) for name in ("ann", "bob", "cyd")]
+        ),
         MatchRequest(match="fine", teams=pair),
     ]
     post_matches(store, "few", [Post(posted)], NOW)
@@ -143,11 +141,3 @@ def test_what_cannot_be_explained_is_refused(store: Store) -> None:
             explain_player(store, "few", player, match)
     with pytest.raises(NotFoundError, match="no pool"):
         explain_player(store, "none", "ann")
-
-
-def replace_rank(team: TeamRequest) -> TeamRequest:
-    return msgspec.structs.replace(team, rank=0)
-
-
-def third() -> TeamRequest:
-    return TeamRequest(["cyd"], 2)

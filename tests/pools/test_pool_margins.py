@@ -16,7 +16,6 @@ from pools.pool_trials import same_bits
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("elo", {"margin_rule": "fivethirtyeight"}),
     ("plackett-luce", {"shares": "play", "margin": 2.0}),
-    ("trueskill", {"shares": "play"}),
 ]
 
 

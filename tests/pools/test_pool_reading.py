@@ -46,9 +46,10 @@ def pages(pool: Trial, start: LeaderboardMessage, way: str, **asked: object) -> 
     return found
 
 
-@pytest.mark.parametrize("limit", [1, 3])
-@pytest.mark.parametrize("provisional", [False, True])
-@pytest.mark.parametrize("inactive", [False, True])
+@pytest.mark.parametrize(
+    ("limit", "provisional", "inactive"),
+    [(1, False, False), (3, True, False), (3, False, True), (1, True, True)],
+)
 def test_pages_list_every_player_once(
     store: Store, limit: int, provisional: bool, inactive: bool
 ) -> None:
@@ -189,8 +190,7 @@ def test_limits_of_pages_are_bounded(sqlite_store: Store) -> None:
         leaderboard(sqlite_store, pool.name, cursor=cursor, around="ada")
 
 
-@pytest.mark.parametrize("limit", [2, 4])
-@pytest.mark.parametrize("provisional", [False, True])
+@pytest.mark.parametrize(("limit", "provisional"), [(2, True), (4, False)])
 def test_who_is_disqualified_comes_last_without_a_place(
     store: Store, limit: int, provisional: bool
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from equipoise.errors import InvalidDataError
-from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, PoolRequest, Tier
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.rules import PoolRules, settings_json
@@ -110,11 +109,3 @@ def test_a_large_deviation_makes_a_player_provisional(store: Store) -> None:
     pool.post(duel("late", "ana", "cy", 5))
     pool.settle()
     assert "bo" in provisional()
-
-
-def test_contests_of_a_pool_may_be_called_so(store: Store) -> None:
-    """A pool without the setting has matches."""
-    pool = Trial(store)
-    pool.post(MatchRequest("m1", [TeamRequest(["a"], 0), TeamRequest(["b"], 1)], time=1))
-    message = pool_message(store, "trial")
-    assert (message.unit, units(message), message.tiers) == ("match", "matches", [])

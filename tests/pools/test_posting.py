@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -16,10 +18,11 @@ from equipoise.messages.matches import (
     PostedMessage,
     TeamRequest,
 )
-from equipoise.pools.pool.pools import pool_message
+from equipoise.messages.pools import PoolMessage, PoolRequest
+from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting import posting
-from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.posting.posting import Answer, Post, post_matches
 from equipoise.pools.reading.matches import match
 from equipoise.pools.reading.players import player as read_player
 from equipoise.pools.reading.results import chances_of
@@ -479,3 +482,20 @@ def test_chances_are_computed_after_the_commit(
     (answer,) = pool.post(duel("m", "ana", "ben", 0))
     assert written == [1]
     assert [team.chance for team in answer.teams] == [0.5, 0.5]
+
+
+def test_a_pool_and_its_matches_may_come_from_several_at_once(store: Store) -> None:
+    """All get the same answer, and each match is recorded and rated once."""
+    matches = [duel(f"m{number}", "ada", "bob", number) for number in range(5)]
+    ready = threading.Barrier(4)
+
+    def make_and_post(_: int) -> tuple[PoolMessage, Answer]:
+        made = create_pool(store, "new", PoolRequest(system="elo"), NOW)
+        ready.wait()
+        return made, Trial.existing(store, "new").post(*matches)
+
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(make_and_post, range(4)))
+    assert all(one == answers[0] for one in answers)
+    assert pool_message(store, "new").matches == 5
+    assert Trial.existing(store, "new").ratings() == rated_alone(store, matches)

@@ -56,7 +56,7 @@ def numbers(store: Store, name: str) -> list[Any]:
     return sorted((row.time, row.player, row.rating_before, row.rating) for row in rows)
 
 
-@pytest.mark.parametrize("system", ["elo", "glicko2", "elo-mmr"])
+@pytest.mark.parametrize("system", ["glicko2", "elo-mmr"])
 def test_two_players_become_one(store: Store, system: str) -> None:
     """Bit for bit the pool in which the player had one id; the preview says what would change."""
     pool = played(store, "trial", {}, system=system)

@@ -47,22 +47,6 @@ def test_each_change_says_where_the_one_before_it_stands(
         assert kept == [last.get(player, (0, 0)) for player in range(PLAYERS)]
 
 
-@given(PIECES)
-def test_what_is_followed_in_pieces_is_what_is_followed_at_once(
-    pieces: list[list[tuple[int, int]]],
-) -> None:
-    """So that a batch may be of any size."""
-    apart, together, seq = LastChanges.empty(PLAYERS), LastChanges.empty(PLAYERS), 1
-    found = []
-    for piece in pieces:
-        found.append(apart.follow(*arrays(piece, seq)))
-        seq += len(piece)
-    whole = together.follow(*arrays([one for piece in pieces for one in piece], 1))
-    for column, expected in enumerate(whole):
-        assert [one for part in found for one in part[column].tolist()] == expected.tolist()
-    assert apart.to_bytes() == together.to_bytes()
-
-
 @given(st.lists(st.tuples(MOMENTS, st.integers(0, 2**62)), max_size=20))
 def test_bytes_come_back_as_they_were(places: list[tuple[int, int]]) -> None:
     """And can be followed on: they are no view of what cannot be written."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import http.client
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -104,29 +105,15 @@ def large_matches_trial(
     return found
 
 
+@contextmanager
 def _serving(
     url: str, folder: Path, settings: Mapping[str, str], system: str, key: str
-) -> _Running:
-    return _Running(url, folder / "server.log", settings, system, key)
-
-
-class _Running:
-    """A server that runs, with the pool."""
-
-    def __init__(
-        self, url: str, log: Path, settings: Mapping[str, str], system: str, key: str
-    ) -> None:
-        self._running = running(url, log, settings=settings)
-        self._system, self._key = system, key
-
-    def __enter__(self) -> Server:
-        server = self._running.__enter__()
-        with server.client(self._key) as client:
-            new_pool(client, POOL, PoolRequest(system=self._system, public=True))
-        return server
-
-    def __exit__(self, *raised: object) -> None:
-        self._running.__exit__(*raised)  # type: ignore[arg-type]
+) -> Iterator[Server]:
+    """Give a server that runs, with the pool."""
+    with running(url, folder / "server.log", settings=settings) as server:
+        with server.client(key) as client:
+            new_pool(client, POOL, PoolRequest(system=system, public=True))
+        yield server
 
 
 def _read_while_posting(
