@@ -242,8 +242,10 @@ def same_bits(
     return whole
 
 
-def rated_alone(store: Store, matches: Sequence[MatchRequest], **settings: Any) -> dict[str, float]:
+def rated_alone(
+    store: Store, matches: Sequence[MatchRequest], name: str = "alone", **settings: Any
+) -> dict[str, float]:
     """Return the ratings of a new pool to which these matches alone are posted."""
-    alone = Trial(store, "alone", **settings)
+    alone = Trial(store, name, **settings)
     alone.post(*matches)
     return alone.ratings()

@@ -101,14 +101,7 @@ def test_an_effect_decides_how_matches_count(store: Store, effect: Effect) -> No
     pool.reinstate("cheat", 0)
     pool.settle()
     assert pool.is_sound()
-    assert pool.ratings() == rated_alone_again(store, matches)
-
-
-def rated_alone_again(store: Store, matches: list[MatchRequest]) -> dict[str, float]:
-    """Return the ratings of another new pool."""
-    pool = Trial(store, "again", system=SYSTEM)
-    pool.post(*matches)
-    return pool.ratings()
+    assert pool.ratings() == rated_alone(store, matches, "again", system=SYSTEM)
 
 
 def test_the_default_effect_depends_on_teams(store: Store) -> None:
@@ -161,10 +154,8 @@ def test_the_effect_of_one_match_goes_before_that_of_a_time(store: Store) -> Non
     assert pool.ratings() == rated_alone(store, left, system=SYSTEM)
 
 
-def test_effects_are_exported_imported_and_carried_into_a_season(
-    store: Store, tmp_path: Path
-) -> None:
-    """To the bit, with the same head; the erasure of a player called "void" leaves the effect."""
+def test_effects_are_exported_and_carried_into_a_season(store: Store, tmp_path: Path) -> None:
+    """With the same head; the erasure of a player called "void" leaves the effect."""
     pool = Trial(store, system=SYSTEM)
     pool.post(*[team_match(number) for number in range(6)], duel("v", "void", "ana", 100))
     pool.disqualify("cheat", 0, effect="void")

@@ -28,15 +28,27 @@ from equipoise.messages.matches import (
     ReasonRequest,
     TeamRequest,
 )
-from equipoise.messages.pools import PoolRequest, SeasonRequest
+from equipoise.messages.pools import (
+    InitialRating,
+    InitialRequest,
+    PoolChange,
+    PoolRequest,
+    ProfileRequest,
+    ProfilesRequest,
+    SeasonRequest,
+)
 from equipoise.messages.upkeep import LOG_VERSION
 from equipoise.pools.amending import void_match
+from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange import exporting
 from equipoise.pools.exchange.exporting import What, export_bytes, export_file
 from equipoise.pools.exchange.history_requests import pieces_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
+from equipoise.pools.initial_ratings import initial_content, keep_content
 from equipoise.pools.pool.pools import create_pool, pool_message
+from equipoise.pools.pool.settings import change_settings
 from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.profiles import set_profiles
 from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
@@ -69,9 +81,17 @@ def from_file(path: Path | str, time_format: str | None = None, **more: Any) -> 
     return ImportRequest(history=HistoryRequest(source=str(path), time_format=time_format), **more)
 
 
-def fill_eventful(store: Store) -> None:
-    """Make a pool with everything that a log can hold: late, void, corrected, disqualified."""
+def fill_eventful(store: Store, known: bool = False) -> None:
+    """Make a pool with everything that a log can hold: late, void, corrected, disqualified.
+
+    known : also begin with known ratings, erase a player, and name, rename and change more
+    """
     history = eq.read_history(CONTESTS)
+    if known:
+        create_pool(store, "eventful", PoolRequest(late="replay"), NOW)
+        rows = [InitialRating("jade-kite", 1800.0, 90.0), InitialRating("zoe", 1650.5, None)]
+        content = initial_content(InitialRequest(ratings=rows, reason="moved"))
+        keep_content(store, "eventful", content, key=None, now=NOW)
     fill(store, "eventful", history, PoolRequest(late="replay"), size=9)
     times = (history.time // 1_000_000).tolist() if history.time is not None else []
     late = [
@@ -110,11 +130,21 @@ def fill_eventful(store: Store) -> None:
     post_matches(
         store, "eventful", [Post([duel("last", "jade-ant", "new", None)])], NOW + 11_000_000
     )
-    assert pool.replay()
+    if known:
+        named = ProfilesRequest([ProfileRequest("zoe", "Zoë", attributes={"country": "NL"})])
+        set_profiles(store, "eventful", named, key=None, now=NOW + 12_000_000)
+        change_settings(store, "eventful", PoolChange(parameters={"entry": "learned"}), NOW)
+        pool.correct(msgspec.structs.replace(late[1], title="Corrected"), now=NOW + 12_000_000)
+        pool.rename("amber-deer", "deer", now=NOW + 12_000_000)
+        pool.disqualify("jade-kite", match="8", effect="void", now=NOW + 12_000_000)
+        reason = ReasonRequest("asked")
+        erase_player(store, "eventful", "cedar-bear", reason, key=None, now=NOW + 12_000_000)
+    pool.settle()
 
 
 def stored(store: Store, pool: str) -> tuple[Any, ...]:
     """Return all that is stored of a pool but the keys that posted it."""
+    board = leaderboard(store, pool, provisional=True, inactive=True, limit=1000).players
     with store.read() as connection:
         record = get_pool(connection, pool)
         pieces = sealed_log(connection, record.id)
@@ -125,24 +155,26 @@ def stored(store: Store, pool: str) -> tuple[Any, ...]:
             for row in rows
         ]
         rows = every_change(connection, record)
-        return entries, states, rows, record.last_time, record.players, record.settings, record.head
+        learned = {name: one.tolist() for name, one in record.shared.items()}
+        same = (record.last_time, record.players, record.settings, record.head, learned)
+        return entries, states, rows, *same, board
 
 
 def test_an_imported_log_is_the_same_pool(database_url: str, tmp_path: Path) -> None:
     """Entry for entry, and every rating and every change to the bit; twice is as good as once."""
     store = open_store(database_url, sizes=SMALL)
-    fill_eventful(store)
+    fill_eventful(store, known=True)
     path = tmp_path / "log.ndjson"
     export_file(store, "eventful", "log", str(path))
     again = open_store(f"sqlite:///{tmp_path / 'again.db'}", sizes=SMALL)
     done = import_pool(again, "copy", from_file(path, create=True), NOW + 99)
-    assert (done.created, done.matches, done.amendments, done.pending) == (True, 45, 6, False)
+    assert (done.created, done.matches, done.amendments, done.pending) == (True, 45, 13, False)
     assert done.same_head
     assert stored(again, "copy") == stored(store, "eventful")
     before = pool_message(again, "copy")
     done = import_pool(again, "copy", from_file(path, create=True), NOW + 99)
     assert (done.created, done.matches, done.amendments) == (False, 0, 0)
-    assert (done.known_matches, done.known_amendments) == (45, 6)
+    assert (done.known_matches, done.known_amendments) == (45, 13)
     assert pool_message(again, "copy") == before
     export_file(again, "copy", "log", str(tmp_path / "copy.jsonl"))
     first, copied = (tmp_path / name for name in ("log.ndjson", "copy.jsonl"))

@@ -65,19 +65,6 @@ def test_a_correction_of_texts_alone_needs_no_replay(store: Store) -> None:
     assert pool.is_sound()
 
 
-def test_a_log_keeps_corrected_texts(sqlite_store: Store, tmp_path: Path) -> None:
-    """The imported pool has the same head; a second import adds nothing."""
-    pool = Trial(sqlite_store)
-    pool.post(final(), duel("next", "ada", "bo", 20))
-    pool.correct(duel("next", "ada", "bo", 20, title="Third place"))
-    path = str(tmp_path / "trial.ndjson")
-    export_file(sqlite_store, "trial", "log", path)
-    request = ImportRequest(history=HistoryRequest(source=path), create=True)
-    assert import_pool(sqlite_store, "copy", request, NOW).same_head
-    assert match(sqlite_store, "copy", "next").title == "Third place"
-    assert import_pool(sqlite_store, "copy", request, NOW).amendments == 0
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_tables_have_the_texts_as_columns(sqlite_store: Store, tmp_path: Path, ending: str) -> None:
     """A table that is imported gives the same texts, those of corrections included."""

@@ -230,15 +230,3 @@ def test_old_rows_are_deleted(store: Store) -> None:
     assert {row.generation for row in rows if (row.time, row.seq) >= pool.begins} == {
         pool.generation
     }
-
-
-@pytest.mark.parametrize("system", ["glicko2", "elo-mmr"])
-def test_on_both_databases(store: Store, system: str) -> None:
-    store = Store(store.engine, SIZES)
-    trial = Trial(store, system=system, late="replay")
-    rng = random.Random(2)
-    fill(trial, rng, 1, 0, 40)
-    trial.void("m9")
-    trial.settle()
-    fill(trial, rng, 1, 100, 10)
-    assert compare(trial) == rated(trial)

@@ -11,14 +11,12 @@ import msgspec
 import pytest
 from sqlalchemy import select, update
 
-from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import ReasonRequest
 from equipoise.messages.pools import ProfileRequest, ProfilesRequest, SeasonRequest
 from equipoise.pools.amending import amendments
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_file
-from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.profiles import MOST_PROFILES, set_file, set_profiles
 from equipoise.pools.reading.players import leaderboard, player, search_players
@@ -115,17 +113,6 @@ def test_verify_compares_the_table_with_the_log(store: Store) -> None:
         "player 3: the profile is not that of the log",
         "player 2: the profile in the log is missing",
     ]
-
-
-def test_an_imported_log_has_the_profiles(sqlite_store: Store, tmp_path: Path) -> None:
-    league(sqlite_store)
-    path = str(tmp_path / "trial.ndjson")
-    export_file(sqlite_store, "trial", "log", path)
-    request = ImportRequest(history=HistoryRequest(source=path), create=True)
-    assert import_pool(sqlite_store, "copy", request, NOW).same_head
-    assert import_pool(sqlite_store, "copy", request, NOW).amendments == 0
-    assert names(sqlite_store, "copy") == {"1": "Ana Müller", "2": "Bo"}
-    assert verify_pool(sqlite_store, "copy").identical
 
 
 def test_the_next_season_begins_with_the_profiles(store: Store) -> None:

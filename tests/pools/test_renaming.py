@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,6 @@ from equipoise.messages.pools import (
     SeasonRequest,
 )
 from equipoise.pools.erasing import erase_player
-from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.initial_ratings import initial_content, keep_content
 from equipoise.pools.profiles import names_of, set_profiles
 from equipoise.pools.reading.matches import match, matches, posted_match
@@ -35,7 +33,7 @@ from equipoise.store import audit, log
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.pool_trials import NOW, Trial, duel, every_change, import_file
+from pools.pool_trials import NOW, Trial, duel, every_change
 
 #: Ada also played as "ada2", and met everybody under both ids.
 GAMES = [("ada", "bob"), ("cyd", "ada2"), ("ada2", "bob"), ("bob", "cyd"), ("ada", "cyd")]
@@ -212,21 +210,11 @@ def test_known_ratings_belong_to_the_present_id(store: Store) -> None:
         assert pool.is_sound()
 
 
-def test_the_log_carries_renames_into_another_pool_and_the_next_season(
-    store: Store, tmp_path: Path
-) -> None:
+def test_the_log_carries_renames_into_the_next_season(store: Store) -> None:
     pool = played(store, "trial", {})
     pool.rename("ada2", "ada")
     pool.post(duel("then", "ada2", "bob", 100))
     pool.settle()
-    export_file(store, "trial", "log", str(tmp_path / "log.jsonl"))
-    import_file(store, "copy", tmp_path / "log.jsonl")
-    copy = Trial.existing(store, "copy")
-    assert copy.is_sound()
-    copy.settle()
-    assert numbers(store, "copy") == numbers(store, "trial")
-    assert copy.is_sound()
-    assert import_file(store, "copy", tmp_path / "log.jsonl").amendments == 0
     season = SeasonRequest(season="s1", reset="soft", keep=0.5)
     end_season(store, "trial", season, key=None, now=NOW)
     pool.post(duel("next", "ada2", "bob", 300))
