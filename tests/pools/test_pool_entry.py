@@ -181,7 +181,7 @@ def test_a_soft_season_maps_entry_level_and_target(store: Store, towards: Any) -
     """They move as ratings do, the weight stays, and players carried over are no newcomers."""
     store = Store(store.engine, SMALL)
     pool = learned(store)
-    pool.post(*contests(7, 40))
+    pool.post(*contests(7, 26))
     mu, weight, level, target = numbers(pool)
     request = SeasonRequest(season="1", reset="soft", keep=0.25, towards=towards)
     foreseen = seasons.preview_season(store, pool.name, request)
@@ -194,7 +194,7 @@ def test_a_soft_season_maps_entry_level_and_target(store: Store, towards: Any) -
     assert foreseen.start == mapped[0]
     assert pool.is_sound()
 
-    begun = contests(8, 20, first=200)
+    begun = contests(8, 12, first=200)
     pool.post(*begun)
     assert pool.is_sound()
     old = f"{pool.name}.1"
