@@ -342,7 +342,7 @@ def match_message(
         teams_in_match=None if all_listed else part.teams,
         previous=previous,
         next=following,
-        upset=bool(chances) and is_upset(places_of(request), chances),
+        upset=bool(chances) and is_upset(request, chances),
         title=request.title,
         link=request.link,
         attributes=request.attributes,
@@ -387,16 +387,16 @@ def _match_line(
     """Return a match as a line of a list."""
     request = state.request
     return MatchLine(
-        match=str(state.request.match),
+        match=str(request.match),
         seq=logged.seq,
         time=written(state.time, rules),
         received=iso(logged.received),
         status=state.status,
-        players=len(players_of(state.request)),
-        teams=len(state.request.teams),
+        players=sum(len(team.players) for team in request.teams),
+        teams=len(request.teams),
         played=written(state.played, rules),
         sides=sides_of(request, chances),
-        upset=is_upset(places_of(request), chances),
+        upset=is_upset(request, chances),
         title=request.title,
     )
 

@@ -7,6 +7,7 @@ from these, as `predict` computes it from states, so it is stored nowhere.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
 
 import msgspec
 import numpy as np
@@ -22,7 +23,6 @@ from equipoise.messages.matches import (
     Result,
     SideMessage,
     TeamRequest,
-    places_of,
 )
 from equipoise.pools.pool.rules import PoolRules, written
 from equipoise.pools.posting.rating import (
@@ -94,29 +94,33 @@ def chances_of(
     return list(prediction.expected)
 
 
-def is_upset(places: Sequence[int], chances: Sequence[float | None]) -> bool:
+def is_upset(request: MatchRequest, chances: Sequence[float | None]) -> bool:
     """Return whether the winner of two teams had a low chance."""
-    if len(places) != 2 or places[0] == places[1]:
+    if len(request.teams) != 2:
         return False
-    winner = chances[places.index(min(places))]
-    return winner is not None and winner < UPSET
+    first, second = (team.order for team in request.teams)
+    winner = chances[0 if first < second else 1]
+    return first != second and winner is not None and winner < UPSET
 
 
 def sides_of(request: MatchRequest, chances: Sequence[float | None]) -> list[SideMessage]:
     """Return both teams of a match, or the first three of more."""
-    every = list(zip(request.teams, places_of(request), chances, strict=True))
-    if len(every) > 2:
-        every = sorted(every, key=lambda side: side[1])[:_SIDES]
+    teams = request.teams
+    shown: list[int] = list(range(len(teams)))
+    if len(teams) > 2:
+        # A contest may have ten thousand teams, which need not be sorted for three.
+        shown = nsmallest(_SIDES, shown, key=lambda number: teams[number].order)
+    ordered = sorted(teams[number].order for number in shown)
     return [
         SideMessage(
-            rank=place,
-            team=None if team.team is None else str(team.team),
-            players=player_ids(team.players)[:_NAMED],
-            size=len(team.players),
-            score=team.score,
-            chance=chance,
+            rank=1 + ordered.index(teams[number].order),
+            team=None if teams[number].team is None else str(teams[number].team),
+            players=player_ids(teams[number].players)[:_NAMED],
+            size=len(teams[number].players),
+            score=teams[number].score,
+            chance=chances[number],
         )
-        for team, place, chance in every
+        for number in shown
     ]
 
 
