@@ -96,4 +96,4 @@ def test_processes_change_nothing() -> None:
         for name, values in one.values[label].items():
             np.testing.assert_array_equal(values, two.values[label][name])
     # As text, in which NaN equals NaN and every digit counts.
-    assert repr((one.groups, one.differences)) == repr((two.groups, two.differences))
+    assert repr((one.first, one.differences)) == repr((two.first, two.differences))
