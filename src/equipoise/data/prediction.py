@@ -176,7 +176,7 @@ class Prediction(Tabular):
 def range_in_words(calibrated_range: Sequence[float]) -> str:
     """Return how well a curve is known, by the expected score of the first of two teams."""
     low, high = (f"{100 * end:.1f} %" for end in calibrated_range)
-    return f"the curve is known so well that team 1 expects {low} to {high} (95 %)"
+    return f"95 % range of team 1's score, by how well the curve is known: {low} to {high}"
 
 
 def _listed(chances: Sequence[float]) -> str:

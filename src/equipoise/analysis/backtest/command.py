@@ -80,13 +80,15 @@ def backtest(
     if dry_run:
         needed = [system for label, system in chosen.items() if label not in added]
         return inspected(context, request.history, as_json, systems=needed)
-    shown = command_line(
-        context, ("source", "parameters", "initial", "output", "report", "predictions_output")
+    typed = shlex.split(
+        command_line(
+            context, ("source", "parameters", "initial", "output", "report", "predictions_output")
+        )
     )
     words, others = settings_as_typed(request.history, "backtest")
-    if "--system" not in shlex.split(shown):  # that of equipoise.toml, if any
-        words = [word for name in systems.system for word in ("--system", name)] + words
-    shown = shlex.join([*shlex.split(shown), *words])
+    if "--system" not in typed:  # that of equipoise.toml, if any
+        typed += [word for name in systems.system for word in ("--system", name)]
+    shown = shlex.join([*typed, *words])
     if others:
         # A comment, because the command does not have these options.
         shown += f"  # with {others} below [reading] in equipoise.toml"

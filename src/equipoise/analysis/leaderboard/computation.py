@@ -264,8 +264,7 @@ def _scores(
     group: object,
 ) -> Iterator[tuple[object, str, dict[str, float]]]:
     """Yield the group, the label and the scores of every rating system and of the baseline."""
-    found = backtest(systems, history, resamples=0, threads=all_cores())
-    for scores in found.systems:
+    for scores in backtest(systems, history, resamples=0, threads=all_cores()).systems:
         yield group, scores.label, {name: scores.metrics[name] for name in SCORED}
 
 
