@@ -70,7 +70,6 @@ class Sizes:
     partial_bytes : bytes of states that a partial checkpoint may have for each participation since
         the one before. Where players remember many performances, there are fewer
     partial_rows : rows of partial checkpoints, of about 32 kB, deleted in one transaction
-    standings : players of a pool from which on their order is kept in memory for readers
     """
 
     matches: int = 2_000
@@ -90,7 +89,6 @@ class Sizes:
     partial_interval: int = 2_000
     partial_bytes: int = 256
     partial_rows: int = 200
-    standings: int = 5_000
 
 
 #: The default sizes.

@@ -19,7 +19,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
-    Integer,
     Select,
     and_,
     bindparam,
@@ -28,7 +27,6 @@ from sqlalchemy import (
     literal,
     literal_column,
     null,
-    or_,
     select,
     true,
     tuple_,
@@ -36,7 +34,7 @@ from sqlalchemy import (
 
 from equipoise.arrays import Floats, Ints
 from equipoise.store.bulk import Prepared, PreparedEach, among, insert
-from equipoise.store.pools import PoolRecord, Position
+from equipoise.store.pools import PoolRecord, Position, seen_rows
 from equipoise.store.ratings import RatingRow, ratings_of, standing_of
 from equipoise.store.schema import changes, log, ratings
 
@@ -187,17 +185,8 @@ def changes_in_turn(
     yield from (of_position.get(position, {}) for position in piece)
 
 
-_SEEN = select(*SHOWN).where(
-    changes.c.pool == bindparam("of_pool"),
-    or_(
-        changes.c.generation == bindparam("of_generation"),
-        and_(
-            changes.c.generation < bindparam("of_generation"),
-            tuple_(bindparam("begins_time"), bindparam("begins_seq"))
-            > tuple_(changes.c.time, changes.c.seq),
-        ),
-    ),
-)
+_COUNTS = seen_rows(changes)
+_SEEN = select(*SHOWN).where(_COUNTS)
 _OF_PLAYERS = PreparedEach(
     _SEEN.where(changes.c.time == bindparam("time"), changes.c.seq == bindparam("seq")),
     changes.c.player,
@@ -370,13 +359,7 @@ def count_of(connection: Connection, pool: PoolRecord) -> int:
 
 def counts(pool: PoolRecord) -> Any:
     """Return the condition that readers of a pool see a change."""
-    return and_(
-        changes.c.pool == pool.id,
-        or_(
-            changes.c.generation == pool.generation,
-            and_(changes.c.generation < pool.generation, _position() < _literal(pool.begins)),
-        ),
-    )
+    return seen_rows(changes, pool)
 
 
 def _at(position: Position) -> tuple[Any, ...]:
@@ -394,16 +377,9 @@ def _literal(position: Position) -> Any:
 _ROWS_AFTER = Prepared(
     select(*(changes.c[name] for name in BY_POSITION))
     .where(
-        changes.c.pool == bindparam("of_pool"),
+        _COUNTS,
         _position() > tuple_(bindparam("after_time"), bindparam("after_seq")),
         _position() <= tuple_(bindparam("through_time"), bindparam("through_seq")),
-        or_(
-            changes.c.generation == bindparam("of_generation"),
-            and_(
-                changes.c.generation < bindparam("of_generation"),
-                _position() < tuple_(bindparam("begins_time"), bindparam("begins_seq")),
-            ),
-        ),
     )
     .order_by(changes.c.time, changes.c.seq, changes.c.player)
 )
@@ -474,46 +450,27 @@ def matches_by_bin(
 def rating_totals(connection: Connection, pool: PoolRecord) -> RatingTotals | None:
     """Return the totals of all ratings; None if there are no players."""
     standing = standing_of(connection, pool)
-    if standing is not None:
-        return RatingTotals(
-            len(standing.names),
-            int(standing.provisional.sum()),
-            0.0 - float(standing.ordering.max()),
-            0.0 - float(standing.ordering.min()),
-            0.0 - float(standing.ordering.mean()),
-        )
-    shown = ratings.c.ordering
-    query = select(
-        func.count(),
-        func.sum(cast(ratings.c.provisional, Integer)),
-        func.max(shown),
-        func.min(shown),
-        func.avg(shown),
-    ).where(ratings.c.pool == pool.id, ratings.c.generation == pool.generation)
-    players, provisional, high, low, mean = connection.execute(query).one()
-    if not players:
+    if not standing.names:
         return None
-    # The table keeps ratings with the other sign, so that they sort best first.
-    return RatingTotals(int(players), int(provisional), 0.0 - high, 0.0 - low, 0.0 - mean)
+    # The order has ratings with the other sign, so that they sort best first.
+    shown = 0.0 - standing.ordering
+    return RatingTotals(
+        len(shown),
+        int(standing.provisional.sum()),
+        float(shown.min()),
+        float(shown.max()),
+        float(shown.mean()),
+    )
 
 
 def ratings_by_bin(
     connection: Connection, pool: PoolRecord, low: float, width: float
 ) -> dict[int, int]:
     """Return the number of players in each bin of the ratings shown, numbered from `low` up."""
-    standing = standing_of(connection, pool)
-    if standing is not None:
-        bins = np.floor((-standing.ordering - low) / width).astype(np.int64)
-        numbers, counts = np.unique(bins, return_counts=True)
-        return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
-    # The value is not negative, so that the casts of both databases agree after floor.
-    which = cast(func.floor((-ratings.c.ordering - low) / width), Integer)
-    query = (
-        select(which, func.count())
-        .where(ratings.c.pool == pool.id, ratings.c.generation == pool.generation)
-        .group_by(which)
-    )
-    return {int(row[0]): int(row[1]) for row in connection.execute(query)}
+    shown = -standing_of(connection, pool).ordering
+    bins = np.floor((shown - low) / width).astype(np.int64)
+    numbers, counts = np.unique(bins, return_counts=True)
+    return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
 
 
 def means_by_bin(
@@ -532,20 +489,10 @@ def means_by_bin(
     about : a rating near the mean, so that squares keep their digits
     """
     every = max(1, -(-pool.players // players))
-    standing = standing_of(connection, pool)
     if every == 1:
         return _means(connection, changes, counts(pool), since, width, by_seq, about)
-    if standing is not None:
-        drawn = among(ratings.c.player, standing.names[every - 1 :: every], connection)
-    else:
-        number = func.row_number().over(order_by=ratings.c.player).label("number")
-        numbered = (
-            select(ratings.c.player, number)
-            .where(ratings.c.pool == pool.id, ratings.c.generation == pool.generation)
-            .subquery()
-        )
-        some = select(numbered.c.player).where(numbered.c.number % every == 0)
-        drawn = ratings.c.player.in_(some)
+    names = standing_of(connection, pool).names[every - 1 :: every]
+    drawn = among(ratings.c.player, names, connection)
     chain = _changes_since(pool, drawn, since, by_seq)
     return _means(connection, chain, chain.c.seq.is_not(None), since, width, by_seq, about)
 
@@ -617,23 +564,9 @@ def players_with(
 
     Disqualified players come after all others.
     """
-    standing = standing_of(connection, pool)
-    if standing is not None:
-        names = standing.containing(text, limit)
-        rows = ratings_of(connection, pool.id, pool.generation, names)
-        return [rows[name] for name in names]
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    query = (
-        select(*(ratings.c[name] for name in RatingRow._fields))
-        .where(
-            ratings.c.pool == pool.id,
-            ratings.c.generation == pool.generation,
-            ratings.c.player.ilike(f"%{escaped}%", escape="\\"),
-        )
-        .order_by(ratings.c.disqualified, ratings.c.ordering, ratings.c.player)
-        .limit(limit)
-    )
-    return [RatingRow._make(row) for row in connection.execute(query)]
+    names = standing_of(connection, pool).containing(text, limit)
+    rows = ratings_of(connection, pool.id, pool.generation, names)
+    return [rows[name] for name in names]
 
 
 def _bin(column: Any, since: int, width: int) -> Any:

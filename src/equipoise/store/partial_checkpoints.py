@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, and_, bindparam, delete, insert, literal, or_, select, tuple_
+from sqlalchemy import Connection, bindparam, delete, insert, literal, select, tuple_
 
 from equipoise.arrays import Floats
 from equipoise.store.bulk import Prepared
-from equipoise.store.pools import PoolRecord, Position, pack_shared, unpack_shared
+from equipoise.store.pools import PoolRecord, Position, pack_shared, seen_rows, unpack_shared
 from equipoise.store.schema import changes, partial_checkpoints, ratings
 
 #: Bytes of states in a row, roughly.
@@ -33,16 +33,7 @@ class End(NamedTuple):
 
 _C = partial_checkpoints.c
 _POSITION = tuple_(_C.time, _C.seq)
-_SEEN = and_(
-    _C.pool == bindparam("of_pool"),
-    or_(
-        _C.generation == bindparam("of_generation"),
-        and_(
-            _C.generation < bindparam("of_generation"),
-            tuple_(bindparam("begins_time"), bindparam("begins_seq")) > _POSITION,
-        ),
-    ),
-)
+_SEEN = seen_rows(partial_checkpoints)
 _END = select(_C.time, _C.seq, _C.generation, _C.from_time, _C.from_seq)
 _HERE = tuple_(bindparam("time"), bindparam("seq"))
 _FIRST_FROM = Prepared(
@@ -131,8 +122,7 @@ def _end(
 
 def ends(connection: Connection, pool: PoolRecord) -> list[End]:
     """Return all partial checkpoints of a pool that readers see, in order."""
-    seen = or_(_C.generation == pool.generation, tuple_(*map(literal, pool.begins)) > _POSITION)
-    query = _END.distinct().where(_C.pool == pool.id, _C.generation <= pool.generation, seen)
+    query = _END.distinct().where(seen_rows(partial_checkpoints, pool))
     rows = connection.execute(query.order_by(_C.time, _C.seq, _C.generation)).all()
     return [End((row[0], row[1]), row[2], (row[3], row[4])) for row in rows]
 

@@ -545,6 +545,25 @@ def pools_to_clear(connection: Connection) -> list[int]:
 VERSIONED = (changes, ratings, partial_checkpoints)
 
 
+def seen_rows(table: Table, pool: PoolRecord | None = None) -> ColumnElement[bool]:
+    """Return the condition that readers of a pool see a row of a versioned table with positions.
+
+    pool : None for a prepared query, whose parameters are then `PoolRecord.seen`
+    """
+    values = {} if pool is None else pool.seen
+
+    def value(name: str) -> Any:
+        return literal(values[name]) if values else bindparam(name)
+
+    position = tuple_(table.c.time, table.c.seq)
+    begins = tuple_(value("begins_time"), value("begins_seq"))
+    older = (table.c.generation < value("of_generation")) & (begins > position)
+    return and_(
+        table.c.pool == value("of_pool"),
+        or_(table.c.generation == value("of_generation"), older),
+    )
+
+
 def unseen(table: Table, pool: PoolRecord) -> ColumnElement[bool]:
     """Return the condition of rows that no reader sees and no replay writes.
 

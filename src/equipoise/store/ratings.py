@@ -3,15 +3,14 @@
 Counting a player's place in the table, or comparing every id with a text, takes time in proportion
 to the number of players. In memory, both are a few operations on arrays. A standing belongs to one
 record of the log and never changes. The next one is made from it and from the changes since, as
-long as only matches were posted; after anything else it is read again. While all ratings get their
-places again, a pool has no standing, because its order changes without a new record in the log.
+long as only matches were posted; after anything else it is read again.
 """
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -72,12 +71,16 @@ _SALT = Prepared(
 
 
 class _Moment(NamedTuple):
-    """What must be equal for two standings to differ by posted matches only."""
+    """What must be equal for two standings to differ by posted matches only.
+
+    board_day, board_from : they change where ratings get other places without a record in the log
+    """
 
     pool: int
     generation: int
     amendments: int
     board_day: int | None
+    board_from: str | None
 
 
 class _End(NamedTuple):
@@ -237,36 +240,30 @@ def _arrays(rows: Sequence[Sequence[Any]]) -> tuple[Floats, Flags, Flags]:
 
 
 class Standings:
-    """The last standings of the large pools of a store, for readers in several threads."""
+    """The last standings of the pools of a store, for readers in several threads."""
 
     def __init__(self) -> None:
-        self._lock, self._making = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
+        self._making: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         self._kept: OrderedDict[int, list[Standing]] = OrderedDict()
 
-    def get(self, connection: Connection, pool: PoolRecord) -> Standing | None:
+    def get(self, connection: Connection, pool: PoolRecord) -> Standing:
         """Return the standing of a pool in the snapshot of a connection.
 
-        None if the pool has none, or if another thread is just making one: the caller then asks
-        the database.
+        One thread makes it, and those that want it at the same time wait.
         """
-        if pool.players < sizes_of(connection).standings:
-            return None
-        if pool.board_from is not None:
-            return None
-        moment = _Moment(pool.id, pool.generation, pool.amendments, pool.board_day)
         with self._lock:
-            kept = list(self._kept.get(pool.id, ()))
-        for board in reversed(kept):
-            if board.moment == moment and board.end.head == pool.head:
-                return board
-        if not self._making.acquire(blocking=False):
-            return None
-        try:
-            found = _made(connection, pool, moment, kept)
-            self._keep(found)
-        finally:
-            self._making.release()
-        return found
+            making = self._making[pool.id]
+        with making:
+            moment = _moment_of(pool)
+            with self._lock:
+                kept = list(self._kept.get(pool.id, ()))
+            for standing in reversed(kept):
+                if standing.moment == moment and standing.end.head == pool.head:
+                    return standing
+            made = _made(connection, pool, moment, kept)
+            self._keep(made)
+            return made
 
     def _keep(self, standing: Standing) -> None:
         with self._lock:
@@ -277,6 +274,10 @@ class Standings:
                 sum(len(boards[-1].names) for boards in self._kept.values()) > _MOST_PLAYERS
             ):
                 self._kept.popitem(last=False)
+
+
+def _moment_of(pool: PoolRecord) -> _Moment:
+    return _Moment(pool.id, pool.generation, pool.amendments, pool.board_day, pool.board_from)
 
 
 def _made(
@@ -307,10 +308,12 @@ def _salt(connection: Connection, pool: PoolRecord, seq: int) -> bytes | None:
     return None if not rows or rows[0][0] is None else bytes(rows[0][0])
 
 
-def standing_of(connection: Connection, pool: PoolRecord) -> Standing | None:
-    """Return the standing of a pool; None if the database must be read instead."""
+def standing_of(connection: Connection, pool: PoolRecord) -> Standing:
+    """Return the standing of a pool, in memory if the connection is one of a reader."""
     standings = connection.get_execution_options().get(OPTION)
-    return standings.get(connection, pool) if isinstance(standings, Standings) else None
+    if isinstance(standings, Standings):
+        return standings.get(connection, pool)
+    return _made(connection, pool, _moment_of(pool), ())
 
 
 class RatingRow(NamedTuple):
@@ -521,15 +524,16 @@ def place_of(
     row : None for the place after all of them
     provisional, disqualified : whether such players are listed
     """
-    standing = standing_of(connection, pool) if active_since is None else None
-    if standing is not None:
-        return standing.place(
+    if active_since is None:
+        return standing_of(connection, pool).place(
             None if row is None else (row.ordering, row.player),
             provisional=provisional,
             disqualified=disqualified,
         )
     query = select(func.count()).where(
-        ratings.c.pool == pool.id, ratings.c.generation == pool.generation
+        ratings.c.pool == pool.id,
+        ratings.c.generation == pool.generation,
+        ratings.c.last_time >= active_since,
     )
     if row is not None:
         here = tuple_(ratings.c.ordering, ratings.c.player)
@@ -538,8 +542,6 @@ def place_of(
         query = query.where(ratings.c.disqualified == false())
     if not provisional:
         query = query.where(ratings.c.provisional == false())
-    if active_since is not None:
-        query = query.where(ratings.c.last_time >= active_since)
     return 1 + int(connection.execute(query).scalar_one())
 
 
@@ -622,13 +624,9 @@ def reorder(
         connection.execute(statement, rows)
 
 
-_OF_GENERATION = (
-    ratings.c.pool == bindparam("of_pool"),
-    ratings.c.generation == bindparam("of_generation"),
-)
-_ONE = select(*_SHOWN).where(*_OF_GENERATION, ratings.c.player == bindparam("wanted"))
-_EACH_STATE = PreparedEach(select(*_STATES).where(*_OF_GENERATION), ratings.c.player)
-_EACH_RATING = PreparedEach(select(*_SHOWN).where(*_OF_GENERATION), ratings.c.player)
+_ONE = select(*_SHOWN).where(*_MINE, ratings.c.player == bindparam("wanted"))
+_EACH_STATE = PreparedEach(select(*_STATES).where(*_MINE), ratings.c.player)
+_EACH_RATING = PreparedEach(select(*_SHOWN).where(*_MINE), ratings.c.player)
 
 
 @lru_cache(maxsize=64)
@@ -651,8 +649,7 @@ def _listed(
     """Return the query for one kind of players: disqualified or not, provisional or not."""
     here = tuple_(ratings.c.ordering, ratings.c.player)
     query = select(*_SHOWN).where(
-        ratings.c.pool == bindparam("of_pool"),
-        ratings.c.generation == bindparam("of_generation"),
+        *_MINE,
         ratings.c.disqualified == (true() if disqualified else false()),
         ratings.c.provisional == (true() if provisional else false()),
     )
