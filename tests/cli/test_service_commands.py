@@ -17,7 +17,7 @@ from sqlalchemy import text
 from equipoise.cli import run
 from equipoise.store import keys as stored_keys
 from equipoise.store.connection import open_store
-from pools.posted_history import NOW
+from pools.pool_trials import NOW
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")

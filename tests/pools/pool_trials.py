@@ -1,4 +1,4 @@
-"""Small pools of the service for tests: duels posted, amended and replayed in a line each."""
+"""Small pools of the service for tests: posted, amended and replayed in a line each, or filled."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, select
 
 import equipoise as eq
@@ -26,6 +27,7 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.messages.upkeep import ImportMessage
 from equipoise.pools import amending
 from equipoise.pools.exchange.exporting import export_file
+from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Answer, Post, post_matches
@@ -160,6 +162,17 @@ class Trial:
             pass
         assert collect_garbage(self.store, self.name)
 
+    def check(self) -> None:
+        """Replay the pool until nothing waits, and verify it."""
+        self.settle()
+        assert self.is_sound()
+
+    @property
+    def record(self) -> PoolRecord:
+        """Return the pool as its row has it."""
+        with self.store.read() as connection:
+            return get_pool(connection, self.name)
+
     def ratings(self) -> dict[str, float]:
         """Return what the leaderboard shows of everybody."""
         page = leaderboard(self.store, self.name, provisional=True, limit=1000)
@@ -220,8 +233,7 @@ def same_bits(
         if at == len(posted) - 5:
             amended.settle()
             amended.post(posted[3])
-    amended.settle()
-    assert amended.is_sound()
+    amended.check()
     assert everything(amended)[:2] == everything(whole)[:2]
     for suffix, settings in (("csv", given), ("ndjson", {})):
         path = folder / f"log.{suffix}"
@@ -249,3 +261,38 @@ def rated_alone(
     alone = Trial(store, name, **settings)
     alone.post(*matches)
     return alone.ratings()
+
+
+def fill(
+    store: Store, name: str, history: eq.History, request: PoolRequest, size: int = 50
+) -> None:
+    """Make a pool and post a history to it, so many matches at a time."""
+    create_pool(store, name, request, NOW)
+    for start, stop in pieces_of(history, size):
+        (answer,) = post_matches(
+            store, name, [Post(requests_of(history, start, stop), detailed=False)], NOW
+        )
+        if isinstance(answer, EquipoiseError):
+            raise answer
+
+
+#: Weights of the statistics of `team_season`.
+STATISTICS = {"kills": 1.0, "deaths": -0.5}
+
+
+def team_season(matches: int = 30) -> dict[str, list[object]]:
+    """Return a season of three against three with statistics, a match a day, as columns."""
+    rng = np.random.default_rng(8)
+    rows: dict[str, list[object]] = {
+        name: [] for name in ("match", "time", "player", "team", "rank", "kills", "deaths")
+    }
+    for match in range(matches):
+        places = rng.choice(3, 2, replace=False) if rng.random() < 0.9 else [0, 0]
+        for seat, player in enumerate(rng.choice(14, 6, replace=False).tolist()):
+            team = seat // 3
+            kills, deaths = rng.integers(0, 12, 2).tolist()
+            row = (f"m{match}", 1_700_000_000 + 86_400 * match, f"p{player:02}", "ab"[team])
+            values = (*row, int(places[team]), kills, deaths)
+            for column, value in zip(rows.values(), values, strict=True):
+                column.append(value)
+    return rows

@@ -211,14 +211,6 @@ def test_bad_ratings_are_named(request_: InitialRequest, sentence: str) -> None:
     assert re.search(sentence, "\n".join(f"{p.field} {p.rule}" for p in caught.value.problems))
 
 
-def test_there_is_a_limit(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "MOST_PLAYERS", 2)
-    Trial(sqlite_store)
-    with pytest.raises(InvalidDataError) as caught:
-        begin(sqlite_store, "trial")
-    assert caught.value.problems[0].rule == "must have at most 2 players"
-
-
 def test_it_is_an_amendment_without_effect_on_matches(store: Store) -> None:
     trial = Trial(store)
     begin(store, "trial", reason="moved here")

@@ -93,8 +93,7 @@ def test_names_come_back_as_they_were_posted(store: Store) -> None:
         around = players.leaderboard(store, pool.name, around=name, limit=1)
         assert [row.player for row in around.players] == [name]
     pool.void("\\")
-    pool.settle()
-    assert pool.is_sound()
+    pool.check()
     assert len(pool.ratings()) == len(ODD)
 
 

@@ -22,8 +22,7 @@ from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
-from pools.pool_trials import Trial, duel
-from pools.posted_history import NOW, STATISTICS, fill, team_season
+from pools.pool_trials import NOW, STATISTICS, Trial, duel, fill, team_season
 
 ROOT = Path(__file__).parents[2]
 CONTESTS = str(ROOT / "examples" / "contests.csv")

@@ -24,7 +24,7 @@ from equipoise.pools.reading.questions import balance_in_pool, predict_in_pool
 from equipoise.rating.state import DRAWS
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from pools.posted_history import STATISTICS, fill, team_season
+from pools.pool_trials import STATISTICS, fill, team_season
 
 ROOT = Path(__file__).parents[2]
 CONTESTS = ROOT / "examples" / "contests.csv"

@@ -1,12 +1,14 @@
-"""The search over pools: players by id or name, matches by id or title, on both databases."""
+"""Names looked up: the search over pools, and newcomers with similar names."""
 
 from __future__ import annotations
+
+import pytest
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import ProfileRequest, ProfilesRequest
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.profiles import set_profiles
-from equipoise.pools.reading.searching import search
+from equipoise.pools.reading.searching import search, similar
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial, duel
 
@@ -49,3 +51,34 @@ def test_ids_and_names_are_found(store: Store) -> None:
     # Ids of matches are found as they are written, from their beginning.
     assert found_in(store, "Cup") == ([], ["Cup 1"])
     assert found_in(store, "up 1") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "player"),
+    [
+        ("ada fox", "Ada Fox"),
+        ("Ada-Fox", "ada fox"),
+        ("José", "Jose"),
+        ("Adda Fox", "Ada Fox"),
+        ("Ada Fo", "Ada Fox"),
+        ("Ida Fox", "Ada Fox"),
+    ],
+)
+def test_case_accents_and_one_letter_are_similar(name: str, player: str) -> None:
+    """Whichever of the two is the newcomer."""
+    assert similar([name], [player]) == {name: player}
+    assert similar([player], [name]) == {player: name}
+
+
+@pytest.mark.parametrize(
+    ("name", "player"),
+    [("player 7", "player 8"), ("Bo", "Cy"), ("Ana", "Ada"), ("Ada Fox", "Ida Fix")],
+)
+def test_digits_short_names_and_two_letters_differ(name: str, player: str) -> None:
+    """They are different players more often than misspelled ones."""
+    assert similar([name], [player]) == {}
+
+
+def test_the_later_of_two_similar_newcomers_is_named() -> None:
+    """And a name is never similar to itself."""
+    assert similar(["Ada Fox", "Adda Fox"], ["Ada Fox", "Adda Fox"]) == {"Adda Fox": "Ada Fox"}

@@ -1,4 +1,4 @@
-"""Settings of a pool are changed by records of the log, and hold from their place in it."""
+"""Settings of a pool: changed by records of the log, tiers, and what a leaderboard shows."""
 
 from __future__ import annotations
 
@@ -10,20 +10,29 @@ import pytest
 
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError
-from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest, SeasonRequest
+from equipoise.messages.pools import (
+    PoolChange,
+    PoolMessage,
+    PoolRequest,
+    SeasonRequest,
+    SeasonSettings,
+    Tier,
+)
 from equipoise.pools.amending import amendment, amendments
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.access import audit_page
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.pool.rules import rules_of
-from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.reading.players import leaderboard
+from equipoise.pools.pool.rules import PoolRules, rules_of, settings_json
+from equipoise.pools.pool.settings import change_settings, update_leaderboard
+from equipoise.pools.reading.players import leaderboard, player
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools, rerate
+from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
+from equipoise.web.page.rendering import in_units, units
 from pools.pool_trials import NOW, Trial, duel
 
 DAY = 86_400
@@ -62,8 +71,7 @@ def test_late_holds_from_its_place_in_the_log(store: Store, tmp_path: Path) -> N
     assert pool.post(duel("c", "cyd", "ana", 60))[0].status == "pending"
     change(pool, late="reject")
     pool.refused(duel("d", "cyd", "ana", 60))
-    pool.settle()
-    assert pool.is_sound()
+    pool.check()
     path = tmp_path / "log.ndjson"
     export_file(store, pool.name, "log", str(path))
     assert json.loads(path.read_text().splitlines()[0])["settings"]["late"] == "reject"
@@ -241,3 +249,198 @@ def test_a_pool_has_a_title_and_a_description(store: Store, tmp_path: Path) -> N
     assert change(pool, title="").title == ""
     with store.read() as connection:
         assert "title" not in get_pool(connection, pool.name).settings
+
+
+TWO = [Tier(1500.0, "Lower league", "Lower", 1), Tier(1510.0, "Upper league", "Upper", 5)]
+
+
+def changed_to(store: Store, **settings: object) -> None:
+    """Change settings of the pool."""
+    change_settings(store, "trial", PoolChange(**settings), NOW, key=None)  # type: ignore[arg-type]
+
+
+def test_defaults_are_not_stored() -> None:
+    """So that a program of an earlier version reads the settings of pools that do not use them."""
+    stored = settings_json(PoolRequest(placement_matches=3))
+    later = ("unit", "tiers", "provisional_deviation", "title", "description", "package")
+    assert not [name for name in later if name in stored]
+
+
+def test_answers_have_the_tier_of_the_rating_shown(store: Store) -> None:
+    pool = Trial(store, tiers=TWO, unit="contest")
+    pool.post(duel("m1", "ana", "bo", 10))
+    shown = {row.player: (row.display, row.tier) for row in leaderboard(store, "trial").players}
+    assert shown["ana"][0] > 1510 > shown["bo"][0]
+    assert (shown["ana"][1], shown["bo"][1]) == ("Upper league", "Lower league")
+    assert player(store, "trial", "ana").tier == "Upper league"
+    message = pool_message(store, "trial")
+    assert (message.unit, message.tiers) == ("contest", TWO)
+    changed_to(store, tiers="codeforces", unit="party")
+    message = pool_message(store, "trial")
+    assert (len(message.tiers), message.tiers[-1].name) == (10, "Legendary grandmaster")
+    assert player(store, "trial", "ana").tier == "Specialist"
+    assert (units(message), in_units(1, message)) == ("parties", "1 party")
+    assert pool.is_sound()
+
+
+@pytest.mark.parametrize(
+    ("system", "preset", "rating", "name"),
+    [
+        ("elo", "chess", 1999.9, "Class A"),
+        ("elo", "chess", 2000.0, "Expert"),
+        ("elo", "codeforces", -50.0, "Newbie"),
+        ("elo", "five", 1500.0, "Gold"),
+        ("elo", "five", 1299.0, "Bronze"),
+        ("elo", "five", 1900.0, "Diamond"),
+        ("elo", [], 1500.0, None),
+    ],
+)
+def test_ready_made_tiers_have_their_bounds(
+    system: str, preset: str, rating: float, name: str | None
+) -> None:
+    rules = PoolRules(PoolRequest(system=system, tiers=preset))  # type: ignore[arg-type]
+    assert rules.tier(rating) == name
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"tiers": TWO[::-1]}, "tiers[1].lower"),
+        ({"tiers": [Tier(0.0, "", "x", 1)]}, "tiers[0].name"),
+        ({"tiers": [Tier(0.0, "x", "y" * 41, 1)]}, "tiers[0].short"),
+        ({"tiers": [Tier(float(at), "x", "x", 1) for at in range(31)]}, "tiers"),
+        ({"unit": ""}, "unit"),
+        ({"unit": "x" * 31}, "unit"),
+        ({"provisional_deviation": -1.0}, "provisional_deviation"),
+    ],
+)
+def test_rejects_settings_beyond_the_limits(
+    sqlite_store: Store, settings: dict[str, object], field: str
+) -> None:
+    with pytest.raises(InvalidDataError) as error:
+        Trial(sqlite_store, **settings)
+    assert [one.field for one in error.value.problems] == [field]
+
+
+def test_a_large_deviation_makes_a_player_provisional(store: Store) -> None:
+    """As posted, after a changed_to of the setting, and after a replay."""
+    pool = Trial(store, system="glicko2", provisional_deviation=250.0, late="replay")
+    pool.post(duel("m1", "ana", "bo", 10))
+    for at in range(2, 6):
+        pool.post(duel(f"m{at}", "cy", "dan", 10 * at))
+
+    def provisional() -> list[str]:
+        rows = leaderboard(store, "trial", provisional=True).players
+        assert pool.is_sound()
+        limit = pool_message(store, "trial").provisional_deviation or 1e9
+        marked = {row.player for row in rows if row.provisional}
+        assert marked == {row.player for row in rows if (row.deviation or 0.0) > limit}
+        return sorted(marked)
+
+    assert provisional() == ["ana", "bo"]
+    changed_to(store, provisional_deviation=None)
+    assert provisional() == []
+    changed_to(store, provisional_deviation=100.0)
+    assert provisional() == ["ana", "bo", "cy", "dan"]
+    changed_to(store, provisional_deviation=250.0)
+    pool.post(duel("late", "ana", "cy", 5))
+    pool.settle()
+    assert "bo" in provisional()
+
+
+def shown(trial: Trial, **more: object) -> dict[str, float]:
+    """Return what the leaderboard shows, in its order."""
+    rows = leaderboard(trial.store, trial.name, **more).players  # type: ignore[arg-type]
+    return {row.player: row.display for row in rows}
+
+
+def test_the_floor_holds_what_is_shown_and_not_the_rating(store: Store) -> None:
+    trial = Trial(store, display_floor=1500.0)
+    trial.post(duel("1", "ana", "ben", 0), duel("2", "ana", "cyd", 10))
+    assert trial.ratings()["ben"] < 1500.0
+    assert shown(trial)["ben"] == shown(trial)["cyd"] == 1500.0
+    assert player(store, "trial", "ben").display == 1500.0
+    assert player(store, "trial", "ben", at=20).display == 1500.0
+    assert trial.is_sound()
+
+
+def test_whoever_stays_away_falls_on_the_board_and_keeps_the_rating(store: Store) -> None:
+    """A day after ten days away costs 4 points; playing again ends that."""
+    trial = Trial(store, display_decay_per_day=4.0, display_decay_after_days=10.0)
+    trial.post(duel("1", "ana", "ben", 0))
+    top = trial.ratings()["ana"]
+    trial.post(duel("2", "cyd", "dee", 12 * DAY + 5))
+    assert shown(trial)["ana"] == top
+    assert pending_pools(store) == ["trial"]
+    maintain_pool(store, "trial", owner="me", stop=lambda: False)
+    assert pending_pools(store) == []
+    assert shown(trial)["ana"] == top - 8.0
+    assert list(shown(trial)) == ["cyd", "ana", "dee", "ben"]
+    assert trial.ratings()["ana"] == top
+    assert player(store, "trial", "ana").display == top - 8.0
+    assert player(store, "trial", "ana", at=15 * DAY + 3).display == top - 20.0
+    trial.post(duel("3", "ben", "ana", 12 * DAY + 9))
+    assert shown(trial) == trial.ratings()
+    assert trial.is_sound()
+
+
+def test_a_replay_keeps_the_order_of_the_board(store: Store) -> None:
+    trial = Trial(store, display_decay_per_day=1.0, display_decay_after_days=0.0, late="replay")
+    trial.post(*(duel(str(n), "ana" if n < 3 else "cyd", f"p{n}", n * DAY) for n in range(30)))
+    maintain_pool(store, "trial", owner="me", stop=lambda: False)
+    before = shown(trial)
+    assert before["ana"] == trial.ratings()["ana"] - 27.0
+    rerate(store, "trial")
+    trial.settle()
+    assert shown(trial) == before
+
+
+def test_one_who_is_stopped_leaves_the_board_for_later(store: Store) -> None:
+    trial = Trial(store, display_decay_per_day=1.0, display_decay_after_days=0.0)
+    trial.post(duel("1", "ana", "ben", 0), duel("2", "cyd", "dee", 3 * DAY))
+    before = shown(trial)
+    update_leaderboard(store, "trial", stop=lambda: True)
+    assert shown(trial) == before
+    update_leaderboard(store, "trial")
+    fallen = {name: value for name, value in before.items() if shown(trial)[name] != value}
+    assert fallen.keys() == {"ana", "ben"}
+    assert pool_message(store, "trial").display_decay_per_day == 1.0
+
+
+def test_players_are_provisional_until_they_have_been_placed(store: Store) -> None:
+    """Placement matches count anew in every season."""
+    trial = Trial(store, placement_matches=2, display_deviations=2.0, system="glicko2")
+    trial.post(duel("1", "ana", "ben", 0))
+    assert shown(trial) == {}
+    assert set(shown(trial, provisional=True)) == {"ana", "ben"}
+    trial.post(duel("2", "ana", "cyd", 10))
+    assert set(shown(trial)) == {"ana"}
+    assert player(store, "trial", "ana").place == 1
+    assert player(store, "trial", "ben").place is None
+    end_season(store, "trial", SeasonRequest(season="s"), key=None, now=NOW)
+    assert shown(trial) == {}
+    trial.post(duel("3", "ana", "ben", 20), duel("4", "ana", "cyd", 30))
+    assert set(shown(trial)) == {"ana"}
+    assert verify_pool(store, "trial").identical
+
+
+def test_the_settings_of_the_board_are_checked_and_kept_over_a_season(store: Store) -> None:
+    for wrong in (
+        {"display_floor": float("inf")},
+        {"display_decay_per_day": -1.0},
+        {"display_decay_after_days": -1.0},
+    ):
+        with pytest.raises(InvalidDataError):
+            create_pool(store, "wrong", PoolRequest(**wrong), NOW)  # type: ignore[arg-type]
+    trial = Trial(store, display_floor=1000.0)
+    settings = SeasonSettings(display_decay_per_day=2.0, display_decay_after_days=0.0)
+    request = SeasonRequest(season="s", reset="hard", settings=settings)
+    end_season(store, "trial", request, key=None, now=NOW)
+    trial.post(duel("1", "ana", "ben", 0), duel("2", "cyd", "dee", 5 * DAY))
+    maintain_pool(store, "trial", owner="me", stop=lambda: False)
+    assert shown(trial)["ana"] == trial.ratings()["ana"] - 10.0
+    assert pool_message(store, "trial").display_floor == 1000.0
+
+
+def test_a_season_can_change_every_setting_of_a_pool() -> None:
+    assert set(SeasonSettings.__struct_fields__) == set(PoolRequest.__struct_fields__)

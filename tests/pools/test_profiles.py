@@ -183,7 +183,6 @@ def test_a_killed_process_leaves_all_profiles_or_none(sqlite_url: str) -> None:
     for pause in (0.0, 0.01, 0.03, 0.06):
         command = [sys.executable, "-c", _WRITES, sqlite_url]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-            assert writer.stdout is not None
             acknowledged = int(writer.stdout.readline())
             time.sleep(pause)
             writer.kill()

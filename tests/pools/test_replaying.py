@@ -73,8 +73,7 @@ def test_a_clearing_out_that_is_overtaken_by_a_swap_begins_anew(store: Store) ->
     assert replaying.collect_garbage(store, pool.name, stop=stop)
     assert len(calls) > 4
     pool.void("m10")
-    pool.settle()
-    assert pool.is_sound()
+    pool.check()
 
 
 def test_a_replay_stopped_while_it_clears_out_is_left_to_others_at_once(store: Store) -> None:
@@ -86,8 +85,7 @@ def test_a_replay_stopped_while_it_clears_out_is_left_to_others_at_once(store: S
     pool.restore("m1")
     assert not pool.replay(owner="one", stop=lambda: True)
     assert pool.replay(owner="another")
-    pool.settle()
-    assert pool.is_sound()
+    pool.check()
 
 
 def test_a_long_replay_makes_no_more_checkpoints_than_a_pool_keeps(sqlite_store: Store) -> None:
@@ -121,8 +119,7 @@ def test_a_checkpoint_that_cannot_be_read_is_passed_over(store: Store, damage: b
         spoilt = checkpoints.Checkpoint(where[-1], 0, "code", damage)
         checkpoints.add_checkpoint(connection, 1, spoilt)
     pool.void("m11")
-    pool.settle()
-    assert pool.is_sound()
+    pool.check()
 
 
 def test_a_checkpoint_is_kept_when_it_is_due(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

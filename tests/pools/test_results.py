@@ -1,19 +1,34 @@
-"""What answers say of results: scores, chances beforehand, opponents, and a player's summary."""
+"""What answers say of results: chances beforehand, summaries, meetings, records, overviews."""
 
 from __future__ import annotations
 
+from collections import Counter
+from statistics import fmean, median, pstdev
 from typing import Any
 
 import pytest
 
-from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.messages.matches import (
+    MatchRequest,
+    MeetingsRecord,
+    MostMatches,
+    ParticipationRequest,
+    RecordsMessage,
+    TeamRequest,
+)
+from equipoise.messages.pools import PoolRequest
 from equipoise.messages.questions import PredictRequest
+from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading import highlights
+from equipoise.pools.reading.highlights import pool_overview, records
 from equipoise.pools.reading.matches import match, matches
-from equipoise.pools.reading.players import player_history
-from equipoise.pools.reading.questions import predict_in_pool
-from equipoise.pools.reading.summaries import player_summary
+from equipoise.pools.reading.players import leaderboard, overview, player_history, rating_timeline
+from equipoise.pools.reading.questions import chances_now, predict_in_pool
+from equipoise.pools.reading.summaries import against, player_summary
 from equipoise.store.connection import Store
-from pools.pool_trials import Trial, duel
+from pools.pool_trials import NOW, Trial, duel
 
 DAY = 86_400
 
@@ -113,7 +128,6 @@ def test_lines_of_many_teams_have_places_and_ten_opponents(store: Store) -> None
     (shown,) = matches(store, pool.name).matches
     assert [side.players for side in shown.sides] == [["p00"], ["p01"], ["p02"]]
     found = player_summary(store, pool.name, "p03")
-    assert found.places is not None
     assert (found.places.median, found.places.top3, found.places.top10) == (4, 0, 1)
     assert found.streak is None
     assert [one.match for one in found.best_performances] == ["contest"]
@@ -131,7 +145,6 @@ def test_a_summary_counts_results_streaks_and_rivals(store: Store) -> None:
     )
     found = player_summary(store, pool.name, "ada")
     assert (found.won, found.drawn, found.lost, found.covered) == (2, 1, 1, 4)
-    assert found.streak is not None
     assert (found.streak.result, found.streak.matches) == ("win", 2)
     assert (found.streak.unbeaten, found.streak.most_unbeaten) == (3, 3)
     assert [(one.player, one.won, one.drawn, one.lost) for one in found.most_played] == [
@@ -141,7 +154,6 @@ def test_a_summary_counts_results_streaks_and_rivals(store: Store) -> None:
     history = player_history(store, pool.name, "ada").matches
     assert found.last == history
     assert found.best_win == history[0]
-    assert found.peak is not None
     assert found.peak.rating == max(one.rating for one in history[:-1])
     assert found.change == history[0].rating - history[1].rating
     team = Trial(store, "teams", system="team-glicko2")
@@ -157,3 +169,300 @@ def test_a_voided_match_has_no_chance_and_leaves_the_summary(store: Store) -> No
     pool.settle()
     assert match(store, pool.name, "b").teams[0].chance is None
     assert player_summary(store, pool.name, "ada").won == 1
+
+
+def draw(match: str, first: list[str], second: list[str], time: int) -> MatchRequest:
+    return MatchRequest(match, [TeamRequest(first, rank=1), TeamRequest(second, rank=1)], time)
+
+
+def test_a_record_of_duels_has_results_lines_and_chances(store: Store) -> None:
+    """Each player's view is the other's turned round, and a voided match does not count."""
+    pool = Trial(store, system="glicko2", late="replay")
+    pool.post(
+        duel("a", "ada", "bob", 1),
+        duel("b", "bob", "ada", 2),
+        draw("c", ["ada"], ["bob"], 3),
+        duel("d", "ada", "cyd", 4),
+        duel("e", "ada", "bob", 5),
+        duel("void", "bob", "ada", 6),
+    )
+    pool.void("void")
+    pool.settle()
+    found = against(store, pool.name, "ada", "bob")
+    assert (found.matches, found.won, found.drawn, found.lost) == (4, 2, 1, 1)
+    assert (found.duels, found.together) == (4, 0)
+    assert [(one.line.match, one.result) for one in found.meetings] == [
+        ("e", "win"),
+        ("c", "draw"),
+        ("b", "loss"),
+        ("a", "win"),
+    ]
+    lines = {one.match: one for one in player_history(store, pool.name, "ada").matches}
+    theirs = {one.match: one for one in player_history(store, pool.name, "bob").matches}
+    for one in found.meetings:
+        assert one.line == lines[one.line.match]
+        other = theirs[one.line.match]
+        assert (one.rank, one.rating_before, one.rating) == (
+            other.rank,
+            other.rating_before,
+            other.rating,
+        )
+    predicted = predict_in_pool(store, pool.name, PredictRequest([["ada"], ["bob"]]))
+    assert [found.chance, found.other_chance] == [team.expected for team in predicted.teams]
+    turned = against(store, pool.name, "bob", "ada")
+    assert (turned.won, turned.drawn, turned.lost) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("system", "parameters"),
+    [
+        ("elo", {"home_advantage": 50.0}),
+        ("glicko", {"learn_home_advantage": True}),
+        ("glicko2", {}),
+        ("trueskill", {}),
+        ("elo-mmr", {"drift_per_day": 2.0}),
+        ("egf", {}),
+        ("codeforces", {}),
+    ],
+)
+def test_chances_now_are_those_of_a_prediction(
+    sqlite_store: Store, system: str, parameters: dict[str, Any]
+) -> None:
+    """At the same time, to the last bit."""
+    pool = Trial(sqlite_store, system=system, parameters=parameters)
+    for at, two in enumerate([("ada", "bob"), ("ada", "cyd"), ("cyd", "bob"), ("bob", "ada")]):
+        pool.post(duel(str(at), *two, 1_000 * at))
+    found = chances_now(sqlite_store, pool.name, "ada", ["bob", "cyd"], now=NOW)
+    asked = [PredictRequest([["ada"], [other]]) for other in ("bob", "cyd")]
+    predicted = [predict_in_pool(sqlite_store, pool.name, one, now=NOW).teams for one in asked]
+    assert found == [(one.expected, other.expected) for one, other in predicted]
+
+
+def test_mates_do_not_meet_and_many_teams_tell_who_placed_above(store: Store) -> None:
+    """Equal ranks are a draw of two teams, and nothing within one, also with 101 teams."""
+    pool = Trial(store, system="bradley-terry")
+    crowd = [TeamRequest([f"p{at:03}"], rank=at + 3) for at in range(99)]
+    pool.post(
+        draw("mates", ["ada", "bob"], ["cyd", "dan"], 1),
+        MatchRequest(
+            "cup",
+            [TeamRequest(["cyd"], rank=1), TeamRequest(["bob"], rank=2), TeamRequest(["ada"], 3)],
+            2,
+        ),
+        MatchRequest("tie", [TeamRequest(["ada"], 1), TeamRequest(["bob"], 1), *crowd], 3),
+        MatchRequest("pair", [TeamRequest(["ada", "bob"], 1), TeamRequest(["x"], 2), *crowd], 4),
+    )
+    found = against(store, pool.name, "ada", "bob")
+    assert [(one.line.match, one.result, one.rank) for one in found.meetings] == [
+        ("tie", "draw", 1),
+        ("cup", "loss", 2),
+    ]
+    assert (found.duels, found.together) == (0, 2)
+    assert against(store, pool.name, "ada", "dan").duels == 1
+
+
+def test_pages_follow_one_another(store: Store) -> None:
+    pool = Trial(store)
+    pool.post(*(duel(f"m{at}", "ada", "bob", at) for at in range(5)))
+    names: list[str] = []
+    cursor = None
+    for _ in range(3):
+        page = against(store, pool.name, "ada", "bob", cursor=cursor, limit=2)
+        assert page.matches == 5
+        names += [one.line.match for one in page.meetings]
+        cursor = page.next
+    assert cursor is None
+    assert names == ["m4", "m3", "m2", "m1", "m0"]
+
+
+def test_rejects_one_player_twice_and_unknown_players(store: Store) -> None:
+    pool = Trial(store)
+    pool.post(duel("a", "ada", "bob", 1))
+    with pytest.raises(InvalidParameterError, match="two different ones"):
+        against(store, pool.name, "ada", "ada")
+    with pytest.raises(NotFoundError, match="nobody"):
+        against(store, pool.name, "ada", "nobody")
+
+
+def test_records_are_those_of_all_matches_also_before_1970(store: Store) -> None:
+    """Ada wins seven times and loses at last; a draw ends no series without a loss."""
+    pool = Trial(store, system="elo", placement_matches=3, parameters={"k": 100})
+    draw = MatchRequest("draw", [TeamRequest(["bob"], 1), TeamRequest(["ada"], 1)], -500)
+    wins = [duel(f"win {at}", "ada", "bob", at - 1000) for at in range(7)]
+    pool.post(*wins, draw, duel("upset", "bob", "ada", 900), duel("new", "cyd", "dan", 1000))
+    whole = pool_overview(store, pool.name)
+    assert whole.overview == overview(store, pool.name)
+    assert whole.highlights == highlights.highlights(store, pool.name)
+    found = whole.records
+    best = max(player_history(store, pool.name, "ada").matches, key=lambda one: one.rating)
+    assert (found.highest.player, found.highest.rating) == ("ada", best.rating)
+    assert (found.unbeaten.player, found.unbeaten.matches) == ("ada", 8)
+    assert found.upset.match == "upset"
+    assert found.most_matches == MostMatches("ada", 9)
+    assert found.most_met == MeetingsRecord(["ada", "bob"], 9)
+    assert found.results == 20
+
+
+def test_newcomers_set_no_records_of_ratings(store: Store) -> None:
+    pool = Trial(store, system="elo", placement_matches=3)
+    pool.post(duel("a", "ada", "bob", 1), duel("b", "ada", "bob", 2))
+    found = records(store, pool.name)
+    assert (found.highest, found.upset) == (None, None)
+
+
+def test_the_first_of_equal_records_counts_by_the_time_of_the_match(store: Store) -> None:
+    pool = Trial(store, system="elo", placement_matches=1, late="replay")
+    pool.post(duel("cyd", "cyd", "dan", 20), duel("eve", "eve", "fay", 30))
+    pool.post(duel("ada", "ada", "bob", 10))
+    pool.replay()
+    found = records(store, pool.name)
+    assert (found.highest.player, found.highest.match) == ("ada", "ada")
+    assert found.unbeaten.player == "ada"
+    assert found.upset is None
+    assert found.most_met == MeetingsRecord(["ada", "bob"], 1)
+    assert found.largest.match == "ada"
+
+
+def test_contests_have_no_series_and_an_empty_pool_no_records(store: Store) -> None:
+    pool = Trial(store, system="elo-mmr")
+    assert records(store, pool.name) == RecordsMessage(None, None, None)
+    teams = [TeamRequest([name], rank) for rank, name in enumerate("abc")]
+    pool.post(MatchRequest("cup", teams, 1))
+    found = records(store, pool.name)
+    assert (found.unbeaten, found.upset, found.most_met) == (None, None, None)
+    assert found.highest is not None
+
+
+def test_players_of_a_large_pool_are_settled_by_matches_before_its_newest_results(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = Trial(store, system="elo", placement_matches=3)
+    pool.post(*(duel(f"{at}", "ada", f"p{at}", at) for at in range(1, 5)))
+    whole = records(store, pool.name)
+    monkeypatch.setattr(highlights, "MOST_RESULTS", 2)
+    found = records(store, pool.name)
+    assert found.results == 2
+    assert found.highest == whole.highest
+    assert found.most_matches == MostMatches("ada", 4)
+    assert found.unbeaten.matches == 1
+
+
+#: A Monday, at noon.
+START = 4 * DAY + 2_800 * 7 * DAY + DAY // 2
+LATER = 2_000_000_000_000_000
+
+
+def duels(count: int, every: int, timed: bool = True) -> list[MatchRequest]:
+    """Return duels of 12 players, one every so many seconds."""
+    return [
+        MatchRequest(
+            f"d{at}",
+            [
+                TeamRequest([f"p{at % 12}"], rank=1),
+                TeamRequest([f"p{(at * 5 + 1 + at // 12) % 12 if at % 12 else 11}"], rank=2),
+            ],
+            time=START + every * at if timed else None,
+        )
+        for at in range(count)
+        if at % 12 != (at * 5 + 1 + at // 12) % 12 or at % 12 == 0
+    ]
+
+
+def filled(store: Store, matches: list[MatchRequest], **settings: object) -> None:
+    create_pool(store, "pool", PoolRequest(system="glicko", **settings), LATER)  # type: ignore[arg-type]
+    post_matches(store, "pool", [Post(matches, detailed=False)], LATER)
+
+
+def test_a_pool_without_matches_has_nothing_to_tell(store: Store) -> None:
+    """Nothing is divided by nothing."""
+    filled(store, [])
+    found = overview(store, "pool")
+    assert (found.activity, found.ratings, found.drift) == ([], [], [])
+    assert (found.median, found.mean, found.covered) == (None, None, 0)
+    with pytest.raises(NotFoundError):
+        overview(store, "other")
+
+
+@pytest.mark.parametrize(("every", "unit", "width"), [(DAY // 3, "day", 1), (DAY, "week", 7)])
+def test_matches_are_counted_by_day_or_week(
+    store: Store, every: int, unit: str, width: int
+) -> None:
+    """The first bin begins at midnight, of a Monday for weeks; empty ones are told too."""
+    matches = [one for one in duels(150, every) if one.time != START + 6 * every]
+    filled(store, matches)
+    found = overview(store, "pool")
+    assert found.unit == unit
+    counted = Counter((int(one.time or 0) - START // DAY * DAY) // (width * DAY) for one in matches)
+    assert [one.matches for one in found.activity] == [
+        counted[at] for at in range(max(counted) + 1)
+    ]
+    assert found.activity[0].start == START // DAY * DAY
+    assert found.covered == len(matches)
+
+
+def test_ratings_are_told_by_bins_with_their_mean_and_median(store: Store) -> None:
+    """Every player is in one bin; the median is that of the ratings shown, to a fine bin."""
+    filled(store, duels(100, DAY // 3), display_deviations=1.0, placement_matches=16)
+    found = overview(store, "pool")
+    rows = leaderboard(store, "pool", provisional=True).players
+    shown = [row.display for row in rows]
+    assert sum(one.players for one in found.ratings) == 12
+    for one in found.ratings:
+        assert one.players == sum(one.low <= value < one.high for value in shown)
+    width = found.ratings[0].high - found.ratings[0].low
+    assert found.mean == pytest.approx(fmean(shown))
+    # Between the two in the middle it may lie anywhere.
+    middle = sorted(shown)[5:7]
+    assert middle[0] - width / 20 <= (found.median or 0) <= middle[1] + width / 20
+    assert abs((found.median or 0) - median(shown)) <= (middle[1] - middle[0]) / 2 + width / 20
+    assert found.provisional == sum(row.provisional for row in rows)
+
+
+def test_drift_is_the_mean_of_ratings_after_matches(store: Store) -> None:
+    """With a standard deviation to each side, week by week."""
+    filled(store, duels(150, DAY))
+    found = overview(store, "pool")
+    weeks: dict[int, list[float]] = {}
+    for player in range(12):
+        timeline = rating_timeline(store, "pool", f"p{player}", most=1000)
+        assert timeline.times is not None
+        for time, rating in zip(timeline.times, timeline.ratings, strict=True):
+            weeks.setdefault(int(time - START // DAY * DAY) // (7 * DAY), []).append(rating)
+    assert len(found.drift) == len(weeks)
+    for point, (week, values) in zip(found.drift, sorted(weeks.items()), strict=True):
+        assert point.start == START // DAY * DAY + week * 7 * DAY
+        assert point.participations == len(values)
+        assert point.mean == pytest.approx(fmean(values))
+        assert point.upper - point.mean == pytest.approx(pstdev(values), abs=1e-6)
+        assert point.mean - point.lower == pytest.approx(pstdev(values), abs=1e-6)
+
+
+def test_pools_without_times_are_told_by_matches(store: Store) -> None:
+    """Activity needs times; drift goes by the numbers of the log."""
+    filled(store, duels(120, 1, timed=False), times="none")
+    found = overview(store, "pool")
+    assert found.unit == "matches"
+    assert found.activity == []
+    assert [one.start for one in found.drift] == [None] * len(found.drift)
+    assert sum(one.participations for one in found.drift) == 2 * found.covered
+    assert [one.match for one in found.drift] == sorted(one.match for one in found.drift)
+
+
+def test_long_logs_and_large_pools_are_told_of_in_part(store: Store) -> None:
+    """Of the newest matches, and of players evenly drawn."""
+    matches = duels(150, DAY)
+    filled(store, matches)
+    found = overview(store, "pool", most_matches=30, most_players=4)
+    assert found.covered == 30
+    # The day of the thirtieth match is told of from its beginning.
+    assert 30 <= sum(one.matches for one in found.activity) <= 31
+    assert 0 < sum(one.participations for one in found.drift) < 60
+
+
+def test_one_player_or_equal_ratings_make_one_bin(store: Store) -> None:
+    """A range of no width is no reason to fail."""
+    draw = MatchRequest("d", [TeamRequest(["a"], rank=1), TeamRequest(["b"], rank=1)], time=START)
+    filled(store, [draw])
+    found = overview(store, "pool")
+    assert [one.players for one in found.ratings] == [2]
+    assert found.median == pytest.approx(1500, abs=1)

@@ -97,7 +97,6 @@ def test_dates_with_two_meanings_are_read_as_chosen(store: Store) -> None:
     """Without a choice the lines are named; a wrong cell is named in any case."""
     rows = ROWS.replace("2026-10-01", "01.10.2026").replace("2026-10-08", "08.10.2026")
     found = read(store, rows)
-    assert found.fault is not None
     assert found.fault.problems[0].line == 2
     days = [str(one.match)[:10] for one in read(store, rows, dates="%d").matches]
     assert days == ["2026-10-01", "2026-10-01", "2026-10-08"]
@@ -109,12 +108,10 @@ def test_problems_name_lines_or_matches_and_bad_matches_can_be_left_out(store: S
     """Those of the file by line, those of the pool by match."""
     broken = ROWS.replace("Bo,Cy,1,1", "Bo,Cy,1,x")
     found = read(store, broken)
-    assert found.fault is not None
     assert [one.line for one in found.fault.problems] == [4]
     left = read(store, broken, skip_bad=True)
     assert (left.total, left.dropped) == (2, 1)
     future = read(store, ROWS.replace("2026-10-08", "2036-10-08"), future_seconds=86_400.0)
-    assert future.fault is not None
     assert future.fault.problems[0].field == "match 2036-10-08 Bo - Cy: time"
     useless = read(store, "nothing,of,use\n1,2,3\n")
     assert useless.fault is not None

@@ -1,17 +1,27 @@
-"""Many rows in one statement: as they were given, on both databases."""
+"""Many rows in one statement, checkpoints, and numbers of a whole pool, on both databases."""
 
 from __future__ import annotations
 
 import math
+import statistics
 import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, event, select
 
-from equipoise.store import bulk, changes, ratings
+from equipoise.store import bulk, changes, checkpoints, ratings
+from equipoise.store.changes import counts
+from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import get_pool
+from equipoise.store.schema import changes as changes_table
 from equipoise.store.schema import keys
 from equipoise.store.schema import ratings as table
+from pools.pool_trials import Trial, duel
 
 
 def rows_of(players: list[str], rating: float = 1500.0) -> dict[str, list[object]]:
@@ -67,7 +77,7 @@ def players_of(connection: Connection, pool: int, generation: int) -> int:
 
 
 def test_rows_of_the_same_key_are_overwritten_where_that_is_wanted(store: Store) -> None:
-    """And nothing else is; otherwise it is an error."""
+    """And nothing else is."""
     with store.write() as connection:
         ratings.put(connection, 1, 1, rows_of(["ada", "bob"]))
         ratings.put(connection, 1, 2, rows_of(["ada"]))
@@ -80,13 +90,6 @@ def test_rows_of_the_same_key_are_overwritten_where_that_is_wanted(store: Store)
             "cyd": 1600.0,
         }
         assert players_of(connection, 1, 2) == 1
-
-    def again() -> None:
-        with store.write() as connection:
-            ratings.put(connection, 1, 1, rows_of(["ada"]), replace=False)
-
-    with pytest.raises(Exception, match=r"(?i)unique"):
-        again()
 
 
 @pytest.mark.parametrize("count", [499, 500, 501, 1_000, 1_234])
@@ -167,3 +170,146 @@ def test_all_players_come_in_the_order_of_their_bytes(crowded: Store) -> None:
     assert told == shown == sorted(told, key=str.encode)
     assert len(told) == 5_006
     crowded.close()
+
+
+def checkpoint(time: int, seq: int, content: bytes = b"state") -> Checkpoint:
+    """Return a checkpoint at a position."""
+    return Checkpoint((time, seq), 7, "code", content)
+
+
+def test_the_last_one_before_a_position_is_found(store: Store) -> None:
+    """By time, then by number; one at the position itself has seen too much."""
+    with store.write() as connection:
+        for one in ((-5, 9), (0, 1), (0, 4), (7, 2)):
+            checkpoints.add_checkpoint(connection, 1, checkpoint(*one))
+        checkpoints.add_checkpoint(connection, 2, checkpoint(3, 3))
+    asked = {(-5, 9): None, (0, 1): (-5, 9), (0, 5): (0, 4), (7, 2): (0, 4), (9, 0): (7, 2)}
+    with store.read() as connection:
+        for position, expected in asked.items():
+            found = checkpoints.last_before(connection, 1, position)
+            assert (None if found is None else found.position) == expected
+
+
+def test_one_at_the_same_position_is_replaced(store: Store) -> None:
+    """It may hold up to gigabytes; what comes back is what was put."""
+    content = bytes(range(256)) * 8
+    with store.write() as connection:
+        checkpoints.add_checkpoint(connection, 1, checkpoint(1, 2))
+        checkpoints.add_checkpoint(connection, 1, checkpoint(1, 2, content))
+    with store.read() as connection:
+        assert checkpoints.positions(connection, 1) == [(1, 2)]
+        found = checkpoints.last_before(connection, 1, (2, 0))
+        assert found == checkpoint(1, 2, content)
+
+
+def test_those_from_a_position_on_are_forgotten(store: Store) -> None:
+    """In this pool; the position itself is meant too."""
+    with store.write() as connection:
+        for pool in (1, 2):
+            for one in ((1, 1), (1, 5), (2, 3)):
+                checkpoints.add_checkpoint(connection, pool, checkpoint(*one))
+        checkpoints.forget_from(connection, 1, (1, 5))
+        assert checkpoints.positions(connection, 1) == [(1, 1)]
+        assert len(checkpoints.positions(connection, 2)) == 3
+
+
+def test_thinning_keeps_the_last_one(sqlite_store: Store) -> None:
+    """It is the one that most replays start from."""
+    most = sqlite_store.sizes.checkpoints
+    with sqlite_store.write() as connection:
+        for number in range(most):
+            checkpoints.add_checkpoint(connection, 1, checkpoint(number, number))
+        assert not checkpoints.thin(connection, 1)
+        checkpoints.add_checkpoint(connection, 1, checkpoint(most, most))
+        assert checkpoints.thin(connection, 1)
+        left = checkpoints.positions(connection, 1)
+    assert left == [(number, number) for number in range(0, most + 1, 2)]
+
+
+NAMES = ["ada", "bob", "cyd", "dan", "eve"]
+
+
+def played(store: Store, **settings: Any) -> Trial:
+    """Return a pool of 40 duels, a second apart where it has times, two of them void."""
+    pool = Trial(store, **settings)
+    timed = settings.get("times") != "none"
+    for number in range(40):
+        two = NAMES[number % 5], NAMES[(number * 3 + 1 + number // 5) % 5]
+        if two[0] != two[1]:
+            pool.post(duel(f"m{number}", *two, number if timed else None))
+    for match in ("m21", "m3"):
+        pool.void(match)
+        pool.settle()
+    return pool
+
+
+@pytest.mark.parametrize("by_seq", [False, True])
+def test_means_are_those_of_a_plain_query(store: Store, by_seq: bool) -> None:
+    """Of all changes since then that count, whichever generation they are of, bin by bin."""
+    pool = played(store, **({"times": "none"} if by_seq else {"late": "replay"}))
+    for since, players in product([0, 11, 39, 100], [1000, 2]):
+        _compare_means(store, pool, since, by_seq, players)
+
+
+def _compare_means(store: Store, pool: Trial, since: int, by_seq: bool, players: int) -> None:
+    """Compare the means since a time or number of some players with those of a plain query."""
+    unit = 1 if by_seq else 1_000_000
+    with store.read() as connection:
+        record = get_pool(connection, pool.name)
+        where = changes_table.c.seq if by_seq else changes_table.c.time
+        rows = connection.execute(
+            select(where, changes_table.c.rating).where(
+                counts(record),
+                where >= since * unit,
+                # Of two of five players, every third by name is read.
+                changes_table.c.player.in_(NAMES if players > 5 else NAMES[2::3]),
+            )
+        ).all()
+        found = changes.means_by_bin(
+            connection,
+            record,
+            players=players,
+            since=since * unit,
+            width=7 * unit,
+            by_seq=by_seq,
+            about=1500.0,
+        )
+    bins: dict[int, list[float]] = {}
+    for place, rating in rows:
+        bins.setdefault((place - since * unit) // (7 * unit), []).append(rating)
+    assert [(one.bin, one.participations) for one in found] == [
+        (number, len(bins[number])) for number in sorted(bins)
+    ]
+    for one in found:
+        assert one.mean == pytest.approx(statistics.fmean(bins[one.bin]), rel=1e-12)
+        squares = [(rating - 1500.0) ** 2 for rating in bins[one.bin]]
+        assert one.square == pytest.approx(statistics.fmean(squares), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("by_seq", [False, True])
+def test_means_of_some_players_look_each_change_up_by_its_key(
+    sqlite_store: Store, by_seq: bool
+) -> None:
+    """SQLite would else go through all changes for each one: a minute for a few ten thousand."""
+    pool = Trial(sqlite_store)
+    said: list[tuple[str, Any]] = []
+
+    def note(*given: Any) -> None:
+        said.append((given[2], given[3]))
+
+    with sqlite_store.read() as connection:
+        record = replace(get_pool(connection, pool.name), players=18)
+        event.listen(sqlite_store.engine, "before_cursor_execute", note)
+        changes.means_by_bin(
+            connection, record, players=9, since=5, width=7, by_seq=by_seq, about=0.0
+        )
+        event.remove(sqlite_store.engine, "before_cursor_execute", note)
+        ((query, values),) = said
+        plan = _plan(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values).all())
+    assert [line for line in plan if " changes " in line] == [
+        "SEARCH changes USING PRIMARY KEY (pool=? AND time=? AND seq=? AND player=?)"
+    ]
+
+
+def _plan(rows: Sequence[Any]) -> list[str]:
+    return [str(row[-1]) for row in rows]

@@ -177,6 +177,22 @@ def test_clearing_out_leaves_nothing_that_nobody_sees(store: Store) -> None:
         assert pool.is_sound()
 
 
+def test_what_was_given_up_before_the_last_replay_began_goes(store: Store) -> None:
+    """A replay from an early match leaves rows before the first match of the last one."""
+    store = Store(store.engine, SMALL)
+    pool = filled(store)
+    pool.void("m30")
+    pool.settle()
+    pool.void("m3")
+    for _ in range(2):
+        given_up(pool, 14)
+    assert collect_garbage(store, pool.name)
+    with store.read() as connection:
+        record = get_pool(connection, pool.name)
+        found = set(connection.execute(select(changes.c.generation).distinct()).scalars())
+    assert max(found - {record.replay_generation}) == record.generation
+
+
 def _nothing_unseen(store: Store, pool: Trial) -> None:
     """Look whether all rows of the tables are such as readers see."""
     record, expected = plain(store, pool)

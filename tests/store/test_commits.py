@@ -31,9 +31,26 @@ from trials.standby import StandbyPair
 ADD = "INSERT INTO keys (id, name, role, hash, created) VALUES (1, 'k', 'reader', 'x', 0)"
 
 
-def _add(store: Store) -> None:
+@pytest.fixture
+def standby_store(standby_url: str) -> Iterator[Store]:
+    """Give a store on both servers."""
+    store = open_store(standby_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def postgres_store(postgres_url: str) -> Iterator[Store]:
+    """Give a store on one server."""
+    store = open_store(postgres_url)
+    yield store
+    store.close()
+
+
+def _add(store: Store, *before: str) -> None:
     with store.write() as connection:
-        connection.execute(text(ADD))
+        for statement in (*before, ADD):
+            connection.execute(text(statement))
 
 
 def _keys(store: Store) -> int:
@@ -42,12 +59,14 @@ def _keys(store: Store) -> int:
 
 
 @contextmanager
-def _waiting(store: Store, servers: StandbyPair) -> Iterator[tuple[Future[None], int]]:
+def _waiting(
+    store: Store, servers: StandbyPair, *before: str
+) -> Iterator[tuple[Future[None], int]]:
     """Give a write whose commit waits for the standby, and its process on the primary."""
     servers.standby.signal(signal.SIGSTOP)
     try:
         with ThreadPoolExecutor(1) as thread:
-            done = thread.submit(_add, store)
+            done = thread.submit(_add, store, *before)
             try:
                 yield done, servers.wait_for_commit()
             finally:
@@ -56,76 +75,67 @@ def _waiting(store: Store, servers: StandbyPair) -> Iterator[tuple[Future[None],
         servers.standby.signal(signal.SIGCONT)
 
 
-def test_a_commit_waits_for_the_standby(standby_servers: StandbyPair, standby_url: str) -> None:
+def test_a_commit_waits_for_the_standby(standby_servers: StandbyPair, standby_store: Store) -> None:
     """For as long as it takes; meanwhile it is known for how long the oldest has waited."""
-    store = open_store(standby_url)
-    with _waiting(store, standby_servers) as (done, _):
+    with _waiting(standby_store, standby_servers) as (done, _):
         time.sleep(1.0)
         assert not done.done()
-        assert _keys(store) == 0
-        assert store.commits.oldest() > 0.9
-        with store.read() as connection:
+        assert _keys(standby_store) == 0
+        assert standby_store.commits.oldest() > 0.9
+        with standby_store.read() as connection:
             assert oldest_on_server(connection) > 0.9
         standby_servers.standby.signal(signal.SIGCONT)
         done.result(60)
-    assert _keys(store) == 1
-    assert store.commits.oldest() == 0.0
-    with store.read() as connection:
+    assert _keys(standby_store) == 1
+    assert standby_store.commits.oldest() == 0.0
+    with standby_store.read() as connection:
         assert oldest_on_server(connection) == 0.0
-    store.close()
 
 
 def test_a_cancelled_wait_is_no_confirmation(
-    standby_servers: StandbyPair, standby_url: str
+    standby_servers: StandbyPair, standby_store: Store
 ) -> None:
     """PostgreSQL has committed on the primary alone, and says so in a warning."""
-    store = open_store(standby_url)
-    with _waiting(store, standby_servers) as (done, process):
+    with _waiting(standby_store, standby_servers) as (done, process):
         standby_servers.primary.query(f"SELECT pg_cancel_backend({process})")
         with pytest.raises(UnconfirmedError, match="unknown whether this was recorded"):
             done.result(60)
-        assert _keys(store) == 1
-    assert store.commits.oldest() == 0.0
-    store.close()
+        assert _keys(standby_store) == 1
+    assert standby_store.commits.oldest() == 0.0
 
 
 def test_a_connection_that_breaks_during_a_commit_is_no_confirmation(
-    standby_servers: StandbyPair, standby_url: str
+    standby_servers: StandbyPair, standby_store: Store
 ) -> None:
-    store = open_store(standby_url)
-    with _waiting(store, standby_servers) as (done, process):
+    with _waiting(standby_store, standby_servers) as (done, process):
         standby_servers.primary.query(f"SELECT pg_terminate_backend({process})")
         with pytest.raises(UnconfirmedError, match="the connection broke"):
             done.result(60)
-    with store.write() as connection:
+    with standby_store.write() as connection:
         assert connection.execute(text("SELECT count(*) FROM keys")).scalar() == 1
-    store.close()
 
 
 def test_a_connection_that_breaks_before_a_commit_records_nothing(
-    standby_servers: StandbyPair, standby_url: str
+    standby_servers: StandbyPair, standby_store: Store
 ) -> None:
     """So the error is another one, which says that nothing was done."""
-    store = open_store(standby_url)
 
     def breaks() -> None:
-        with store.write() as connection:
+        with standby_store.write() as connection:
             process = connection.execute(text("SELECT pg_backend_pid()")).scalar()
             standby_servers.primary.query(f"SELECT pg_terminate_backend({process})")
             connection.execute(text(ADD))
 
     with pytest.raises(OperationalError):
         breaks()
-    assert _keys(store) == 0
-    store.close()
+    assert _keys(standby_store) == 0
 
 
-def test_a_refused_commit_is_an_error_of_its_own(postgres_url: str) -> None:
+def test_a_refused_commit_is_an_error_of_its_own(postgres_store: Store) -> None:
     """The server is there and has undone everything."""
-    store = open_store(postgres_url)
 
     def refused() -> None:
-        with store.write() as connection:
+        with postgres_store.write() as connection:
             connection.execute(
                 text("CREATE TEMP TABLE t (a int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
             )
@@ -133,9 +143,8 @@ def test_a_refused_commit_is_an_error_of_its_own(postgres_url: str) -> None:
 
     with pytest.raises(IntegrityError):
         refused()
-    _add(store)
-    assert _keys(store) == 1
-    store.close()
+    _add(postgres_store)
+    assert _keys(postgres_store) == 1
 
 
 def test_a_standby_takes_no_writes(standby_servers: StandbyPair, standby_url: str) -> None:
@@ -222,24 +231,20 @@ def test_the_oldest_commit_counts() -> None:
     ],
 )
 def test_settings_that_lose_confirmed_commits_are_noticed(
-    postgres_url: str, option: str, several_hosts: bool, said: str | None
+    postgres_store: Store, option: str, several_hosts: bool, said: str | None
 ) -> None:
     """A standby is missed only where the address names more than one server."""
-    store = open_store(postgres_url)
-    with store.write() as connection:
+    with postgres_store.write() as connection:
         connection.exec_driver_sql(f"SET LOCAL synchronous_commit = {option}")
         found = weak_commits(connection, several_hosts)
     assert found is None if said is None else said in str(found)
-    store.close()
 
 
-def test_commits_that_do_not_wait_for_the_standby_are_noticed(standby_url: str) -> None:
-    store = open_store(standby_url)
-    assert store.weakness() is None
-    with store.write() as connection:
+def test_commits_that_do_not_wait_for_the_standby_are_noticed(standby_store: Store) -> None:
+    assert standby_store.weakness() is None
+    with standby_store.write() as connection:
         connection.exec_driver_sql("SET LOCAL synchronous_commit = local")
         assert "synchronous_commit is local" in str(weak_commits(connection, True))
-    store.close()
 
 
 def _idle(store: Store, following: Callable[[Connection], object]) -> None:
@@ -260,44 +265,26 @@ FOLLOWING: dict[str, Callable[[Connection], object]] = {
 
 @pytest.mark.parametrize("following", FOLLOWING)
 def test_an_idle_transaction_that_the_server_ends_is_not_stored(
-    postgres_url: str, following: str
+    postgres_store: Store, following: str
 ) -> None:
     """The error is that of a database that does not answer; the next transaction connects anew.
 
     Nor is it unknown what became of it: the server has not read the statement, or the COMMIT.
     """
-    store = open_store(postgres_url)
-    _add(store)
+    _add(postgres_store)
     with pytest.raises(OperationalError, match="idle-in-transaction") as found:
-        _idle(store, FOLLOWING[following])
+        _idle(postgres_store, FOLLOWING[following])
     assert was_silent(found.value)
-    assert _keys(store) == 1
-    store.close()
-
-
-def _add_in_a_third_of_a_second(store: Store) -> None:
-    with store.write() as connection:
-        connection.exec_driver_sql("SET LOCAL statement_timeout = 300")
-        connection.execute(text(ADD))
+    assert _keys(postgres_store) == 1
 
 
 def test_a_statement_timeout_does_not_end_the_wait_of_a_commit(
-    standby_servers: StandbyPair, standby_url: str
+    standby_servers: StandbyPair, standby_store: Store
 ) -> None:
     """PostgreSQL ends that time before it commits; the commit is confirmed once the standby is."""
-    store = open_store(standby_url)
-    standby_servers.standby.signal(signal.SIGSTOP)
-    try:
-        with ThreadPoolExecutor(1) as thread:
-            done = thread.submit(_add_in_a_third_of_a_second, store)
-            try:
-                standby_servers.wait_for_commit()
-                time.sleep(1.0)
-                assert not done.done()
-            finally:
-                standby_servers.standby.signal(signal.SIGCONT)
-            done.result(60)
-    finally:
+    with _waiting(standby_store, standby_servers, "SET LOCAL statement_timeout = 300") as (done, _):
+        time.sleep(1.0)
+        assert not done.done()
         standby_servers.standby.signal(signal.SIGCONT)
-    assert _keys(store) == 1
-    store.close()
+        done.result(60)
+    assert _keys(standby_store) == 1

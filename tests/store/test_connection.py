@@ -1,19 +1,31 @@
-"""Opening a database: how it is set up, who may write when, and what is said where it is none."""
+"""Opening a database: how it is set up, who may write when, and errors where there is none."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from equipoise.errors import ConflictError, DamagedError, InvalidParameterError, NotFoundError
+from equipoise.pools.backups import check_database
 from equipoise.store import connection
-from equipoise.store.connection import Store, checked_url, open_store
+from equipoise.store.connection import (
+    InterruptedTransactionError,
+    Interruption,
+    Store,
+    checked_url,
+    open_store,
+)
 
 
 def test_a_commit_to_sqlite_is_on_the_disk(sqlite_store: Store) -> None:
@@ -93,7 +105,6 @@ def test_a_writer_waits_for_another_process(sqlite_url: str) -> None:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdin is not None
-        assert other.stdout is not None
         assert other.stdout.readline() == "locked\n"
         with store.read() as connection:
             assert connection.execute(text("SELECT count(*) FROM pools")).scalar() == 0
@@ -239,3 +250,114 @@ def test_the_address_may_say_when_statements_are_prepared(
 def test_another_threshold_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"from 0 on, or none; got 'never'"):
         checked_url("postgresql://nobody@db.example/league?prepare_threshold=never")
+
+
+#: Takes minutes on either database.
+_LONG = text(
+    "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted "
+    "WHERE n < 1000000000) SELECT count(*) FROM counted"
+)
+_MARKED = text("CREATE TABLE marked (n INTEGER)")
+_MARKS = text("SELECT count(*) FROM marked")
+_ADD = text("INSERT INTO marked VALUES (1)")
+
+
+@pytest.fixture
+def marked(database_url: str) -> Iterator[Store]:
+    """Give a store with a table of marks."""
+    store = open_store(database_url)
+    with store.write() as connection:
+        connection.execute(_MARKED)
+    yield store
+    store.close()
+
+
+def marks(store: Store) -> int:
+    with store.read() as connection:
+        return int(connection.execute(_MARKS).scalar_one())
+
+
+def interrupted_write(
+    store: Store, interruption: Interruption, *work: Callable[[Connection], object]
+) -> None:
+    """Do some work in a transaction that can be interrupted."""
+    with store.write() as connection, interruption.of(connection):
+        for one in work:
+            one(connection)
+
+
+def add(connection: Connection) -> None:
+    connection.execute(_ADD)
+
+
+def test_a_statement_under_way_is_ended_and_nothing_is_stored(marked: Store) -> None:
+    interruption = Interruption()
+    threading.Timer(0.3, interruption.request).start()
+    began = time.monotonic()
+    with pytest.raises(InterruptedTransactionError):
+        interrupted_write(marked, interruption, add, lambda connection: connection.execute(_LONG))
+    assert time.monotonic() - began < 20.0
+    assert marks(marked) == 0
+
+
+def test_a_transaction_is_ended_between_its_statements(marked: Store) -> None:
+    interruption = Interruption()
+    with pytest.raises(InterruptedTransactionError):
+        interrupted_write(marked, interruption, add, lambda _: interruption.request())
+    assert marks(marked) == 0
+
+
+def test_one_that_is_ended_before_it_begins_does_nothing(marked: Store) -> None:
+    interruption, done = Interruption(), []
+    interruption.request()
+    with pytest.raises(InterruptedTransactionError):
+        interrupted_write(marked, interruption, done.append)
+    assert not done
+
+
+def test_a_commit_is_not_ended_nor_is_what_follows(marked: Store) -> None:
+    interruption = Interruption()
+    with marked.write() as connection:
+        with interruption.of(connection):
+            add(connection)
+        interruption.request()
+        time.sleep(0.3)
+        connection.execute(_MARKS)
+    assert marks(marked) == 1
+
+
+def test_other_errors_are_raised_as_they_are(marked: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        interrupted_write(marked, Interruption(), lambda _: 1 / 0)
+
+
+@pytest.fixture
+def blocked(tmp_path: Path) -> Path:
+    """Give a sound database beside which SQLite cannot make its files, as on a full disk."""
+    path = tmp_path / "service.db"
+    open_store(f"sqlite:///{path}").close()
+    path.with_name("service.db-wal").mkdir()
+    return path
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_check_and_verify_say_why_a_database_cannot_be_opened(
+    blocked: Path, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    """The database is there and sound, so neither its absence nor damage is the reason."""
+    if full:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    reason = "the disk is full" if full else "unable to open database file"
+    url = f"sqlite:///{blocked}"
+    checks = {one.check: one for one in check_database(url).checks}
+    for name in ("file", "schema", "indexes"):
+        assert checks[name].status == "failed"
+        assert reason in checks[name].detail
+        assert "damaged" not in checks[name].detail
+    with pytest.raises(NotFoundError) as refused:
+        open_store(url, migrate=False)
+    assert "cannot open the database" in str(refused.value)
+    assert reason in str(refused.value)
+    blocked.with_name("service.db-wal").rmdir()
+    if not full:
+        assert check_database(url).checks[0].status == "ok"

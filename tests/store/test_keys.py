@@ -1,4 +1,4 @@
-"""Keys: random secrets of which only a hash is kept, that expire, rotate and are revoked."""
+"""Keys and sessions: random secrets of which only a hash is kept, and how they end."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ import hmac
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from equipoise.errors import ConflictError, NotFoundError
 from equipoise.store import keys
 from equipoise.store.connection import Store
-from equipoise.store.schema import audit, key_requests
+from equipoise.store.schema import audit, key_requests, sessions
 from equipoise.store.schema import keys as table
 
 NOW = 1_900_000_000_000_000
+
+
+def found_keys(store: Store, *secrets: str, now: int = NOW) -> list[bool]:
+    """Return which secrets find a key."""
+    return [keys.find_key(store, secret, now) is not None for secret in secrets]
+
+
+def found_sessions(store: Store, *tokens: str, now: int = NOW) -> list[bool]:
+    """Return which tokens find a session."""
+    return [keys.find_session(store, token, now) is not None for token in tokens]
 
 
 def test_a_secret_finds_its_key(store: Store) -> None:
@@ -45,24 +55,10 @@ def test_other_secrets_find_nothing(store: Store) -> None:
     _, secret = keys.create_key(store, "one", "admin", None, None, NOW)
     _, other = keys.create_key(store, "two", "admin", None, None, NOW)
     mixed = secret[: secret.rindex("_", 0, 7) + 1] + other.split("_", 2)[2]
-    for wrong in (
-        "",
-        "eqp",
-        "eqp__",
-        "eqp_1_",
-        secret[:-1],
-        secret + "A",
-        secret.swapcase(),
-        mixed,
-        secret.replace("eqp", "abc"),
-        secret.replace("_1_", "_01_x"),
-        secret.replace("_1_", "_\u0661_"),
-        secret.replace("_1_", "_-1_"),
-        secret.replace("_1_", "_" + "9" * 30 + "_"),
-        "eqp_1_\ud800",
-        "eqp_1_\0",
-        "x" * 100_000,
-    ):
+    cut = [secret[:-1], secret + "A", secret.swapcase(), mixed, secret.replace("eqp", "abc")]
+    numbers = ["_01_x", "_\u0661_", "_-1_", "_" + "9" * 30 + "_"]
+    others = ["", "eqp", "eqp__", "eqp_1_", "eqp_1_\ud800", "eqp_1_\0", "x" * 100_000]
+    for wrong in (*cut, *(secret.replace("_1_", number) for number in numbers), *others):
         assert keys.find_key(store, wrong, NOW) is None, wrong[:50]
 
 
@@ -129,11 +125,9 @@ def test_a_key_has_two_secrets_at_most(store: Store) -> None:
     key, first = keys.create_key(store, "key", "writer", None, None, NOW)
     second = keys.rotate_key(store, key.id, NOW, keep=100)[1]
     third = keys.rotate_key(store, key.id, NOW, keep=100)[1]
-    found = [keys.find_key(store, one, NOW) is not None for one in (first, second, third)]
-    assert found == [False, True, True]
+    assert found_keys(store, first, second, third) == [False, True, True]
     last = keys.rotate_key(store, key.id, NOW, keep=0)[1]
-    found = [keys.find_key(store, one, NOW) is not None for one in (second, third, last)]
-    assert found == [False, False, True]
+    assert found_keys(store, second, third, last) == [False, False, True]
 
 
 def test_a_key_that_has_ended_is_not_rotated(store: Store) -> None:
@@ -208,3 +202,93 @@ def test_the_same_request_at_the_same_time_makes_one_key(store: Store) -> None:
         found = set(threads.map(create, range(24)))
     assert len(found) == 1
     assert len(keys.list_keys(store)) == 1
+
+
+LIFETIME = 1_000
+
+
+def opened(store: Store, secret: str, now: int = NOW) -> str:
+    """Return the token of a new session."""
+    found = keys.open_session(store, secret, now, LIFETIME)
+    return found[1]
+
+
+def count(store: Store) -> int:
+    """Return the number of stored sessions."""
+    with store.read() as connection:
+        return int(connection.execute(select(func.count()).select_from(sessions)).scalar_one())
+
+
+def test_a_session_has_its_key_until_it_expires(store: Store) -> None:
+    """Its token is random, and only a hash of it is stored."""
+    key, secret = keys.create_key(store, "key", "reader", "chess", None, NOW)
+    one, other = opened(store, secret), opened(store, secret)
+    assert one != other
+    assert one.startswith("eqs_")
+    assert len(one) == len("eqs_") + 43
+    assert keys.find_session(store, one, NOW + LIFETIME - 1) == key
+    assert keys.find_session(store, one, NOW + LIFETIME) is None
+    with store.read() as connection:
+        stored = repr(connection.execute(select(sessions)).all())
+    assert one not in stored
+    assert one.removeprefix("eqs_") not in stored
+
+
+def test_a_wrong_secret_opens_no_session(store: Store) -> None:
+    """And a key is no token of a session, nor the other way round."""
+    _, secret = keys.create_key(store, "key", "reader", None, None, NOW)
+    token = opened(store, secret)
+    for wrong in ("", "eqp_1_", secret[:-1], token):
+        assert keys.open_session(store, wrong, NOW, LIFETIME) is None
+    for wrong in ("", "eqs_", token[:-1], secret, "\ud800", "\0"):
+        assert keys.find_session(store, wrong, NOW) is None
+    assert keys.find_key(store, token, NOW) is None
+    assert count(store) == 1
+
+
+def test_signing_out_ends_one_session_or_all_of_a_key(store: Store) -> None:
+    _, secret = keys.create_key(store, "key", "reader", None, None, NOW)
+    _, others = keys.create_key(store, "other", "reader", None, None, NOW)
+    one, two, three = (opened(store, secret) for _ in range(3))
+    stays = opened(store, others)
+    keys.end_session(store, one)
+    assert found_sessions(store, one, two, three) == [False, True, True]
+    assert keys.end_sessions(store, 1) == 2
+    assert keys.find_session(store, two, NOW) is keys.find_session(store, three, NOW) is None
+    assert keys.find_session(store, stays, NOW) is not None
+
+
+def test_a_session_ends_with_its_key(store: Store) -> None:
+    """Revoked, or expired."""
+    key, secret = keys.create_key(store, "key", "reader", None, NOW + 10, NOW)
+    token = opened(store, secret)
+    assert keys.find_session(store, token, NOW + 9) == key
+    assert keys.find_session(store, token, NOW + 10) is None
+    keys.revoke_key(store, key.id, NOW)
+    assert keys.find_session(store, token, NOW) is None
+    assert count(store) == 0
+
+
+def test_a_session_lasts_no_longer_than_the_secret_it_began_with(store: Store) -> None:
+    """Whether it began before the rotation or after it."""
+    key, old = keys.create_key(store, "key", "reader", None, None, NOW)
+    before = opened(store, old)
+    new = keys.rotate_key(store, key.id, NOW, keep=10)[1]
+    tokens = [before, opened(store, old), opened(store, new)]
+    assert found_sessions(store, *tokens, now=NOW + 9) == [True, True, True]
+    assert found_sessions(store, *tokens, now=NOW + 10) == [False, False, True]
+    keys.rotate_key(store, key.id, NOW, keep=0)
+    assert keys.find_session(store, tokens[2], NOW) is None
+
+
+def test_their_number_is_bounded(store: Store) -> None:
+    """The oldest of a key end, and expired ones are deleted."""
+    _, secret = keys.create_key(store, "key", "reader", None, None, NOW)
+    _, others = keys.create_key(store, "other", "reader", None, None, NOW)
+    stays = opened(store, others)
+    tokens = [opened(store, secret, NOW + number) for number in range(keys.MOST_SESSIONS + 5)]
+    now = NOW + keys.MOST_SESSIONS + 5
+    assert found_sessions(store, *tokens, now=now) == [False] * 5 + [True] * keys.MOST_SESSIONS
+    assert keys.find_session(store, stays, now) is not None
+    opened(store, others, now + LIFETIME)
+    assert count(store) == 1

@@ -97,8 +97,6 @@ def test_a_standing_is_made_from_the_one_before(store: Store) -> None:
         with store.read() as newer:
             after = standing_of(newer, get_pool(newer, trial.name))
         assert before is standing_of(older, get_pool(older, trial.name))
-    assert before is not None
-    assert after is not None
     assert set(after.names) - set(before.names) == {"new"}
     changed = [
         name

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.pools.records import MOST_PLAYERS
+from equipoise.pools.contents import MOST_PLAYERS
 from web.conftest import Served, duel
 
 KNOWN = [

@@ -33,10 +33,15 @@ from equipoise.messages.matches import (
     RenameRequest,
 )
 from equipoise.pools import profiles
-from equipoise.pools import records as known_ratings
-from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.contents import (
+    DescribeContent,
+    DisqualifyContent,
+    RenameContent,
+    content_of,
+    reason_of,
+)
+from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor, read_pool
 from equipoise.pools.pool.rules import (
-    PoolRules,
     check_reason,
     id_fault,
     id_text,
@@ -46,23 +51,18 @@ from equipoise.pools.pool.rules import (
     rules_of,
     written,
 )
-from equipoise.pools.pool.settings import content_of, rules_through
+from equipoise.pools.pool.settings import rules_through
 from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, repeated_players
 from equipoise.pools.posting.rating import players_of, renamed
 from equipoise.pools.records import (
     Amendments,
-    DescribeContent,
-    DisqualifyContent,
     Draft,
-    RenameContent,
     amendments_of,
     amendments_of_matches,
-    disqualify_content,
     first_changed,
     ids_of,
     latest_of,
     record_change,
-    rename_content,
 )
 from equipoise.pools.replay.states import (
     difference,
@@ -87,24 +87,62 @@ Request: TypeAlias = (
 )
 
 
-class _Wanted(NamedTuple):
+class _Change(NamedTuple):
     """What is to be amended: a match or a player of a pool, and the body of the request.
 
     imported : whether the record is in the log that is imported
+    before : the amendments of the pool, which is locked unless this is a preview
     """
 
     kind: Kind
-    store: Store
-    pool: str
     subject: str
     request: Request
     now: int
     future_seconds: float | None
     imported: bool
+    connection: Connection
+    pool: PoolRecord
+    before: Amendments
 
+    def match(self, name: str) -> LogRecord:
+        """Return a match of the pool as it was posted. Raises : NotFoundError."""
+        return log.get_match(self.connection, self.pool, name)
 
-#: Returns what an amendment records after those before it. Raises if the pool refuses it.
-_Make: TypeAlias = Callable[[Connection, PoolRecord, Amendments], Draft]
+    def draft(
+        self,
+        content: object,
+        *,
+        kind: Kind | None = None,
+        match: str | None = None,
+        player: str | None = None,
+        **more: Any,
+    ) -> Draft:
+        """Return the draft of an amendment of a match or a player, with its row of the audit log.
+
+        content : as text, or as what becomes JSON
+        kind : of the record, if it is not the one that is wanted
+        """
+        kind, request = kind or self.kind, self.request
+        text = content
+        if not isinstance(text, str):
+            text = msgspec.json.encode(content, order="deterministic").decode()
+        detail = {"kind": kind, "reason": getattr(request, "reason", "")}
+        if match is not None and player is not None:
+            detail["match"] = match
+        if isinstance(content, DisqualifyContent):
+            detail["effect"] = content.effect or "without"
+        if isinstance(content, RenameContent):
+            detail["to"] = content.to
+        return Draft(
+            kind=kind,
+            content=text,
+            match=match,
+            player=player,
+            action="amendment.recorded",
+            subject=match if player is None else player,
+            detail=detail,
+            **more,
+        )
 
 
 def amend(
@@ -130,25 +168,25 @@ def amend(
     Raises : NotFoundError; ConflictError if it holds already; InvalidDataError,
         InvalidParameterError
     """
-    if kind in ("disqualify", "reinstate") and logged is None:
-        with store.read() as connection:
-            record = get_pool(connection, pool)
-            subject = ids_of(amendments_of(connection, record).renames, subject)[0]
-    wanted = _Wanted(
-        kind, store, pool, subject, request, now, future_seconds, imported=logged is not None
-    )
-    make = _MAKERS[kind](wanted)
+    imported = logged is not None
+
+    def make(connection: Connection, record: PoolRecord) -> Draft:
+        check_reason(getattr(request, "reason", ""))
+        before = amendments_of(connection, record)
+        change = _Change(
+            kind, subject, request, now, future_seconds, imported, connection, record, before
+        )
+        return _MAKERS[kind](change)
+
     if preview:
-        with store.read() as connection:
-            record = get_pool(connection, pool)
+        with read_pool(store, pool) as (connection, record, _):
             record.check_open()
-            before = amendments_of(connection, record)
-            new = make(connection, record, before).record(record.last_seq + 1, now, key)
-            return _preview(connection, record, before, new)
+            new = make(connection, record).record(record.last_seq + 1, now, key)
+            return _preview(connection, record, new)
     shown: list[AmendmentMessage] = []
 
     def then(connection: Connection, after: PoolRecord, new: LogRecord) -> None:
-        if new.kind == "rename" and logged is None:
+        if new.kind == "rename" and not imported:
             after = profiles.move_profile(connection, after, new, key, now)
         elif new.player is not None and new.match is None and new.kind != "rename":
             # A running replay may have written the player already.
@@ -157,55 +195,41 @@ def amend(
             ratings.mark_disqualified(connection, after.id, generations, [new.player], disqualified)
         shown.append(message_of(connection, after, new))
 
-    record_change(
-        store,
-        pool,
-        lambda connection, record: make(connection, record, amendments_of(connection, record)),
-        key=key,
-        now=now,
-        logged=logged,
-        then=then,
-    )
+    record_change(store, pool, make, key=key, now=now, logged=logged, then=then)
     return shown[0]
 
 
 #: The kinds of amendments as functions of the other arguments of `amend`.
 void_match, restore_match = partial(amend, "void"), partial(amend, "restore")
 correct_match = partial(amend, "correct")
-describe_match = partial(amend, "describe")
 disqualify, reinstate = partial(amend, "disqualify"), partial(amend, "reinstate")
 rename = partial(amend, "rename")
 
 
-def _void_or_restore(wanted: _Wanted) -> _Make:
+def _void_or_restore(change: _Change) -> Draft:
     """Void a match, which then no longer counts, or restore it."""
-    match = wanted.subject
-    content = _reason(wanted.request)
-
-    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
-        logged = log.get_match(connection, pool, match)
-        if (match in before.void) == (wanted.kind == "void"):
-            state = "already void" if wanted.kind == "void" else "not void"
-            raise ConflictError(f"match {match!r} is {state}")
-        return _draft(
-            wanted,
-            content,
-            match=match,
-            time=before.time(logged),
-            needs_replay=before.request(logged).rated,
-        )
-
-    return make
+    match, before = change.subject, change.before
+    logged = change.match(match)
+    if (match in before.void) == (change.kind == "void"):
+        state = "already void" if change.kind == "void" else "not void"
+        raise ConflictError(f"match {match!r} is {state}")
+    assert isinstance(change.request, ReasonRequest)
+    return change.draft(
+        {"reason": change.request.reason},
+        match=match,
+        time=before.time(logged),
+        needs_replay=before.request(logged).rated,
+    )
 
 
-def _correct(wanted: _Wanted) -> _Make:
+def _correct(change: _Change) -> Draft:
     """Replace the content of a match; without a time it keeps its own.
 
     If nothing but title, link and attributes changes, the record has these alone and needs no
     replay.
     """
-    match, request = wanted.subject, wanted.request
-    rules = _rules(wanted.store, wanted.pool)
+    match, request, before = change.subject, change.request, change.before
+    rules = rules_of(change.pool.settings)
     assert isinstance(request, MatchRequest)
     if str(request.match) != match:
         rule = f"must be {match}, the id in the path"
@@ -213,163 +237,127 @@ def _correct(wanted: _Wanted) -> _Make:
     read, problems = read_matches([request], rules)
     if problems:
         raise InvalidDataError(problems)
-    posted = read[0]
-    too_late = Clock(wanted.now, wanted.future_seconds).fault(posted.time)
+    (posted,) = read
+    too_late = Clock(change.now, change.future_seconds).fault(posted.time)
     if too_late is not None:
         got = str(written(posted.time, rules))
         raise InvalidDataError([Problem("", None, "time", too_late, got)])
-
-    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
-        logged = log.get_match(connection, pool, match)
-        problems = repeated_players(posted.request, before.renames)
-        if problems:
-            raise InvalidDataError(problems)
-        old = before.request(logged)
-        time = before.time(logged) if posted.time is None else posted.time
-        counted = posted.request.rated or old.rated
-        played = before.time_played(match, logged.posted_time)
-        same_time = time == before.time(logged) and posted.time in (None, played)
-        texts = DescribeContent.of(posted.request)
-        if (
-            same_time
-            and texts != DescribeContent.of(old)
-            and DescribeContent().applied(renamed(posted.request, before.renames))
-            == DescribeContent().applied(old)
-            and not wanted.imported
-        ):
-            return _description(wanted, texts, logged.match, before.time(logged))
-        return _draft(
-            wanted,
-            posted.content,
-            match=match,
-            posted_time=posted.time,
-            time=time,
-            needs_replay=counted and match not in before.void,
-        )
-
-    return make
+    logged = change.match(match)
+    problems = repeated_players(posted.request, before.renames)
+    if problems:
+        raise InvalidDataError(problems)
+    old, old_time = before.request(logged), before.time(logged)
+    time = old_time if posted.time is None else posted.time
+    played = before.time_played(match, logged.posted_time)
+    texts, plain = DescribeContent.of(posted.request), DescribeContent()
+    if (
+        time == old_time
+        and posted.time in (None, played)
+        and texts != DescribeContent.of(old)
+        and plain.applied(renamed(posted.request, before.renames)) == plain.applied(old)
+        and not change.imported
+    ):
+        return change.draft(texts, kind="describe", match=match, time=time)
+    return change.draft(
+        posted.content,
+        match=match,
+        posted_time=posted.time,
+        time=time,
+        needs_replay=(posted.request.rated or old.rated) and match not in before.void,
+    )
 
 
-def _describe(wanted: _Wanted) -> _Make:
+def _describe(change: _Change) -> Draft:
     """Record the title, link and attributes of a match from an imported log."""
-    texts = wanted.request
-    assert isinstance(texts, DescribeContent)
-
-    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
-        logged = log.get_match(connection, pool, wanted.subject)
-        return _description(wanted, texts, logged.match, before.time(logged))
-
-    return make
+    logged = change.match(change.subject)
+    return change.draft(change.request, match=change.subject, time=change.before.time(logged))
 
 
-def _description(wanted: _Wanted, texts: DescribeContent, match: str | None, time: int) -> Draft:
-    """Return the draft of a correction that changes no rating: it keeps the texts alone."""
-    content = msgspec.json.encode(texts, order="deterministic").decode()
-    return _draft(wanted, content, kind="describe", match=match, time=time)
-
-
-def _disqualify_or_reinstate(wanted: _Wanted) -> _Make:
+def _disqualify_or_reinstate(change: _Change) -> Draft:
     """Disqualify a player from a time on or in one match alone, or reinstate the player.
 
     The effect of a disqualification says how the matches then count, those included that were
     posted before but took place after that time.
     """
-    player, request = wanted.subject, wanted.request
+    player, request, before = change.subject, change.request, change.before
+    if not change.imported:
+        player = before.renames.get(player, player)
     assert isinstance(request, ReinstateRequest)
-    rules, content = _rules(wanted.store, wanted.pool), _reason(request)
-    rule = id_fault(player)
-    if rule is not None:
-        raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
+    _check_id("player", player)
     if request.match is not None and request.since is not None:
         raise InvalidParameterError("since cannot be combined with match")
     since = None if request.since is None else moment(request.since, "since")
-    if since and not rules.timed:
+    if since and not rules_of(change.pool.settings).timed:
         rule = "since must be left out, or 0 for all matches: this pool has no times"
         raise InvalidParameterError(rule)
     match = None if request.match is None else id_text(request.match)
-    effect: Effect | None = None
-    if isinstance(request, DisqualifyRequest) and wanted.kind == "disqualify":
+    disqualifies = change.kind == "disqualify"
+    content: object = {"reason": request.reason}
+    if isinstance(request, DisqualifyRequest) and disqualifies:
         effect = request.effect
-        if effect is None and not wanted.imported:
-            effect = _default_effect(wanted.store, wanted.pool, player, match)
+        if effect is None and not change.imported:
+            effect = _default_effect(change.connection, change.pool, player, match)
         # The log of an earlier version has no effect, and keeps its meaning.
-        content = msgspec.json.encode(DisqualifyContent(request.reason, effect)).decode()
+        content = DisqualifyContent(request.reason, effect)
     if match is not None:
-        return _of_one_match(wanted, match, content)
-
-    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
-        disqualified = before.eligibility.disqualification_of(player) is not None
-        if disqualified == (wanted.kind == "disqualify") and since is None:
-            hint = "; name the match to lift a disqualification from one match alone"
-            raise ConflictError(
-                f"player {player!r} is {'already' if disqualified else 'not'} disqualified"
-                f"{'' if disqualified else hint}"
-            )
-        # The last time of the pool includes matches that corrections moved there. After it there
-        # may be matches that still count until a replay.
-        last = latest_of(pool.last_time, pool.rated_to)
-        return _draft(
-            wanted,
-            content,
-            player=player,
-            posted_time=since,
-            time=wanted.now if since is None else since,
-            needs_replay=since is not None and last is not None and since <= last,
-        )
-
-    return make
-
-
-def _of_one_match(wanted: _Wanted, match: str, content: str) -> _Make:
-    """Disqualify or reinstate a player in one match alone."""
-    player = wanted.subject
-
-    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
-        logged = log.get_match(connection, pool, match)
-        request = before.request(logged)
+        logged = change.match(match)
+        played = before.request(logged)
         disqualified = before.eligibility.is_disqualified_from(player, match)
-        if player not in players_of(request) and not disqualified:
+        if player not in players_of(played) and not disqualified:
             raise NotFoundError(f"player {player!r} did not take part in match {match!r}")
-        if disqualified == (wanted.kind == "disqualify"):
+        if disqualified == disqualifies:
             state = "already" if disqualified else "not"
             raise ConflictError(
                 f"player {player!r} is {state} disqualified from match {match!r} alone"
             )
-        return _draft(
-            wanted,
+        return change.draft(
             content,
             match=match,
             player=player,
             time=before.time(logged),
-            needs_replay=request.rated and match not in before.void,
+            needs_replay=played.rated and match not in before.void,
         )
+    disqualified = before.eligibility.disqualification_of(player) is not None
+    if disqualified == disqualifies and since is None:
+        hint = "; name the match to lift a disqualification from one match alone"
+        raise ConflictError(
+            f"player {player!r} is {'already' if disqualified else 'not'} disqualified"
+            f"{'' if disqualified else hint}"
+        )
+    # The last time of the pool includes matches that corrections moved there. After it there may
+    # be matches that still count until a replay.
+    last = latest_of(change.pool.last_time, change.pool.rated_to)
+    return change.draft(
+        content,
+        player=player,
+        posted_time=since,
+        time=change.now if since is None else since,
+        needs_replay=since is not None and last is not None and since <= last,
+    )
 
-    return make
 
-
-def _rename(wanted: _Wanted) -> _Make:
+def _rename(change: _Change) -> Draft:
     """Give a player another id. If another player has it, both are one player from then on."""
-    request, old = wanted.request, wanted.subject
+    request, old = change.request, change.subject
     assert isinstance(request, RenameRequest)
     new = id_text(request.to)
-    check_reason(request.reason)
-    rule = id_fault(new) or ("must be another id" if new == old else None)
+    _check_id("to", new, "must be another id" if new == old else None)
+    if not change.imported:
+        _check_rename(change, old, new)
+    content = RenameContent(new, request.reason)
+    return change.draft(content, player=old, time=change.now, needs_replay=True)
+
+
+def _check_id(field: str, player: str, fault: str | None = None) -> None:
+    """Check an id; fault : what else is wrong with it. Raises : InvalidDataError."""
+    rule = id_fault(player) or fault
     if rule is not None:
-        raise InvalidDataError([Problem("", None, "to", rule, new[:200])])
-    content = msgspec.json.encode(RenameContent(new, request.reason)).decode()
-
-    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
-        if not wanted.imported:
-            _check_rename(connection, pool, before, old, new)
-        return _draft(wanted, content, player=old, time=wanted.now, needs_replay=True)
-
-    return make
+        raise InvalidDataError([Problem("", None, field, rule, player[:200])])
 
 
-def _check_rename(
-    connection: Connection, pool: PoolRecord, before: Amendments, old: str, new: str
-) -> None:
+def _check_rename(change: _Change, old: str, new: str) -> None:
     """Check that a player can have another id. Raises : NotFoundError, ConflictError."""
+    connection, pool, before = change.connection, change.pool, change.before
     for name in (old, new):
         present = before.renames.get(name, old)
         if present != old:
@@ -387,8 +375,8 @@ def _check_rename(
                     )
 
 
-#: What makes the draft of each kind of amendment.
-_MAKERS: dict[Kind, Callable[[_Wanted], _Make]] = {
+#: What makes the draft of each kind of amendment. Raises if the pool refuses it.
+_MAKERS: dict[Kind, Callable[[_Change], Draft]] = {
     "void": _void_or_restore,
     "restore": _void_or_restore,
     "correct": _correct,
@@ -399,26 +387,24 @@ _MAKERS: dict[Kind, Callable[[_Wanted], _Make]] = {
 }
 
 
-def _default_effect(store: Store, pool: str, player: str, match: str | None) -> Effect:
+def _default_effect(
+    connection: Connection, pool: PoolRecord, player: str, match: str | None
+) -> Effect:
     """Return the effect of a disqualification that names none.
 
     Without their player, single players meet as before; a team would be rated a player short.
     match : the only match that the player is disqualified from; None for a time on
     Raises : NotFoundError
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        if match is not None:
-            pieces = iter([[log.get_match(connection, record, match)]])
-        else:
-            pieces = _matches_of(connection, record, player)
-        for piece in pieces:
-            amendments = amendments_of_matches(
-                connection, record, [str(counted.match) for counted in piece]
-            )
-            requests = map(amendments.request, piece)
-            if any(len(team.players) > 1 for request in requests for team in request.teams):
-                return "keep"
+    if match is not None:
+        pieces = iter([[log.get_match(connection, pool, match)]])
+    else:
+        pieces = _matches_of(connection, pool, player)
+    for piece in pieces:
+        names = [str(logged.match) for logged in piece]
+        requests = map(amendments_of_matches(connection, pool, names).request, piece)
+        if any(len(team.players) > 1 for request in requests for team in request.teams):
+            return "keep"
     return "without"
 
 
@@ -446,75 +432,27 @@ def _matches_of(connection: Connection, pool: PoolRecord, player: str) -> Iterat
         rows = changes.changes_of_player(connection, pool, player, last, _MATCHES_READ)
 
 
-def _draft(
-    wanted: _Wanted,
-    content: str,
-    *,
-    kind: Kind | None = None,
-    match: str | None = None,
-    player: str | None = None,
-    **more: Any,
-) -> Draft:
-    """Return the draft of an amendment of a match or a player, with its row of the audit log.
-
-    kind : of the record, if it is not the one that is wanted
-    """
-    kind, request = kind or wanted.kind, wanted.request
-    reason = "" if isinstance(request, MatchRequest | DescribeContent) else request.reason
-    detail = {"kind": kind, "reason": reason}
-    if match is not None and player is not None:
-        detail["match"] = match
-    effect = _effect(kind, content)
-    if effect is not None:
-        detail["effect"] = effect
-    if isinstance(request, RenameRequest):
-        detail["to"] = str(request.to)
-    return Draft(
-        kind=kind,
-        content=content,
-        match=match,
-        player=player,
-        action="amendment.recorded",
-        subject=match if player is None else player,
-        detail=detail,
-        **more,
-    )
-
-
-def _reason(request: Request) -> str:
-    """Return the reason of a request as content of a log record. Raises : InvalidDataError."""
-    assert not isinstance(request, MatchRequest | DescribeContent)
-    check_reason(request.reason)
-    return msgspec.json.encode({"reason": request.reason}).decode()
-
-
-def _rules(store: Store, pool: str) -> PoolRules:
-    with store.read() as connection:
-        return rules_of(get_pool(connection, pool).settings)
-
-
-def _preview(
-    connection: Connection, pool: PoolRecord, before: Amendments, record: LogRecord
-) -> AmendmentMessage:
+def _preview(connection: Connection, pool: PoolRecord, record: LogRecord) -> AmendmentMessage:
     """Return what an amendment would change, with everything else that waits for a replay."""
     change, moved = DifferenceMessage(0, 0, []), OthersMessage(0, None, None)
+    shown = _message(pool, record, "done", change)
     if record.needs_replay:
-        begin = first_changed(connection, pool, record, before)
-        records = [*log.amendments(connection, pool.id), record]
-        after = Amendments.of(records, record.seq)
+        records = log.amendments(connection, pool.id)
+        begin = first_changed(connection, pool, record, Amendments.of(records, pool.last_seq))
+        after = Amendments.of([*records, record], record.seq)
         rules = rules_through(connection, pool)
         old, new, matches = numbers_of_replay(connection, pool, rules, after, begin)
         change = difference(old, new, matches)
-        moved = difference_of_others(old, new, (record.player, _new_id(record)))
-    shown = _message(pool, record, "done", change)
+        moved = difference_of_others(old, new, (record.player, shown.to))
     others = None if record.player is None else moved
-    return msgspec.structs.replace(shown, seq=None, kind="preview", others=others)
+    return msgspec.structs.replace(
+        shown, seq=None, kind="preview", difference=change, others=others
+    )
 
 
 def amendment(store: Store, pool: str, seq: int) -> AmendmentMessage:
     """Return an amendment and what it changed. Raises : NotFoundError."""
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         row = log.record_at(connection, record.id, seq) if 0 < seq < 2**62 else None
         if row is None or row.kind == "match":
             raise NotFoundError(f"no amendment {seq} in pool {pool!r}")
@@ -529,10 +467,9 @@ def amendments(
     cursor : from an earlier page; limit : amendments, from 1 to 1000
     Raises : NotFoundError, InvalidParameterError
     """
-    check_limit(limit)
+    check_page(limit)
     before = decode_cursor(cursor, int)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         records = log.amendments_before(connection, record.id, before, limit + 1)
         shown = [message_of(connection, record, row) for row in records[:limit]]
     more = len(records) > limit
@@ -553,41 +490,22 @@ def _message(
     pool: PoolRecord, record: LogRecord, status: str, difference: DifferenceMessage | None
 ) -> AmendmentMessage:
     """Return an amendment; difference : what it changed, None if that is not known."""
-    rules = rules_of(pool.settings)
-    change = content_of(record.content) if record.kind == "settings" else None
+    rules, content = rules_of(pool.settings), None
+    if record.kind in ("settings", "disqualify", "rename"):
+        content = content_of(record.kind, record.content)
+    effect: Effect | None = getattr(content, "effect", None)
     return AmendmentMessage(
         seq=record.seq,
         kind=record.kind,
         match=record.match,
         player=record.player,
         since=written(record.posted_time, rules) if record.player is not None else None,
-        reason=reason_of(record),
+        reason=reason_of(record.content),
         received=iso(record.received),
         status=status,
         difference=difference,
-        settings=None if change is None else change.settings,
-        settings_before=None if change is None else change.before,
-        effect=_effect(record.kind, record.content),
-        to=_new_id(record),
+        settings=getattr(content, "settings", None),
+        settings_before=getattr(content, "before", None),
+        effect=effect or "without" if record.kind == "disqualify" else None,
+        to=getattr(content, "to", None),
     )
-
-
-def _new_id(record: LogRecord) -> str | None:
-    """Return the new id of a renamed player, None for other kinds of records."""
-    return rename_content(record.content).to if record.kind == "rename" else None
-
-
-def _effect(kind: Kind, content: str) -> Effect | None:
-    """Return the effect of a disqualification from its record, None for other kinds."""
-    if kind != "disqualify":
-        return None
-    return disqualify_content(content).effect or "without"
-
-
-def reason_of(record: LogRecord) -> str:
-    """Return the reason of an amendment; corrections and descriptions have none."""
-    if record.kind in ("correct", "describe"):
-        return ""
-    if record.kind in ("initial", "profiles"):
-        return known_ratings.reason_of(record.content)
-    return str(msgspec.json.decode(record.content)["reason"])

@@ -183,21 +183,9 @@ def _release_file(path: Path) -> None:
             path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def _restore_dump(url: str, backup: Path, *, overwrite: bool) -> None:
-    """Restore a dump into a database of PostgreSQL, in one transaction.
-
-    overwrite : delete the tables of the dump that are there before
-    Raises : InvalidDataError, InvalidParameterError
-    """
-    more = ["--clean", "--if-exists"] if overwrite else []
-    options = ["--no-owner", "--single-transaction", *more, "--dbname"]
-    _run("pg_restore", checked_url(url), *options, last=str(backup))
-
-
-def _run(program: str, url: URL, *arguments: str, last: str | None = None) -> None:
+def _run(program: str, url: URL, *arguments: str) -> None:
     """Run a program of PostgreSQL on a database. The password is not among its arguments.
 
-    last : an argument after the address, which then comes after `arguments`
     Raises : InvalidParameterError if it is not installed; InvalidDataError if it fails
     """
     executable = shutil.which(program)
@@ -211,7 +199,7 @@ def _run(program: str, url: URL, *arguments: str, last: str | None = None) -> No
     environment = dict(os.environ)
     if url.password is not None:
         environment["PGPASSWORD"] = str(url.password)
-    command = [executable, *arguments, address] + ([] if last is None else [last])
+    command = [executable, "--no-owner", "--dbname", address, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().partition("\n")[0]
@@ -247,7 +235,7 @@ def back_up(
         if sqlite:
             _copy_sqlite(_sqlite_file(url), partial, progress)
         else:
-            _run("pg_dump", parsed, "--format=custom", "--no-owner", "--file", str(partial))
+            _run("pg_dump", parsed, "--format=custom", "--file", str(partial))
     removed = [] if keep is None else backups_in(folder, path)[:-keep]
     for old in removed:
         old.unlink()
@@ -345,7 +333,8 @@ def _restore_postgresql(
         raise ConflictError(
             f"the database has {len(tables)} tables already: add --overwrite to replace them"
         )
-    _restore_dump(url, backup, overwrite=bool(tables))
+    replacing = ["--clean", "--if-exists"] if tables else []
+    _run("pg_restore", checked_url(url), "--single-transaction", *replacing, str(backup))
     return _checked(url, backup, verify, shown)
 
 
@@ -392,15 +381,13 @@ def check_database(url: str, *, quick: bool = False) -> CheckList:
     Raises : InvalidParameterError, NotFoundError for a wrong address
     """
     checks = list(checks_of(url, quick=quick))
-    if quick:
-        return CheckList(all(check.status != "failed" for check in checks), checks)
     failed = [
         check.check for check in checks if check.status == "failed" and check.check != "free space"
     ]
-    if failed:
+    if failed and not quick:
         detail = f"not read, because another check failed: {', '.join(failed)}"
         checks.append(CheckMessage("hash chain", "skipped", detail))
-    else:
+    elif not quick:
         checks.append(_hash_chain(url))
     return CheckList(all(check.status != "failed" for check in checks), checks)
 
@@ -425,9 +412,14 @@ def _hash_chain(url: str) -> CheckMessage:
     except EquipoiseError as error:
         wrong.append(str(error))
     if wrong:
-        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        return CheckMessage("hash chain", "failed", f"{wrong[0]}{more}")
+        return CheckMessage("hash chain", "failed", _listed(wrong, 1))
     return CheckMessage("hash chain", "ok", f"{counted(records, 'record', 'records')} of logs")
+
+
+def _listed(wrong: list[str], most: int) -> str:
+    """Return what is wrong as a part of a sentence that names so many at most."""
+    more = f", and {len(wrong) - most} more" if len(wrong) > most else ""
+    return f"{', '.join(wrong[:most])}{more}"
 
 
 #: Bytes that must be free at least.
@@ -444,8 +436,8 @@ def checks_of(url: str, *, quick: bool = False) -> Iterator[CheckMessage]:
     """
     if _is_sqlite(url) and not quick:
         yield _file(_sqlite_file(url))
-    for name, check in _CHECKS.items():
-        yield _result(url, name, check)
+    yield _result(url, "schema", _schema)
+    yield _result(url, "indexes", _indexes)
     yield _free_space(url)
 
 
@@ -457,8 +449,7 @@ def _file(path: Path) -> CheckMessage:
         # The file may be sound: SQLite could not open it, or the files beside it.
         return CheckMessage("file", "failed", f"{path} cannot be read: {file_reason(path, error)}")
     if wrong:
-        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        return CheckMessage("file", "failed", f"{path} is damaged: {wrong[0]}{more}")
+        return CheckMessage("file", "failed", f"{path} is damaged: {_listed(wrong, 1)}")
     return CheckMessage("file", "ok", f"{path}, {path.stat().st_size / 1e6:,.1f} MB")
 
 
@@ -515,11 +506,8 @@ def _indexes(connection: Connection) -> tuple[bool, str]:
             missing.append(f"table {table.name}")
             continue
         columns = {column["name"] for column in seen.get_columns(table.name)}
-        missing += [
-            f"column {table.name}.{column.name}"
-            for column in table.columns
-            if column.name not in columns
-        ]
+        absent = [column.name for column in table.columns if column.name not in columns]
+        missing += [f"column {table.name}.{name}" for name in absent]
         present = {index["name"] for index in seen.get_indexes(table.name)}
         wanted = {str(index.name) for index in table.indexes}
         missing += [f"index {name}" for name in sorted(wanted - present)]
@@ -528,16 +516,8 @@ def _indexes(connection: Connection) -> tuple[bool, str]:
         query = "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"
         missing += [f"index {row[0]}, which is invalid" for row in connection.execute(text(query))]
     if missing:
-        more = f", and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        return False, f"missing: {', '.join(missing[:_NAMED])}{more}"
+        return False, f"missing: {_listed(missing, _NAMED)}"
     return True, f"{count} indexes"
-
-
-#: Checks that read the database, by name.
-_CHECKS: dict[str, Callable[[Connection], tuple[bool, str]]] = {
-    "schema": _schema,
-    "indexes": _indexes,
-}
 
 
 def _free_space(url: str) -> CheckMessage:

@@ -103,12 +103,11 @@ class Rewriter:
         self, what: str, subject: str | None, detail: str
     ) -> tuple[str | None, str] | None:
         """Return the subject and detail of a row of the audit log, None if they stay."""
-        new = self.json(detail)
+        new = self.json(detail) or detail
         kind = msgspec.json.decode(detail).get("kind")
         is_player = what == "amendment.recorded" and kind in ("disqualify", "reinstate", "rename")
-        if subject == self.name and is_player:
-            return self.pseudonym, detail if new is None else new
-        return None if new is None else (subject, new)
+        renamed = self.pseudonym if is_player and subject == self.name else subject
+        return None if (renamed, new) == (subject, detail) else (renamed, new)
 
     def _profile(self, profile: dict[str, Any]) -> dict[str, Any]:
         """Return a profile without the name; that of the player loses everything."""
@@ -172,7 +171,10 @@ def erase_player(
         records = _seasons(connection, pool, lock=not preview)
         renames = [amendments_of(connection, record).renames for record in records]
         for name in dict.fromkeys(name for rename in renames for name in ids_of(rename, player)):
-            rewriter = _rewriter(connection, records, name)
+            names = [
+                text for pool in records for text in profiles.names_in_log(connection, pool, name)
+            ]
+            rewriter = Rewriter(name, PREFIX + secrets.token_hex(8), names)
             messages.append(_erased(connection, pool, records, rewriter, write=not preview))
             if preview:
                 continue
@@ -205,12 +207,6 @@ def erase_player(
     )
 
 
-def _rewriter(connection: Connection, pools: Iterable[PoolRecord], player: str) -> Rewriter:
-    """Return what replaces a player's id, and the names of the player's profiles."""
-    names = [text for pool in pools for text in profiles.names_in_log(connection, pool, player)]
-    return Rewriter(player, PREFIX + secrets.token_hex(8), names)
-
-
 def import_erasure(store: Store, pool: str, pseudonym: str, logged: LoggedAs) -> None:
     """Record an erasure from an imported log, which has the pseudonym already.
 
@@ -225,15 +221,14 @@ def import_erasure(store: Store, pool: str, pseudonym: str, logged: LoggedAs) ->
 
 def _draft(pool: PoolRecord, pseudonym: str, content: dict[str, Any], now: int) -> Draft:
     """Return the draft of the record of an erasure."""
-    columns: dict[str, Any] = {"erased": pool.last_seq + 1}
-    if pool.board_from is not None:
-        columns["board_from"] = ""
+    # An update of the leaderboard that is under way begins again, as it goes by names.
+    again = {} if pool.board_from is None else {"board_from": ""}
     return Draft(
         kind="erase",
         content=msgspec.json.encode(content).decode(),
         time=now,
         player=pseudonym,
-        columns=columns,
+        columns={"erased": pool.last_seq + 1, **again},
         ends_replay=True,
     )
 
@@ -247,9 +242,8 @@ def _seasons(connection: Connection, pool: str, *, lock: bool) -> list[PoolRecor
     base = get_pool(connection, pool)
     league = base.archive_of or base.name
     now = find_pool(connection, league)
-    every = {pool.id: pool for pool in [base, *archives_of(connection, league)]}
-    if now is not None:
-        every[now.id] = now
+    pools = [base, *archives_of(connection, league), *([] if now is None else [now])]
+    every = {pool.id: pool for pool in pools}
     records = [every[number] for number in sorted(every)]
     if not lock:
         return records
@@ -298,16 +292,14 @@ def _erase_in(
     matches = amendments = texts = 0
     leaves = rewriter.records.setdefault(pool.id, {})
     for piece in log.records_with(connection, pool.id, name, rewriter.words):
-        pairs = []
-        for record in piece:
-            new = rewriter.record(record.record)
-            if new == record.record:
-                continue
-            pairs.append((record, new))
-            is_match = new.kind in ("match", "correct", "describe")
-            matches += is_match
-            amendments += not is_match
-            texts += _changed_texts(record.record, new) if is_match else 0
+        pairs = [(record, rewriter.record(record.record)) for record in piece]
+        pairs = [(record, new) for record, new in pairs if new != record.record]
+        for record, new in pairs:
+            if new.kind in ("match", "correct", "describe"):
+                matches += 1
+                texts += _changed_texts(record.record, new)
+            else:
+                amendments += 1
         if write:
             leaves |= log.rewrite_records(connection, pool.id, pairs)
     erased = ErasedPool(

@@ -26,18 +26,16 @@ from equipoise.messages.pools import (
     InitialRating,
     InitialRequest,
 )
-from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.contents import KnownContent, check_number
+from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor, read_pool
 from equipoise.pools.pool.rules import check_reason, id_text, iso, rules_of
 from equipoise.pools.posting.rating import object_array
 from equipoise.pools.posting.running import RunningPool, stored_pool
 from equipoise.pools.records import (
-    MOST_PLAYERS,
     Draft,
-    KnownContent,
     KnownRatings,
     amendments_of,
     cached_known,
-    check_content,
     read_known,
     record_change,
 )
@@ -61,20 +59,6 @@ from equipoise.wording import counted
 MOST_REPLACED = 50_000_000
 
 
-def keep_content(
-    store: Store, pool: str, content: KnownContent, *, key: int | None, now: int
-) -> InitialMessage:
-    """Set the ratings with which players of a pool begin, or replace those set before.
-
-    The same ratings again change nothing and get the same answer, also after the first match.
-
-    content : from `initial_content`, `copied_content` or `content_of`
-    Raises : NotFoundError; ConflictError if there are matches, or if the pool is the archive of a
-        season or began with the ratings of one
-    """
-    return _write(store, pool, content, key, now, None)
-
-
 def content_of(
     known: InitialRatings | Ratings, mapping: InitialMapping | None, reason: str = ""
 ) -> KnownContent:
@@ -83,16 +67,7 @@ def content_of(
     mapping : how they were converted
     Raises : InvalidDataError
     """
-    check_reason(reason)
-    check_number(len(known.player_ids))
-    return _content_of(known, reason, None, mapping)
-
-
-def import_initial_ratings(
-    store: Store, pool: str, content: KnownContent, logged: LoggedAs
-) -> None:
-    """Record the known ratings of an imported log. Raises : NotFoundError, ConflictError."""
-    _write(store, pool, content, None, logged.received, logged)
+    return _content_of(known, InitialRequest(reason=reason, mapping=mapping))
 
 
 def initial_content(request: InitialRequest) -> KnownContent:
@@ -106,16 +81,12 @@ def initial_content(request: InitialRequest) -> KnownContent:
             [Problem("", None, "ratings", "must be given, unless pool is", "nothing")]
         )
     check_number(len(request.ratings))
-    names = [id_text(rating.player) for rating in request.ratings]
-    rating = [float(rating.rating) for rating in request.ratings]
-    deviation = [
-        None if rating.deviation is None else rating.deviation for rating in request.ratings
-    ]
-    # Ids, repeated players and numbers are named by their place in the list.
+    # Repeated players and numbers are named by their place in the list.
     seen: set[str] = set()
     problems = []
-    for row, (player, value, spread) in enumerate(zip(names, rating, deviation, strict=True)):
-        field = f"ratings[{row}]"
+    for row, given in enumerate(request.ratings):
+        field, player = f"ratings[{row}]", id_text(given.player)
+        value, spread = float(given.rating), given.deviation
         if player in seen:
             rule = "must not repeat a player"
             problems.append(Problem("", None, f"{field}.player", rule, player[:200]))
@@ -129,13 +100,11 @@ def initial_content(request: InitialRequest) -> KnownContent:
     if problems:
         raise InvalidDataError(problems)
     known = InitialRatings(
-        player_ids=object_array(names),
-        rating=np.array(rating, np.float64),
-        deviation=np.array(deviation, np.float64),
+        player_ids=object_array([id_text(given.player) for given in request.ratings]),
+        rating=np.array([given.rating for given in request.ratings], np.float64),
+        deviation=np.array([given.deviation for given in request.ratings], np.float64),
     )
-    line = scale_mapping(request.mapping)
-    known = known if line is None else line.map(known)
-    return _content_of(known, request.reason, None, request.mapping)
+    return _content_of(known, request, convert=True)
 
 
 def copied_content(store: Store, pool: str, request: InitialRequest) -> KnownContent:
@@ -143,60 +112,46 @@ def copied_content(store: Store, pool: str, request: InitialRequest) -> KnownCon
 
     Raises : NotFoundError, ConflictError, InvalidDataError, InvalidParameterError
     """
-    check_reason(request.reason)
-    with store.read() as connection:
-        return _copied(connection, get_pool(connection, pool), request, str(request.pool))
-
-
-def _copied(
-    connection: Connection, pool: PoolRecord, request: InitialRequest, source: str
-) -> KnownContent:
+    source = str(request.pool)
     if request.ratings is not None:
         raise InvalidParameterError("pool cannot be combined with ratings")
-    if source == pool.name:
-        raise InvalidParameterError(f"pool must be another pool than {pool.name!r}")
-    record = get_pool(connection, source)
-    if record.dirty is not None:
-        raise ConflictError(f"pool {source!r} waits for a replay; copy its ratings after that")
-    rules = rules_of(record.settings)
-    theirs, line = rules.system, scale_mapping(request.mapping)
-    differs = scale_difference(theirs, rules_of(pool.settings).system)
-    if line is None and differs is not None:
-        raise InvalidParameterError(
-            f"pool {source!r} has {differs}. Convert them with `mapping`: two "
-            "ratings there and two here"
-        )
-    check_number(record.players)
-    stored = stored_pool(connection, record, rules)
-    last = theirs.at(stored.state, np.arange(len(stored.players)), None)
+    if source == pool:
+        raise InvalidParameterError(f"pool must be another pool than {pool!r}")
+    with read_pool(store, pool) as (connection, _, rules):
+        record = get_pool(connection, source)
+        if record.dirty is not None:
+            raise ConflictError(f"pool {source!r} waits for a replay; copy its ratings after that")
+        theirs = rules_of(record.settings)
+        differs = scale_difference(theirs.system, rules.system)
+        if request.mapping is None and differs is not None:
+            raise InvalidParameterError(
+                f"pool {source!r} has {differs}. Convert them with `mapping`: two "
+                "ratings there and two here"
+            )
+        check_number(record.players)
+        stored = stored_pool(connection, record, theirs)
+    last = theirs.system.at(stored.state, np.arange(len(stored.players)), None)
     known = InitialRatings(
         player_ids=object_array(stored.players),
         rating=last["rating"],
         deviation=last["deviation"],
     )
-    known = known if line is None else line.map(known)
-    return _content_of(known, request.reason, source, request.mapping)
-
-
-def scale_mapping(mapping: InitialMapping | None) -> ScaleMapping | None:
-    """Return the mapping of a request. Raises : InvalidParameterError."""
-    return None if mapping is None else ScaleMapping(there=mapping.there, here=mapping.here)
-
-
-def check_number(players: int) -> None:
-    """Check how many players are to have a known rating. Raises : InvalidDataError."""
-    if players > MOST_PLAYERS:
-        rule = f"must have at most {MOST_PLAYERS:,} players"
-        raise InvalidDataError([Problem("", None, "ratings", rule, f"{players:,}")])
+    return _content_of(known, request, convert=True)
 
 
 def _content_of(
-    known: InitialRatings | Ratings, reason: str, source: str | None, mapping: InitialMapping | None
+    known: InitialRatings | Ratings, request: InitialRequest, *, convert: bool = False
 ) -> KnownContent:
     """Return the content of the record, its players sorted, so that their order does not matter.
 
-    Raises : InvalidDataError
+    convert : by the mapping of the request; otherwise the ratings are converted already
+    Raises : InvalidDataError, InvalidParameterError
     """
+    check_reason(request.reason)
+    check_number(len(known.player_ids))
+    if convert and request.mapping is not None:
+        line = ScaleMapping(there=request.mapping.there, here=request.mapping.here)
+        known = line.map(known)
     names = [id_text(player) for player in known.player_ids.tolist()]
     order = sorted(range(len(names)), key=names.__getitem__)
     rating, deviation = known.rating.tolist(), known.deviation.tolist()
@@ -204,25 +159,32 @@ def _content_of(
         players=[names[row] for row in order],
         rating=[rating[row] + 0.0 for row in order],
         deviation=[None if deviation[row] != deviation[row] else deviation[row] for row in order],
-        reason=reason,
-        pool=source,
-        mapping=mapping,
+        reason=request.reason,
+        pool=request.pool,
+        mapping=request.mapping,
     )
-    check_content(content)
+    content.check()
     return content
 
 
-def _write(
+def keep_content(
     store: Store,
     pool: str,
     content: KnownContent,
+    *,
     key: int | None,
     now: int,
-    logged: LoggedAs | None,
+    logged: LoggedAs | None = None,
 ) -> InitialMessage:
-    """Record known ratings, and write the ratings that follow from them, as a new generation.
+    """Set the ratings with which players of a pool begin, or replace those set before.
 
+    They are written as a new generation. The same ratings again change nothing and get the same
+    answer, also after the first match.
+
+    content : from `initial_content`, `copied_content` or `content_of`
     logged : what an imported log has of the record
+    Raises : NotFoundError; ConflictError if there are matches, or if the pool is the archive of a
+        season or began with the ratings of one
     """
     known = KnownRatings(content)
     shown: list[InitialMessage] = []
@@ -230,12 +192,11 @@ def _write(
 
     def make(connection: Connection, current: PoolRecord) -> Draft | None:
         before = read_known(connection, current)
-        if logged is None and before is not None and _are_same(before.content, content):
+        same = before and msgspec.structs.replace(before.content, reason=content.reason) == content
+        if logged is None and before is not None and same:
             shown.append(_message(connection, current, before))
             return None
-        _check_no_start(connection, current)
-        if logged is None:
-            _check_log(connection, current)
+        _check_replaceable(connection, current, imported=logged is not None)
         players, rules = len(content.players), rules_of(current.settings)
         running = RunningPool.of(rules, list(content.players), known.state(rules))
         begins.append(running)
@@ -279,28 +240,16 @@ def _write(
                 difference=empty,
             ),
         )
-        _mark_disqualified(connection, current)
+        eligible = amendments_of(connection, current).eligibility
+        barred = [name for name in eligible.players if eligible.disqualification_of(name)]
+        ratings.mark_disqualified(connection, current.id, [current.generation], barred, True)
         shown.append(_message(connection, current, known))
 
     record_change(store, pool, make, key=key, now=now, logged=logged, then=then)
     return shown[0]
 
 
-def _check_log(connection: Connection, pool: PoolRecord) -> None:
-    """Check that a pool can replace its known ratings once more. Raises : ConflictError."""
-    if log.length_of_initial(connection, pool.id) > MOST_REPLACED:
-        raise ConflictError(
-            f"the log of pool {pool.name!r} has more than {MOST_REPLACED:,} characters of known "
-            "ratings that were replaced: set them in a new pool"
-        )
-
-
-def _are_same(one: KnownContent, other: KnownContent) -> bool:
-    """Return whether two contents give the same ratings, from the same source."""
-    return msgspec.structs.replace(one, reason="") == msgspec.structs.replace(other, reason="")
-
-
-def _check_no_start(connection: Connection, pool: PoolRecord) -> None:
+def _check_replaceable(connection: Connection, pool: PoolRecord, *, imported: bool) -> None:
     """Check that players of a pool can still begin with other ratings. Raises : ConflictError."""
     if pool.matches:
         matches = counted(pool.matches, "match", "matches")
@@ -313,16 +262,11 @@ def _check_no_start(connection: Connection, pool: PoolRecord) -> None:
             f"pool {pool.name!r} began with the ratings of the season before, which a soft reset "
             "gave it: end that season with a hard reset to begin with others"
         )
-
-
-def _mark_disqualified(connection: Connection, pool: PoolRecord) -> None:
-    """Mark the players who are disqualified already."""
-    eligible = amendments_of(connection, pool).eligibility
-    players = [
-        player for player in eligible.players if eligible.disqualification_of(player) is not None
-    ]
-    if players:
-        ratings.mark_disqualified(connection, pool.id, [pool.generation], players, True)
+    if not imported and log.length_of_initial(connection, pool.id) > MOST_REPLACED:
+        raise ConflictError(
+            f"the log of pool {pool.name!r} has more than {MOST_REPLACED:,} characters of known "
+            "ratings that were replaced: set them in a new pool"
+        )
 
 
 def _message(
@@ -352,10 +296,9 @@ def initial_ratings(
     cursor : from an earlier page; limit : players, from 1 to 1000
     Raises : NotFoundError, InvalidParameterError
     """
-    check_limit(limit)
+    check_page(limit)
     begin = decode_cursor(cursor, int) or 0
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         known = cached_known(connection, record)
         summary = _message(connection, record, known)
     content = KnownContent([], [], []) if known is None else known.content

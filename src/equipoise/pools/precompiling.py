@@ -66,14 +66,9 @@ def precompile(request: PoolRequest) -> bool:
 
 def _matches() -> list[MatchRequest]:
     """Return matches that every system can rate."""
-
-    def team(player: str, rank: int) -> TeamRequest:
-        return TeamRequest([ParticipationRequest(player, performance=2.0 - rank)], rank)
-
-    return [
-        MatchRequest(str(number), [team("a", 0), team("b", 1)], time=86_400 * number)
-        for number in range(3)
-    ]
+    players = [ParticipationRequest(name, performance=2.0 - rank) for rank, name in enumerate("ab")]
+    teams = [TeamRequest([player], rank) for rank, player in enumerate(players)]
+    return [MatchRequest(str(number), teams, time=86_400 * number) for number in range(3)]
 
 
 def is_cached(request: PoolRequest) -> bool:

@@ -18,8 +18,9 @@ from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.players import PlayerRows
 from equipoise.formats.sources import open_source
 from equipoise.messages.pools import ProfileRequest, ProfilesMessage, ProfilesRequest
+from equipoise.pools.contents import content_of
 from equipoise.pools.pool.rules import check_reason, id_fault, id_text, text_faults
-from equipoise.pools.records import Draft, append, record_change, rename_content
+from equipoise.pools.records import Draft, append, record_change
 from equipoise.pools.replay.chain_checks import Findings
 from equipoise.store import log, profiles
 from equipoise.store.connection import Store
@@ -31,8 +32,6 @@ from equipoise.store.profiles import ProfileRow
 MOST_PROFILES, MOST_ATTRIBUTES = 10_000, 10
 #: Problems of a request that are listed.
 _MOST_PROBLEMS = 100
-
-_contents = msgspec.json.Decoder(ProfilesRequest)
 
 
 def set_profiles(
@@ -49,11 +48,8 @@ def set_profiles(
     def make(connection: Connection, record: PoolRecord) -> Draft | None:
         names = [str(profile.player) for profile in content.profiles]
         stored = profiles.profiles_of(connection, record.id, names)
-        changed[:] = [
-            profile
-            for profile in content.profiles
-            if _row(profile) != stored.get(str(profile.player))
-        ]
+        pairs = zip(content.profiles, map(stored.get, names), strict=True)
+        changed[:] = [profile for profile, row in pairs if _row(profile) != row]
         kept = msgspec.structs.replace(content, profiles=changed)
         return _draft(record, kept, now) if changed else None
 
@@ -64,20 +60,11 @@ def set_profiles(
 def import_profiles(store: Store, pool: str, content: ProfilesRequest, logged: LoggedAs) -> None:
     """Record the profiles of an imported log. Raises : NotFoundError, ConflictError."""
     now = logged.received
-    record_change(
-        store,
-        pool,
-        lambda _, record: _draft(record, content, now),
-        key=None,
-        now=now,
-        logged=logged,
-        then=_then,
-    )
 
+    def make(_: Connection, record: PoolRecord) -> Draft:
+        return _draft(record, content, now)
 
-def read_content(content: str | bytes | msgspec.Raw) -> ProfilesRequest:
-    """Return the content of a record. Raises : msgspec.MsgspecError."""
-    return _contents.decode(content)
+    record_change(store, pool, make, key=None, now=now, logged=logged, then=_then)
 
 
 def checked(request: ProfilesRequest) -> ProfilesRequest:
@@ -92,9 +79,8 @@ def checked(request: ProfilesRequest) -> ProfilesRequest:
     for at, profile in enumerate(request.profiles):
         player = id_text(profile.player)
         faults = list(text_faults(profile.name, profile.link, profile.attributes, MOST_ATTRIBUTES))
-        fault = id_fault(player)
-        faults += [] if fault is None else [("player", fault, player)]
-        faults += [("player", "must not repeat a player", player)] if player in seen else []
+        repeated = "must not repeat a player" if player in seen else None
+        faults += [("player", rule, player) for rule in (id_fault(player), repeated) if rule]
         seen.add(player)
         for field, rule, got in faults:
             named = "name" if field == "title" else field
@@ -128,15 +114,15 @@ def read_profiles(path: str) -> list[ProfileRequest]:
 
 def _of_row(player: str, row: Mapping[str, Any]) -> ProfileRequest:
     """Return the profile in a row of a table."""
-    values = {
-        name: value for name, value in row.items() if value not in (None, "") and value == value
-    }
-    texts = {name: str(values.pop(name)) for name in ("name", "link") if name in values}
-    values.pop("player", None)
-    attributes: dict[str, str | int | float | bool | None] = {
-        name: value if isinstance(value, str | int | float | bool) else str(value)
-        for name, value in values.items()
-    }
+    texts: dict[str, str] = {}
+    attributes: dict[str, str | int | float | bool | None] = {}
+    for name, value in row.items():
+        if name == "player" or value in (None, "") or value != value:
+            continue
+        if name in ("name", "link"):
+            texts[name] = str(value)
+        else:
+            attributes[name] = value if isinstance(value, str | int | float) else str(value)
     return ProfileRequest(player, texts.get("name"), texts.get("link"), attributes)
 
 
@@ -152,10 +138,8 @@ def set_file(store: Store, pool: str, path: str, reason: str, *, now: int) -> Pr
     for request in requests:
         checked(request)
     done = [set_profiles(store, pool, request, key=None, now=now) for request in requests]
-    numbers = [outcome.seq for outcome in done if outcome.seq is not None]
-    return ProfilesMessage(
-        pool, numbers[-1] if numbers else None, sum(outcome.changed for outcome in done)
-    )
+    last = max((outcome.seq for outcome in done if outcome.seq is not None), default=None)
+    return ProfilesMessage(pool, last, sum(outcome.changed for outcome in done))
 
 
 def folded(text: str) -> str:
@@ -190,7 +174,7 @@ def move_profile(
 
     Return the pool after that. record : of the rename
     """
-    old, new = str(record.player), rename_content(record.content).to
+    old, new = str(record.player), content_of("rename", record.content).to
     held = profiles.profiles_of(connection, pool.id, [old, new])
     if old not in held:
         return pool
@@ -209,13 +193,9 @@ def project(connection: Connection, pool: PoolRecord) -> None:
 def names_in_log(connection: Connection, pool: PoolRecord, player: str) -> list[str]:
     """Return all names that the log of a pool has for a player."""
     contents = _contents_of(connection, pool.id) if pool.profiled else ()
-    names = [
-        profile.name
-        for content in contents
-        for profile in content.profiles
-        if profile.player == player
-    ]
-    return [name for name in dict.fromkeys(names) if name is not None]
+    given = (profile for content in contents for profile in content.profiles)
+    names = dict.fromkeys(profile.name for profile in given if profile.player == player)
+    return [name for name in names if name is not None]
 
 
 def compare_profiles(connection: Connection, pool: PoolRecord, findings: Findings) -> None:
@@ -227,11 +207,10 @@ def compare_profiles(connection: Connection, pool: PoolRecord, findings: Finding
     expected: dict[str, ProfileRow] = {}
     try:
         for content in _contents_of(connection, pool.id):
-            for profile in content.profiles:
-                row = _row(profile)
-                expected.pop(str(profile.player), None)
+            for player, row in _rows(content).items():
+                expected.pop(player, None)
                 if row is not None:
-                    expected[row.player] = row
+                    expected[player] = row
     except msgspec.MsgspecError as error:
         findings.add(f"profiles in the log cannot be read: {error}")
     for rows in profiles.all_profiles(connection, pool.id):
@@ -246,7 +225,7 @@ def _contents_of(connection: Connection, pool: int) -> Iterator[ProfilesRequest]
     for number in log.numbers_of_kind(connection, pool, "profiles"):
         record = log.record_at(connection, pool, number)
         if record is not None:
-            yield read_content(record.content)
+            yield content_of("profiles", record.content)
 
 
 def _draft(pool: PoolRecord, content: ProfilesRequest, now: int) -> Draft:
@@ -261,16 +240,21 @@ def _draft(pool: PoolRecord, content: ProfilesRequest, now: int) -> Draft:
 
 
 def _then(connection: Connection, pool: PoolRecord, new: LogRecord) -> None:
-    _apply(connection, pool.id, read_content(new.content))
+    _apply(connection, pool.id, content_of("profiles", new.content))
 
 
 def _apply(connection: Connection, pool: int, content: ProfilesRequest) -> None:
     """Write the profiles of a record into the table."""
-    rows = {str(profile.player): _row(profile) for profile in content.profiles}
+    rows = _rows(content)
     profiles.put(connection, pool, [row for row in rows.values() if row is not None])
     gone = [player for player, row in rows.items() if row is None]
     if gone:
         profiles.remove(connection, pool, gone)
+
+
+def _rows(content: ProfilesRequest) -> dict[str, ProfileRow | None]:
+    """Return the profiles of a record as rows, by player; the last one of a player counts."""
+    return {str(profile.player): _row(profile) for profile in content.profiles}
 
 
 def _row(profile: ProfileRequest) -> ProfileRow | None:

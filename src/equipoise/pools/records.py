@@ -1,9 +1,5 @@
 """What the records of a log say together, and how one more is added.
 
-It is in the log before the first match, and the last such record counts. Its content has the
-ratings on the scale of the pool, as columns: so a hundred thousand players are read in a fraction
-of a second. The state before the first match follows from it and is stored nowhere else.
-
 A log consists of matches and their amendments, and no record is ever removed. `Amendments` is the
 sum of the amendments up to one record: which matches are void or corrected, and, as `Eligibility`,
 who may be rated when. `counted_matches` reads the matches that are rated, in the order of rating,
@@ -16,22 +12,18 @@ from where the pool must be rated again, and writes the audit log, all in one tr
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
-import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.data.ratings import InitialRatings
-from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import Effect, MatchRequest
-from equipoise.messages.pools import InitialMapping
-from equipoise.pools.pool.rules import PoolRules, id_fault, logged_match, logged_matches
+from equipoise.pools.contents import DescribeContent, KnownContent, content_of, effect_of
+from equipoise.pools.pool.rules import PoolRules, logged_match, logged_matches
 from equipoise.pools.posting.rating import LoggedMatch, day_of, players_of, renamed, without
 from equipoise.rating.pool_state import known_state
 from equipoise.rating.state import State
@@ -40,42 +32,17 @@ from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool, rated_through
 
-#: Players with a known rating in one pool, at most: a record is read and written at once.
-MOST_PLAYERS = 250_000
-
-#: Players in the cache of records, at most.
-_MOST_CACHED = 500_000
-
-
-class KnownContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The content of the record: ratings on the scale of the pool.
-
-    players : sorted when they were recorded, each once; rating, deviation : of each, null for the
-        deviation of newcomers
-    pool : the pool that they were copied from; mapping : how they were converted
-    """
-
-    players: list[str]
-    rating: list[float]
-    deviation: list[float | None]
-    reason: str = ""
-    pool: str | None = None
-    mapping: InitialMapping | None = None
-
-
-class _Reason(msgspec.Struct):
-    """The one text of a content that may be very long."""
-
-    reason: str = ""
-
-
-_contents = msgspec.json.Decoder(KnownContent)
-_reasons = msgspec.json.Decoder(_Reason)
+#: Pools whose known ratings are cached.
+_MOST_CACHED = 2
+_cached: dict[tuple[int, int, bytes], KnownRatings] = {}
 
 
 @dataclass(frozen=True)
 class KnownRatings:
-    """The known ratings of a pool, as a log record has them."""
+    """The known ratings of a pool, as a log record has them before the first match.
+
+    The state before the first match follows from the last such record, and is stored nowhere else.
+    """
 
     content: KnownContent
 
@@ -89,70 +56,19 @@ class KnownRatings:
         row = self.row_of.get(player)
         return None if row is None else (self.content.rating[row], self.content.deviation[row])
 
-    def ratings(self, players: Sequence[str] | None = None) -> InitialRatings:
-        """Return the ratings of some players who have one, in this order; None for all.
+    def state(self, rules: PoolRules, players: Sequence[str] | None = None) -> State:
+        """Return the state of players with a known rating before the first match.
 
-        Raises : InvalidParameterError
+        players : in this order; None for all in the order of the record
         """
         content = self.content
-        names = content.players if players is None else list(players)
-        rating, deviation = content.rating, content.deviation
         if players is not None:
             rows = [self.row_of[player] for player in players]
-            rating, deviation = [rating[row] for row in rows], [deviation[row] for row in rows]
-        ids = np.empty(len(names), dtype=object)
-        ids[:] = names
-        return InitialRatings(
-            player_ids=ids,
-            rating=np.array(rating, np.float64),
-            # None becomes NaN.
-            deviation=np.array(deviation, np.float64),
-        )
-
-    def state(self, rules: PoolRules, players: Sequence[str] | None = None) -> State:
-        """Return the state of those players before the first match, in the order of `ratings`.
-
-        Raises : InvalidParameterError
-        """
-        return known_state(rules.system, self.ratings(players))
-
-
-def read_content(content: str | bytes | msgspec.Raw) -> KnownContent:
-    """Return the content of the record, checked.
-
-    Raises : msgspec.MsgspecError, InvalidDataError
-    """
-    known = _contents.decode(content)
-    check_content(known)
-    return known
-
-
-def check_content(content: KnownContent) -> None:
-    """Check ids and numbers. Raises : InvalidDataError."""
-    players = len(content.players)
-    if not players == len(content.rating) == len(content.deviation):
-        rule = "must have one value for each of the players"
-        got = f"{len(content.rating)} ratings and {len(content.deviation)} deviations"
-        raise InvalidDataError([Problem("", None, "rating", rule, got)])
-    if players > MOST_PLAYERS:
-        rule = f"must have at most {MOST_PLAYERS:,} players"
-        raise InvalidDataError([Problem("", None, "ratings", rule, f"{players:,}")])
-    problems = []
-    for player in content.players:
-        fault = id_fault(player)
-        if fault is not None:
-            problems.append(Problem("", None, "player", fault, player[:200]))
-    if problems:
-        raise InvalidDataError(problems)
-    try:
-        KnownRatings(content).ratings()
-    except InvalidParameterError as error:
-        raise InvalidDataError([], f"the known ratings cannot be used: {error}") from error
-
-
-def reason_of(content: str | bytes) -> str:
-    """Return the reason in a content, without reading the ratings."""
-    return _reasons.decode(content).reason
+            rating, deviation = content.rating, content.deviation
+            content = KnownContent(
+                list(players), [rating[row] for row in rows], [deviation[row] for row in rows]
+            )
+        return known_state(rules.system, content.ratings())
 
 
 def read_known(connection: Connection, pool: PoolRecord) -> KnownRatings | None:
@@ -166,50 +82,27 @@ def read_known(connection: Connection, pool: PoolRecord) -> KnownRatings | None:
     if record is None or record.kind != "initial":
         raise InvalidDataError([], f"record {pool.initial} of the log has no known ratings")
     try:
-        return KnownRatings(read_content(record.content))
+        return KnownRatings(content_of("initial", record.content))
     except msgspec.MsgspecError as error:
         named = f"the known ratings in record {pool.initial} of the log"
         raise InvalidDataError([], f"{named} cannot be read: {error}") from error
 
 
-class _Cache:
-    """Known ratings that were read, by the salt of their record, which an erasure changes."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[int, int, bytes], KnownRatings] = OrderedDict()
-
-    def get(self, connection: Connection, pool: PoolRecord) -> KnownRatings | None:
-        """Return the known ratings of a pool, None for none."""
-        if not pool.initial:
-            return None
-        salt = log.salt_of(connection, pool.id, pool.initial)
-        if not salt:
-            return read_known(connection, pool)
-        key = (pool.id, pool.initial, salt)
-        with self._lock:
-            cached = self._kept.get(key)
-        if cached is None:
-            cached = read_known(connection, pool)
-        if cached is None:
-            return None
-        with self._lock:
-            self._kept[key] = cached
-            self._kept.move_to_end(key)
-            while (
-                len(self._kept) > 1
-                and sum(len(entry.content.players) for entry in self._kept.values()) > _MOST_CACHED
-            ):
-                self._kept.popitem(last=False)
-        return cached
-
-
-_cache = _Cache()
-
-
 def cached_known(connection: Connection, pool: PoolRecord) -> KnownRatings | None:
-    """Return what `read_known` does, for readers who need a few players of it."""
-    return _cache.get(connection, pool)
+    """Return what `read_known` does, for readers who need a few players of it.
+
+    Known ratings are cached by the salt of their record, which an erasure changes.
+    """
+    salt = log.salt_of(connection, pool.id, pool.initial) if pool.initial else b""
+    key = (pool.id, pool.initial, salt)
+    known = _cached.get(key)
+    if known is None:
+        known = read_known(connection, pool)
+        if known is not None and salt:
+            if len(_cached) >= _MOST_CACHED:
+                _cached.clear()
+            _cached[key] = known
+    return known
 
 
 #: After all positions.
@@ -217,82 +110,6 @@ _END: Position = (2**62, 2**62)
 
 #: Matches that are read at once to find the last one that counts.
 _MOST_READ = 64
-
-
-class DisqualifyContent(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """The content of the log record of a disqualification.
-
-    effect : None in the records of earlier versions, which mean "without". Their player has no
-        entry on the leaderboard if no match counts
-    """
-
-    reason: str
-    effect: Effect | None = None
-
-
-_disqualify = msgspec.json.Decoder(DisqualifyContent)
-
-
-class _Title(msgspec.Struct):
-    """The title in the content of a match, a correction or a description."""
-
-    title: str | None = None
-
-
-_titles = msgspec.json.Decoder(_Title)
-
-
-def title_of(record: LogRecord) -> str | None:
-    """Return the title of a match, a correction or a description, without reading its players."""
-    return _titles.decode(record.content).title
-
-
-class DescribeContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The content of a correction of title, link and attributes alone; fields as MatchRequest."""
-
-    title: str | None = None
-    link: str | None = None
-    attributes: dict[str, str | int | float | bool | None] = {}
-
-    @classmethod
-    def of(cls, request: MatchRequest) -> DescribeContent:
-        """Return the title, link and attributes of a match."""
-        return cls(request.title, request.link, request.attributes)
-
-    def applied(self, request: MatchRequest) -> MatchRequest:
-        """Return a match with this title, this link and these attributes."""
-        texts = {name: getattr(self, name) for name in self.__struct_fields__}
-        return msgspec.structs.replace(request, **texts)
-
-
-_describe = msgspec.json.Decoder(DescribeContent)
-
-
-def describe_content(content: str | bytes | msgspec.Raw) -> DescribeContent:
-    """Return the content of the record of a description. Raises : msgspec.MsgspecError."""
-    return _describe.decode(content)
-
-
-def disqualify_content(content: str | bytes | msgspec.Raw) -> DisqualifyContent:
-    """Return the content of the record of a disqualification. Raises : msgspec.MsgspecError."""
-    return _disqualify.decode(content)
-
-
-class RenameContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of the log record of a renamed player."""
-
-    to: str
-    reason: str = ""
-
-
-_rename = msgspec.json.Decoder(RenameContent)
-
-
-def rename_content(content: str | bytes | msgspec.Raw) -> RenameContent:
-    """Return the content of the record of a renamed player. Raises : msgspec.MsgspecError."""
-    return _rename.decode(content)
 
 
 def renames_of(records: Iterable[LogRecord], through: int) -> dict[str, str]:
@@ -303,7 +120,7 @@ def renames_of(records: Iterable[LogRecord], through: int) -> dict[str, str]:
     renames: dict[str, str] = {}
     for record in records:
         if record.kind == "rename" and (record.seq <= through or not record.needs_replay):
-            new = rename_content(record.content).to
+            new = content_of("rename", record.content).to
             renames = {old: new if to == record.player else to for old, to in renames.items()}
             renames[str(record.player)] = new
             renames.pop(new, None)  # who gets an earlier id back
@@ -340,7 +157,7 @@ class EligibilityRecord(NamedTuple):
     def of(cls, record: LogRecord) -> EligibilityRecord:
         """Return what a log record says of eligibility."""
         disqualifies = record.kind == "disqualify"
-        effect = disqualify_content(record.content).effect if disqualifies else None
+        effect = effect_of(record.kind, record.content)
         return cls(record.seq, disqualifies, record.posted_time, record.received, effect)
 
 
@@ -568,9 +385,10 @@ class Amendments:
         request = logged_match(self.corrections.get(match, record).content)
         request = renamed(request, self.renames)
         described = self.descriptions.get(match)
-        return (
-            request if described is None else describe_content(described.content).applied(request)
-        )
+        if described is None:
+            return request
+        texts: DescribeContent = content_of("describe", described.content)
+        return texts.applied(request)
 
     def latest(self, match: str) -> LogRecord | None:
         """Return the correction or description that has the title of a match; None for none."""

@@ -8,6 +8,7 @@ soft reset). These are the seed of the new pool. Disqualifications and webhooks 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -24,16 +25,15 @@ from equipoise.messages.pools import (
     SeasonPreview,
     SeasonRequest,
 )
-from equipoise.pools.pool.pools import open_pool
+from equipoise.pools.contents import DisqualifyContent, RenameContent
+from equipoise.pools.pool.pools import open_pool, read_pool
 from equipoise.pools.pool.rules import PoolRules, check_settings, iso, rules_of
 from equipoise.pools.posting.rating import object_array, time_kind
 from equipoise.pools.posting.running import ZLIB_LEVEL, RunningPool, stored_pool
 from equipoise.pools.profiles import keep_profiles
 from equipoise.pools.records import (
-    DisqualifyContent,
     Draft,
     EligibilityRecord,
-    RenameContent,
     amendments_of,
     append,
 )
@@ -46,9 +46,8 @@ from equipoise.rating.pool_state import (
     soft_reset,
 )
 from equipoise.rating.system import RatingSystem
-from equipoise.store import audit, log, pools, ratings, webhooks
+from equipoise.store import audit, pools, ratings, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.log import LogRecord
 from equipoise.store.pools import (
     FIRST_GENERATION,
     PoolRecord,
@@ -91,12 +90,12 @@ def end_season(
             # On PostgreSQL another transaction may create a pool of the name in between.
             raise ConflictError(f"pool {pool!r} was created in the meantime; try again")
         _write_seed(connection, old, new, request, PoolRules(settings))
-        if request.disqualified == "stay":
-            _keep_disqualified(connection, old, new, key, now)
-        begun = pool_by_number(connection, new)
-        if begun is not None:
-            begun = _keep_renames(connection, old, begun, key, now)
-            keep_profiles(connection, old, begun, key, now)
+        begun = _pool(connection, new)
+        barred = _disqualified_at_end(connection, old, request)
+        for draft in _kept_drafts(connection, old, barred, now):
+            begun, _ = append(connection, begun, draft, key=key, now=now)
+        ratings.mark_disqualified(connection, new, [FIRST_GENERATION], [*barred], True)
+        keep_profiles(connection, old, begun, key, now)
         _move_webhooks(connection, old, new, now)
         audit.note(
             connection,
@@ -107,7 +106,7 @@ def end_season(
             subject=request.season,
             request=request,
         )
-        return season_message(connection, old.id)
+        return season_message(connection, _pool(connection, old.id))
 
 
 def seasons(store: Store, pool: str) -> SeasonList:
@@ -115,13 +114,8 @@ def seasons(store: Store, pool: str) -> SeasonList:
     with store.read() as connection:
         get_pool(connection, pool)
         return SeasonList(
-            [_message(connection, archive) for archive in archives_of(connection, pool)]
+            [season_message(connection, archive) for archive in archives_of(connection, pool)]
         )
-
-
-def season_message(connection: Connection, archive: int) -> SeasonMessage:
-    """Return a season by the number of its archive."""
-    return _message(connection, _archive(connection, archive))
 
 
 def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPreview:
@@ -129,8 +123,7 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
 
     Raises : NotFoundError, InvalidDataError; ConflictError if the season could not be ended
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         archive = _archive_name(pool, request)
         if find_pool(connection, archive) is not None:
             raise ConflictError(
@@ -140,7 +133,6 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
         before = stored_numbers(connection, record)
         after, centre, start = _seed_numbers(connection, record, request, system)
         hooks = webhooks.webhooks_of(connection, record.id)
-        stay = request.disqualified == "stay"
         return SeasonPreview(
             archive=archive,
             players=record.players,
@@ -152,7 +144,7 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
             centre=centre,
             start=start,
             start_deviation=json_value(_newcomer(system)[1]),
-            barred=len(_disqualified_at_end(connection, record)) if stay else 0,
+            barred=len(_disqualified_at_end(connection, record, request)),
             webhooks=sum(hook.disabled is None for hook in hooks),
             sample=_sample(before, after),
         )
@@ -216,7 +208,7 @@ def _repeated(
         raise ConflictError(
             f"season {existing.season!r} of pool {pool!r} has already ended with different settings"
         )
-    return _message(connection, existing)
+    return season_message(connection, existing)
 
 
 def _write_seed(
@@ -268,9 +260,7 @@ def _soft_seed(
 
 def _widening(request: SeasonRequest, system: RatingSystem) -> float:
     """Return what a soft reset adds to deviations; NaN for a system without deviations."""
-    if request.widen is not None:
-        return request.widen
-    return 0.5 * _newcomer(system)[1]
+    return 0.5 * _newcomer(system)[1] if request.widen is None else request.widen
 
 
 def _shown_widening(request: SeasonRequest, system: RatingSystem) -> float | None:
@@ -302,53 +292,34 @@ def write_seed_ratings(
 
 
 def _disqualified_at_end(
-    connection: Connection, pool: PoolRecord
-) -> list[tuple[str, EligibilityRecord]]:
-    """Return the disqualified players and the records that disqualify them, by id."""
+    connection: Connection, pool: PoolRecord, request: SeasonRequest
+) -> dict[str, EligibilityRecord]:
+    """Return the players who stay disqualified, and the records that disqualify them, by id."""
+    if request.disqualified != "stay":
+        return {}
     eligible = amendments_of(connection, pool).eligibility
     records = {player: eligible.disqualification_of(player) for player in sorted(eligible.players)}
-    return [(player, by) for player, by in records.items() if by is not None]
+    return {player: by for player, by in records.items() if by is not None}
 
 
-def _keep_disqualified(
-    connection: Connection, old: PoolRecord, new: int, key: int | None, now: int
-) -> None:
-    """Disqualify the same players in the new season as at the end of the old one."""
+def _kept_drafts(
+    connection: Connection, old: PoolRecord, barred: Mapping[str, EligibilityRecord], now: int
+) -> Iterator[Draft]:
+    """Give the records with which players stay disqualified and renamed in the new season."""
     reason = f"disqualified when season {old.name} ended"
-    records = [
-        LogRecord(
-            seq=seq,
+    for player, by in barred.items():
+        content = DisqualifyContent(reason, by.effect or "without")
+        yield Draft(
             kind="disqualify",
-            match=None,
-            player=player,
-            content=msgspec.json.encode(DisqualifyContent(reason, by.effect or "without")).decode(),
-            posted_time=by.since,
+            content=msgspec.json.encode(content).decode(),
             time=now if by.since is None else by.since,
-            needs_replay=False,
-            received=now,
-            key=key,
+            player=player,
+            posted_time=by.since,
         )
-        for seq, (player, by) in enumerate(_disqualified_at_end(connection, old), start=1)
-    ]
-    begun = pool_by_number(connection, new)
-    if begun is None or not records:
-        return
-    columns = log.append(connection, begun, records)
-    change_pool(connection, new, amendments=len(records), **columns)
-    disqualified = [record.player for record in records if record.player is not None]
-    ratings.mark_disqualified(connection, new, [FIRST_GENERATION], disqualified, True)
-
-
-def _keep_renames(
-    connection: Connection, old: PoolRecord, new: PoolRecord, key: int | None, now: int
-) -> PoolRecord:
-    """Rename the same players in the new season; return its pool after that."""
     for player, to in amendments_of(connection, old).renames.items():
-        content = RenameContent(to, f"renamed in season {old.name}")
-        text = msgspec.json.encode(content).decode()
-        draft = Draft(kind="rename", content=text, time=now, player=player)
-        new, _ = append(connection, new, draft, key=key, now=now)
-    return new
+        renamed = RenameContent(to, f"renamed in season {old.name}")
+        text = msgspec.json.encode(renamed).decode()
+        yield Draft(kind="rename", content=text, time=now, player=player)
 
 
 def _move_webhooks(connection: Connection, old: PoolRecord, new: int, now: int) -> None:
@@ -362,21 +333,21 @@ def _move_webhooks(connection: Connection, old: PoolRecord, new: int, now: int) 
     change_pool(connection, old.id, webhooks=0)
 
 
-def _archive(connection: Connection, number: int) -> PoolRecord:
-    archive = pool_by_number(connection, number)
-    if archive is None:
+def _pool(connection: Connection, number: int) -> PoolRecord:
+    pool = pool_by_number(connection, number)
+    if pool is None:
         raise LookupError(f"no pool number {number}")
-    return archive
+    return pool
 
 
-def _message(connection: Connection, archive: PoolRecord) -> SeasonMessage:
+def season_message(connection: Connection, archive: PoolRecord) -> SeasonMessage:
     """Return the season of an archive."""
     after = pools.seed_after(connection, archive.id)
     if after is None:
         raise LookupError(f"pool {archive.name} has no season after it")
     number, seed = after
     request = msgspec.json.decode(seed.request, type=SeasonRequest)
-    system = rules_of(_archive(connection, number).settings).system
+    system = rules_of(_pool(connection, number).settings).system
     return SeasonMessage(
         season=archive.season or "",
         pool=archive.archive_of or "",

@@ -22,7 +22,7 @@ import secrets
 import socket
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 from urllib.parse import urlsplit
 
@@ -41,6 +41,7 @@ from equipoise.messages.upkeep import (
     WebhookMessage,
     WebhookRequest,
 )
+from equipoise.pools.pool.pools import read_pool
 from equipoise.pools.pool.rules import iso, rules_of
 from equipoise.pools.reading.matches import stored_matches
 from equipoise.pools.replay.states import known_difference
@@ -122,16 +123,13 @@ def create_webhook(
         record.check_open()
         _check_number(connection, record)
         hook = webhooks.add_webhook(connection, record.id, request.url, secret, events, now)
-        detail = {"url": request.url, "events": events}
-        what = "webhook.created"
-        audit.note(connection, what, now=now, key=key, pool=pool, subject=hook.id, **detail)
+        _note(connection, "webhook.created", record, hook, key, now, events=events)
         return NewWebhookMessage(_message(connection, hook), secret)
 
 
 def list_webhooks(store: Store, pool: str) -> WebhookList:
     """Return the webhooks of a pool, newest first. Raises : NotFoundError."""
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         hooks = webhooks.webhooks_of(connection, record.id)
         return WebhookList([_message(connection, hook) for hook in hooks])
 
@@ -144,11 +142,11 @@ def disable_webhook(
     reason : why the service does it
     Raises : NotFoundError
     """
-    with _changing(store, pool, number, key, now) as change:
-        if change.hook.disabled is None:
-            webhooks.disable(change.connection, change.hook, now, reason or None)
-            change.note("webhook.disabled", reason=reason)
-        return change.message()
+    with _changing(store, pool, number) as (connection, record, hook):
+        if hook.disabled is None:
+            webhooks.disable(connection, hook, now, reason or None)
+            _note(connection, "webhook.disabled", record, hook, key, now, reason=reason)
+        return _message(connection, webhooks.get_webhook(connection, record.id, number))
 
 
 def enable_webhook(
@@ -158,13 +156,13 @@ def enable_webhook(
 
     Raises : NotFoundError; ConflictError as `create_webhook`
     """
-    with _changing(store, pool, number, key, now) as change:
-        if change.hook.disabled is not None:
-            change.pool.check_open()
-            _check_number(change.connection, change.pool)
-            webhooks.enable(change.connection, change.hook)
-            change.note("webhook.enabled")
-        return change.message()
+    with _changing(store, pool, number) as (connection, record, hook):
+        if hook.disabled is not None:
+            record.check_open()
+            _check_number(connection, record)
+            webhooks.enable(connection, hook)
+            _note(connection, "webhook.enabled", record, hook, key, now)
+        return _message(connection, webhooks.get_webhook(connection, record.id, number))
 
 
 def delete_webhook(
@@ -175,50 +173,35 @@ def delete_webhook(
     reason : why the service does it
     Raises : NotFoundError
     """
-    with _changing(store, pool, number, key, now) as change:
-        hook = change.hook
-        webhooks.delete_webhook(change.connection, hook)
-        change.note("webhook.deleted", reason=reason)
+    with _changing(store, pool, number) as (connection, record, hook):
+        webhooks.delete_webhook(connection, hook)
+        _note(connection, "webhook.deleted", record, hook, key, now, reason=reason)
         ended = now if hook.disabled is None else hook.disabled
-        return _message(change.connection, replace(hook, disabled=ended))
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """A change of a webhook: in which transaction, of which pool, by which key, and when."""
-
-    connection: Connection
-    pool: PoolRecord
-    hook: WebhookRecord
-    key: int | None
-    now: int
-
-    def note(self, action: str, **detail: str) -> None:
-        """Write the change into the audit log."""
-        audit.note(
-            self.connection,
-            action,
-            now=self.now,
-            key=self.key,
-            pool=self.pool.name,
-            subject=self.hook.id,
-            url=self.hook.url,
-            **detail,
-        )
-
-    def message(self) -> WebhookMessage:
-        """Return the webhook as it is now."""
-        hook = webhooks.get_webhook(self.connection, self.pool.id, self.hook.id)
-        return _message(self.connection, hook)
+        return _message(connection, replace(hook, disabled=ended))
 
 
 @contextmanager
-def _changing(store: Store, pool: str, number: int, key: int | None, now: int) -> Iterator[_Change]:
-    """Give a webhook in a transaction that locks its pool. Raises : NotFoundError."""
+def _changing(
+    store: Store, pool: str, number: int
+) -> Iterator[tuple[Connection, PoolRecord, WebhookRecord]]:
+    """Give a webhook and its pool in a transaction that locks the pool. Raises : NotFoundError."""
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
-        hook = webhooks.get_webhook(connection, record.id, number)
-        yield _Change(connection, record, hook, key, now)
+        yield connection, record, webhooks.get_webhook(connection, record.id, number)
+
+
+def _note(
+    connection: Connection,
+    action: str,
+    pool: PoolRecord,
+    hook: WebhookRecord,
+    key: int | None,
+    now: int,
+    **detail: object,
+) -> None:
+    """Write what was done with a webhook into the audit log."""
+    detail = {"url": hook.url, **detail}
+    audit.note(connection, action, now=now, key=key, pool=pool.name, subject=hook.id, **detail)
 
 
 def disable_far_behind(store: Store, most: int, now: int) -> None:
@@ -226,9 +209,8 @@ def disable_far_behind(store: Store, most: int, now: int) -> None:
     with store.read() as connection:
         behind = _with_pools(connection, webhooks.far_behind(connection, most))
     for hook, pool in behind:
-        reason = f"more than {most} events waited"
-        if hook.failure is not None:
-            reason = f"{reason}; the last failure: {hook.failure}"
+        failure = "" if hook.failure is None else f"; the last failure: {hook.failure}"
+        reason = f"more than {most} events waited{failure}"
         # It may have been deleted, or its pool renamed by the end of a season; the next call sees.
         with suppress(NotFoundError):
             disable_webhook(store, pool.name, hook.id, key=None, now=now, reason=reason)
@@ -354,60 +336,46 @@ def outgoing(
     with store.read() as connection:
         events = webhooks.events_after(connection, pool, after, limit)
         wanted = [event for event in events if event.kind in kinds]
-        sources = {number: pool_by_number(connection, number) for number in _sources(wanted)}
-        matches = _matches(connection, sources, wanted)
-        outgoing = []
+        sources = {
+            number: pool_by_number(connection, number)
+            for number in {event.source for event in wanted}
+        }
+        matches = _matches(connection, filter(None, sources.values()), wanted)
+        sent = []
         for event in events:
-            source = sources.get(event.source)
-            if event.kind not in kinds or source is None:
-                outgoing.append(Outgoing(event.number, "", None))
+            source = sources.get(event.source) if event.kind in kinds else None
+            if source is None:
+                sent.append(Outgoing(event.number, "", None))
                 continue
-            outgoing.append(_outgoing(event, source, _data(connection, source, event, matches)))
-    return outgoing
-
-
-def _outgoing(event: Event, source: PoolRecord, data: Any) -> Outgoing:
-    # The time makes ids unique also after a backup was restored.
-    message = f"msg_{event.source}_{event.number}_{event.created:x}"
-    if data is None:
-        return Outgoing(event.number, message, None)
-    body = EventMessage(event.kind, iso(event.created), source.name, data)
-    return Outgoing(event.number, message, msgspec.json.encode(body))
-
-
-def _data(
-    connection: Connection,
-    source: PoolRecord,
-    event: Event,
-    matches: dict[tuple[int, int], MatchMessage],
-) -> Any:
-    """Return the data of an event; None for an event that is not sent."""
-    if event.kind == "match.rated":
-        match = matches.get((event.source, event.reference))
-        return None if match is None or match.status == "unrated" else match
-    if event.kind == "season.ended":
-        return season_message(connection, source.id)
-    return _corrected(connection, source, event.reference)
-
-
-def _sources(events: Iterable[Event]) -> set[int]:
-    return {event.source for event in events}
+            data: Any = matches.get((event.source, event.reference))
+            if event.kind == "season.ended":
+                data = season_message(connection, source)
+            elif event.kind != "match.rated":
+                data = _corrected(connection, source, event.reference)
+            body = None
+            if data is not None:
+                message = EventMessage(event.kind, iso(event.created), source.name, data)
+                body = msgspec.json.encode(message)
+            # The time makes ids unique also after a backup was restored.
+            name = f"msg_{event.source}_{event.number}_{event.created:x}"
+            sent.append(Outgoing(event.number, name, body))
+    return sent
 
 
 def _matches(
-    connection: Connection, sources: dict[int, PoolRecord | None], events: Iterable[Event]
+    connection: Connection, sources: Iterable[PoolRecord], events: Iterable[Event]
 ) -> dict[tuple[int, int], MatchMessage]:
-    """Return the matches that events are about, by pool and record."""
+    """Return the matches that are sent, by pool and record; unrated ones are not."""
     rated = [event for event in events if event.kind == "match.rated"]
     messages: dict[tuple[int, int], MatchMessage] = {}
-    for number in _sources(rated):
-        source = sources[number]
-        if source is None:
-            continue
-        seqs = [event.reference for event in rated if event.source == number]
-        ids = log.match_ids(connection, number, seqs)
+    for source in sources:
+        seqs = [event.reference for event in rated if event.source == source.id]
+        ids = log.match_ids(connection, source.id, seqs)
         stored = stored_matches(connection, source, rules_of(source.settings), ids.values())
-        messages |= {(number, seq): stored[match] for seq, match in ids.items() if match in stored}
+        for seq, name in ids.items():
+            match = stored.get(name)
+            if match is not None and match.status != "unrated":
+                messages[source.id, seq] = match
     return messages
 
 
@@ -421,14 +389,15 @@ def _corrected(
     difference = known_difference(replay)
     before = through_before(connection, pool.id, generation)
     amendments = log.amendments(connection, pool.id, through=replay.through_seq)
-    new = [amendment for amendment in amendments if amendment.seq > before]
+    new = [
+        AmendmentLine(amendment.seq, amendment.kind, amendment.match, amendment.player)
+        for amendment in amendments
+        if amendment.seq > before
+    ]
     return CorrectedMessage(
         generation=generation,
         amended=len(new),
-        amendments=[
-            AmendmentLine(amendment.seq, amendment.kind, amendment.match, amendment.player)
-            for amendment in new[:_LISTED]
-        ],
+        amendments=new[:_LISTED],
         matches=None if difference is None else difference.matches,
         changed=None if difference is None else difference.changed,
     )

@@ -33,6 +33,7 @@ from equipoise.formats.tables.column_names import CANONICAL
 from equipoise.formats.tables.delimited import escaped
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.upkeep import ExportMessage
+from equipoise.pools.contents import effect_of
 from equipoise.pools.exchange.history_requests import ATTRIBUTE, LINK, TITLE
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.pool.rules import PoolRules, rules_of
@@ -40,7 +41,7 @@ from equipoise.pools.posting.rating import (
     LoggedMatch,
     context_of,
     object_array,
-    players_of,
+    player_ids,
     pool_stamps,
     score_of,
     unpack_extra,
@@ -49,7 +50,6 @@ from equipoise.pools.records import (
     amendments_of,
     counted_matches,
     counted_piece,
-    disqualify_content,
 )
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.pool_state import PoolState
@@ -57,7 +57,6 @@ from equipoise.rating.replay import TRACE_COLUMNS, ratings_of
 from equipoise.rating.state import unpack_players
 from equipoise.rating.system import OF_ROUNDS
 from equipoise.store import changes, log, ratings
-from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, get_pool, pool_by_number, rated_through
 
@@ -66,54 +65,51 @@ _LARGEST_INT = 2**63
 #: Whole numbers that fit a column of floats; larger ones are text.
 _LARGEST_FLOAT = int(sys.float_info.max)
 
-_PLAYERS_OWN: Mapping[str, Any] = {
+#: Values of a match and of a player in it that have a column of their own if any match needs it.
+_OF_MATCH = ("weight", "performance_ceiling", *OF_ROUNDS)
+_OF_PLAYER: Mapping[str, Any] = {
     "share": pl.Float64,
     "performance": pl.Float64,
     "role": pl.String,
     "side": pl.String,
     "at_home": pl.Boolean,
 }
-_RESERVED = {*CANONICAL, *_PLAYERS_OWN}
+_RESERVED = {*CANONICAL, *_OF_PLAYER}
 
 
 @dataclass(slots=True)
 class _Seen:
-    """The further values that the matches of a pool have, beside players and results."""
+    """What columns the matches of a pool need, beside players and results.
 
-    teams: bool = False
-    weight: bool = False
-    ceiling: bool = False
-    context: bool = False
-    rounds: set[str] = field(default_factory=set)
-    fractions: bool = False
-    earliest: int | None = None
-    latest: int = 0
-    own: set[str] = field(default_factory=set)
+    columns : those of one type; statistics : their names
+    attributes, of_match : types of the values of players' attributes, and of texts of matches
+    """
+
+    columns: set[str] = field(default_factory=set)
     statistics: set[str] = field(default_factory=set)
     attributes: dict[str, set[type]] = field(default_factory=dict)
     of_match: dict[str, set[type]] = field(default_factory=dict)
+    span: tuple[int, int, bool] | None = None
 
     def look(self, match: LoggedMatch) -> None:
         """Take note of what a match says."""
-        request = match.request
-        self.fractions |= match.time % MICROSECONDS != 0
-        if self.earliest is None or match.time < self.earliest:
-            self.earliest = match.time
-        self.latest = max(self.latest, match.time)
-        self.weight |= request.weight != 1.0
-        self.ceiling |= request.performance_ceiling is not None
-        self.context |= request.context is not None
-        self.rounds.update(name for name in OF_ROUNDS if getattr(request, name) is not None)
+        request, time = match.request, match.time
+        low, high, fractions = (time, time, False) if self.span is None else self.span
+        fractions |= time % MICROSECONDS != 0
+        self.span = (min(low, time), max(high, time), fractions)
+        given = {name for name in (*_OF_MATCH, CONTEXT) if getattr(request, name) is not None}
+        self.columns |= given if request.weight != 1.0 else given - {"weight"}
         for name, value in _match_texts(request).items():
             self.of_match.setdefault(name, set()).add(_kind_of(value))
         for team in request.teams:
-            self.teams |= team.team is not None or len(team.players) > 1
+            if team.team is not None or len(team.players) > 1:
+                self.columns.add("team")
             for member in team.players:
                 if isinstance(member, ParticipationRequest):
                     self._look_at(member)
 
     def _look_at(self, member: ParticipationRequest) -> None:
-        self.own.update(name for name in _PLAYERS_OWN if getattr(member, name) is not None)
+        self.columns.update(name for name in _OF_PLAYER if getattr(member, name) is not None)
         self.statistics.update(member.statistics)
         for name, value in member.attributes.items():
             if value is not None:
@@ -133,7 +129,6 @@ class LogTable:
         for piece in pieces():
             for match in piece:
                 seen.look(match)
-        self._seen = seen
         self._statistics = {name: _free(name, "statistics") for name in sorted(seen.statistics)}
         self._scored = not rules.fault and "score" in rules.able.uses
         taken = {*_RESERVED, *self._statistics.values(), *seen.of_match}
@@ -142,98 +137,68 @@ class LogTable:
         self._attributes = {
             name: _free(name, "attributes", taken)
             for name in sorted(seen.attributes)
-            if not (name == CONTEXT and seen.context)
+            if not (name == CONTEXT and CONTEXT in seen.columns)
         }
-        self._of_match = sorted(seen.of_match)
-        self.schema = self._schema()
+        # Times are written as in ISO 8601 where readers would not read them as seconds.
+        self._stamps = pool_stamps(rules, seen.span)
+        self.schema = self._schema(seen)
 
     def frames(self) -> Iterator[tuple[pl.DataFrame, int]]:
         """Give the matches as tables, at least one, with their numbers of matches."""
         yield pl.DataFrame(schema=self.schema), 0
         for piece in self._pieces():
-            rows: list[tuple[Any, ...]] = []
-            for match in piece:
-                rows += self._rows(match)
+            rows = [
+                tuple(map(row.get, self.schema)) for match in piece for row in self._rows(match)
+            ]
             yield pl.DataFrame(rows, schema=self.schema, orient="row"), len(piece)
 
-    def _schema(self) -> dict[str, Any]:
-        seen = self._seen
-        columns: dict[str, Any] = {"match": pl.String}
-        if self._rules.timed:
-            columns["time"] = pl.Datetime("us") if self._stamps else pl.Int64
+    def _schema(self, seen: _Seen) -> dict[str, Any]:
+        times = {"time": pl.Datetime("us") if self._stamps else pl.Int64}
+        columns: dict[str, Any] = {"match": pl.String, **(times if self._rules.timed else {})}
         columns["player"] = pl.String
-        if seen.teams:
+        if "team" in seen.columns:
             columns["team"] = pl.String
         columns["rank"] = pl.Int64
         if self._scored:
             columns["score"] = pl.Float64
-        if seen.weight:
-            columns["weight"] = pl.Float64
-        if seen.ceiling:
-            columns["performance_ceiling"] = pl.Float64
-        columns |= {name: pl.Float64 for name in OF_ROUNDS if name in seen.rounds}
-        if seen.context:
-            columns[CONTEXT] = pl.String
-        columns |= {name: kind for name, kind in _PLAYERS_OWN.items() if name in seen.own}
+        further = {**dict.fromkeys(_OF_MATCH, pl.Float64), CONTEXT: pl.String, **_OF_PLAYER}
+        columns |= {name: kind for name, kind in further.items() if name in seen.columns}
         columns |= dict.fromkeys(self._statistics.values(), pl.Float64)
         for name, column in self._attributes.items():
             columns[column] = _type_of(seen.attributes[name])
-        columns |= {name: _type_of(seen.of_match[name]) for name in self._of_match}
-        return columns
+        return columns | {name: _type_of(seen.of_match[name]) for name in sorted(seen.of_match)}
 
-    @property
-    def _stamps(self) -> bool:
-        """Whether times are written as in ISO 8601: readers would not read them as seconds."""
-        span = None
-        if self._seen.earliest is not None:
-            span = (self._seen.earliest, self._seen.latest, self._seen.fractions)
-        return pool_stamps(self._rules, span)
-
-    def _rows(self, match: LoggedMatch) -> Iterator[tuple[Any, ...]]:
-        """Give a row for every player of a match."""
-        request, seen = match.request, self._seen
-        head: list[Any] = [str(request.match)]
-        if self._rules.timed:
-            head.append(match.time if self._stamps else match.time // MICROSECONDS)
-        tail: list[Any] = [request.weight] if seen.weight else []
-        if seen.ceiling:
-            tail.append(request.performance_ceiling)
-        tail += [getattr(request, name) for name in OF_ROUNDS if name in seen.rounds]
-        texts = _match_texts(request)
-        last = [_value(texts.get(name), self.schema[name]) for name in self._of_match]
+    def _rows(self, match: LoggedMatch) -> Iterator[dict[str, Any]]:
+        """Give the values of every player of a match by column."""
+        request = match.request
+        of_match: dict[str, Any] = {name: getattr(request, name) for name in _OF_MATCH}
+        of_match["match"] = str(request.match)
+        of_match["time"] = match.time if self._stamps else match.time // MICROSECONDS
+        for name, value in _match_texts(request).items():
+            of_match[name] = _value(value, self.schema[name])
         for team, label, rank in _teams(request):
-            middle = [label, rank] if seen.teams else [rank]
             for member in team.players:
                 detail = member if isinstance(member, ParticipationRequest) else None
                 player = str(member if detail is None else detail.player)
-                points = [score_of(team, detail)] if self._scored else []
-                where = [context_of(request, detail)] if seen.context else []
-                yield (
-                    *head,
-                    player,
-                    *middle,
-                    *points,
-                    *tail,
-                    *where,
-                    *self._details(detail),
-                    *last,
-                )
+                row = {**of_match, "player": player, "team": label, "rank": rank}
+                if self._scored:
+                    row["score"] = score_of(team, detail)
+                if CONTEXT in self.schema:
+                    row[CONTEXT] = context_of(request, detail)
+                if detail is not None:
+                    row |= self._details(detail)
+                yield row
 
-    def _details(self, member: ParticipationRequest | None) -> Iterator[Any]:
-        """Give the further values of a player in a match, column by column."""
-        own = (name for name in _PLAYERS_OWN if name in self._seen.own)
-        if member is None:
-            count = sum(1 for _ in own) + len(self._statistics) + len(self._attributes)
-            yield from [None] * count
-            return
-        for name in own:
-            value = getattr(member, name)
-            if name == "at_home" and value is None and member.side in HOME_SIDES:
-                value = True  # Readers ignore the side beside a column `at_home`.
-            yield value
-        yield from (member.statistics.get(name) for name in self._statistics)
+    def _details(self, member: ParticipationRequest) -> dict[str, Any]:
+        """Return the further values of a player in a match by column."""
+        row = {name: getattr(member, name) for name in _OF_PLAYER}
+        if member.at_home is None and member.side in HOME_SIDES:
+            row["at_home"] = True  # Readers ignore the side beside a column `at_home`.
+        for name, column in self._statistics.items():
+            row[column] = member.statistics.get(name)
         for name, column in self._attributes.items():
-            yield _value(member.attributes.get(name), self.schema[column])
+            row[column] = _value(member.attributes.get(name), self.schema[column])
+        return row
 
 
 def _match_texts(request: MatchRequest) -> dict[str, Any]:
@@ -318,6 +283,9 @@ def export_file(
     format = format_of(path)
     start = time.perf_counter()
     size, count = 0, 0
+    of_log: Literal["records", "matches"] = "matches"
+    if what == "log" and format == "ndjson":
+        of_log = "records"
 
     def counting(done: int, total: int) -> None:
         nonlocal count
@@ -335,17 +303,10 @@ def export_file(
         file=path,
         format=format,
         count=count,
-        counted=_counted_as(what, format),
+        counted="players" if what == "ratings" else of_log,
         bytes=size,
         seconds=time.perf_counter() - start,
     )
-
-
-def _counted_as(what: What, format: Format) -> Literal["records", "matches", "players"]:
-    """Return what the progress of an export counts."""
-    if what == "ratings":
-        return "players"
-    return "records" if what == "log" and format == "ndjson" else "matches"
 
 
 def export_bytes(
@@ -424,10 +385,7 @@ def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
         record = _same_pool(connection, pool)
         seed = seed_of(connection, record)
         amended = log.amendments(connection, pool) if record.amendments else []
-    effects = any(
-        record.kind == "disqualify" and disqualify_content(record.content).effect
-        for record in amended
-    )
+    effects = any(effect_of(record.kind, record.content) for record in amended)
     descriptions = bool(record.profiled) or any(
         record.kind in ("describe", "rename") for record in amended
     )
@@ -458,56 +416,41 @@ def _log_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.Dat
                 )
             yield matches
 
-    table = LogTable(pieces, rules_of(record.settings))
-    yield from _counted(table.frames(), record.matches, progress)
-
-
-def _counted(
-    frames: Iterator[tuple[pl.DataFrame, int]], total: int, progress: _Progress
-) -> Iterator[pl.DataFrame]:
-    """Give tables, and report their numbers of matches or players."""
     done = 0
-    for frame, count in frames:
+    for frame, count in LogTable(pieces, rules_of(record.settings)).frames():
         yield frame
         done += count
-        progress(done, total)
+        progress(done, record.matches)
 
 
 def _rating_frames(
     connection: Connection, pool: PoolRecord, progress: _Progress
 ) -> Iterator[pl.DataFrame]:
-    frames = rating_frames(connection, pool, rules_of(pool.settings))
-    yield from _counted(frames, pool.players, progress)
-
-
-def rating_frames(
-    connection: Connection, pool: PoolRecord, rules: PoolRules
-) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Give the rating table, best players first, in pieces with their numbers of players.
+    """Give the rating table, best players first, in pieces.
 
     Disqualified players come after all others. If there are any, a column marks them.
     """
+    rules, done = rules_of(pool.settings), 0
     marked = ratings.any_disqualified(connection, pool.id, pool.generation)
     span = ratings.span_of_last_times(connection, pool.id, pool.generation)
     kind: TimeKind = "datetime" if pool_stamps(rules, span) else "seconds"
-
-    def table(players: list[str]) -> pl.DataFrame:
+    pieces = ratings.players_by_rating(connection, pool.id, pool.generation)
+    for players in pieces if pool.players else [[]]:
         if rules.fault:
-            return _stored_frame(connection, pool, kind, players)
-        stored = ratings.states_of(connection, pool.id, pool.generation, players)
-        # The database does not keep the order of the players.
-        return _rating_frame(pool, rules, kind, {name: stored[name].state for name in players})
-
-    if not pool.players:
-        yield table([]), 0
-    for players in ratings.players_by_rating(connection, pool.id, pool.generation):
-        frame = table(players)
+            frame = _stored_frame(connection, pool, kind, players)
+        else:
+            stored = ratings.states_of(connection, pool.id, pool.generation, players)
+            # The database does not keep the order of the players.
+            packed = {name: stored[name].state for name in players}
+            frame = _rating_frame(pool, rules, kind, packed)
         if marked:
             shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
             disqualified = [bool(shown[player].disqualified) for player in frame["player"]]
             frame = frame.with_columns(pl.Series("disqualified", disqualified, dtype=pl.Boolean))
             frame = frame.sort("disqualified", maintain_order=True)
-        yield frame, len(players)
+        yield frame
+        done += len(players)
+        progress(done, pool.players)
 
 
 def _stored_frame(
@@ -561,21 +504,22 @@ def _change_frames(
     amendments = amendments_of(connection, pool, through)
     stamps = pool_stamps(rules, log.span_of_matches(connection, pool.id))
     names = (*TRACE_COLUMNS, *(() if rules.fault else rules.system.trace_columns))
-    schema, done = _change_schema(rules, names, stamps), 0
+    times = {"time": pl.Datetime("us") if stamps else pl.Int64} if rules.timed else {}
+    schema: dict[str, Any] = {
+        "match": pl.String,
+        **times,
+        "player": pl.String,
+        "team": pl.Int64,
+        "rank": pl.Int64,
+    }
+    schema |= dict.fromkeys(names, pl.Float64)
     yield pl.DataFrame(schema=schema)
+    done = 0
     for matches in counted_matches(connection, pool, amendments, START):
         rows = _change_rows(connection, pool, rules, matches, names, stamps)
         yield pl.DataFrame(rows, schema=schema, orient="row")
         done += len(matches)
         progress(done, pool.matches)
-
-
-def _change_schema(rules: PoolRules, names: tuple[str, ...], stamps: bool) -> dict[str, Any]:
-    columns: dict[str, Any] = {"match": pl.String}
-    if rules.timed:
-        columns["time"] = pl.Datetime("us") if stamps else pl.Int64
-    columns |= {"player": pl.String, "team": pl.Int64, "rank": pl.Int64}
-    return columns | dict.fromkeys(names, pl.Float64)
 
 
 def _change_rows(
@@ -596,26 +540,20 @@ def _change_rows(
     stored = changes.changes_between(connection, pool, first, last)
     rows = []
     for match in matches:
-        request = match.request
-        places = {r: place for place, r in enumerate(sorted({t.order for t in request.teams}))}
-        head: list[Any] = [str(request.match)]
+        head: list[Any] = [str(match.request.match)]
         if rules.timed:
             head.append(match.time if stamps else match.time // MICROSECONDS)
-        row_of = iter(players_of(request))
-        for number, team in enumerate(request.teams):
-            for player in (next(row_of) for _ in team.players):
-                numbers = _numbers(stored.get((player, match.seq)), rules, names)
-                rows.append((*head, player, number, places[team.order], *numbers))
+        for number, (team, _, place) in enumerate(_teams(match.request)):
+            for player in player_ids(team.players):
+                change = stored.get((player, match.seq))
+                numbers: list[float | None] = [None] * len(names)
+                if change is not None:
+                    extra = unpack_extra(rules, change.extra)
+                    numbers = [
+                        extra[name] if name in extra else getattr(change, name) for name in names
+                    ]
+                rows.append((*head, player, number, place, *numbers))
     return rows
-
-
-def _numbers(
-    change: ChangeRow | None, rules: PoolRules, names: tuple[str, ...]
-) -> list[float | None]:
-    if change is None:
-        return [None] * len(names)
-    extra = unpack_extra(rules, change.extra)
-    return [extra[name] if name in extra else getattr(change, name) for name in names]
 
 
 def _encoded(frames: Iterator[pl.DataFrame], format: Format, *, raw: bool) -> Iterator[bytes]:

@@ -44,40 +44,28 @@ from equipoise.messages.matches import (
     DisqualifyRequest,
     MatchRequest,
     PostedMessage,
-    ReasonRequest,
     ReinstateRequest,
     RenameRequest,
 )
 from equipoise.messages.pools import InitialMapping, PoolRequest
-from equipoise.messages.upkeep import ImportMessage, LogHead, LogLine
+from equipoise.messages.upkeep import ImportMessage, LogLine
 from equipoise.pools import profiles
-from equipoise.pools.amending import (
-    correct_match,
-    describe_match,
-    disqualify,
-    reinstate,
-    rename,
-    restore_match,
-    void_match,
-)
+from equipoise.pools.amending import amend
+from equipoise.pools.contents import SettingsContent, content_of
 from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
-    decoded,
     first_settings_of,
     is_log,
     log_records,
-    logged_as,
-    match_of,
     read_head,
-    reason_of,
     record_of,
     seed_of,
 )
 from equipoise.pools.initial_ratings import content_of as known_content
-from equipoise.pools.initial_ratings import import_initial_ratings, keep_content
-from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.initial_ratings import keep_content
+from equipoise.pools.pool.pools import create_pool, pool_message, read_pool, rules_of_pool
 from equipoise.pools.pool.rules import (
     PoolRules,
     check_same,
@@ -86,20 +74,9 @@ from equipoise.pools.pool.rules import (
     iso,
     rules_of,
 )
-from equipoise.pools.pool.settings import (
-    SettingsContent,
-    content_of,
-    first_settings,
-    import_settings,
-)
+from equipoise.pools.pool.settings import first_settings, import_settings
 from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, Post, post_matches, read_post
 from equipoise.pools.posting.running import RunningPool, StateCache
-from equipoise.pools.records import (
-    describe_content,
-    disqualify_content,
-    read_content,
-    rename_content,
-)
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.states import keep_checkpoints, seed_state
 from equipoise.pools.seasons import write_seed_ratings
@@ -107,7 +84,7 @@ from equipoise.rating.pool_state import scale_difference
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
-from equipoise.store.bulk import Sizes, without_collection
+from equipoise.store.bulk import without_collection
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import Seed, change_pool, find_pool, get_pool
@@ -155,15 +132,10 @@ class _Import:
     history: HistoryMessage | None = None
     head: str | None = None
     cache: StateCache = field(default_factory=StateCache)
-    clock: Clock = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Make the clock by which times are checked."""
-        self.clock = Clock(self.now, self.request.future_seconds)
 
     def time_fault(self, time: int) -> str | None:
         """Return the rule that the time of a match breaks, or None."""
-        fault = self.clock.fault(time)
+        fault = Clock(self.now, self.request.future_seconds).fault(time)
         return None if fault is None else f"{fault}; add --allow-future to record it anyway"
 
 
@@ -196,9 +168,7 @@ def import_pool(
         _import_log(done, path)
     else:
         _import_history(done)
-    with store.read() as connection:
-        waits = get_pool(connection, pool).dirty is not None
-    if waits:
+    if pool_message(store, pool).pending:
         maintain_pool(store, pool, owner=f"import-{os.getpid()}", stop=lambda: False)
     with store.read() as connection:
         record = get_pool(connection, pool)
@@ -243,16 +213,14 @@ def _pool_rules(
         except msgspec.ValidationError as error:
             raise InvalidParameterError(f"the pool could not be created: {error}") from error
         if rules is not None and first is not None:
-            with done.store.read() as connection:
-                kept_settings = first_settings(get_pool(connection, done.pool))
             check_settings(done.pool, wanted, "The log could not be imported")
-            check_same(done.pool, PoolRules(kept_settings), PoolRules(wanted))
+            with read_pool(done.store, done.pool) as (_, record, _):
+                check_same(done.pool, PoolRules(first_settings(record)), PoolRules(wanted))
         else:
             # With other settings the pool has another hash chain.
             kept = first if wanted == settings else None
             create_pool(done.store, done.pool, wanted, done.now, first_settings=kept)
-    with done.store.read() as connection:
-        return rules_of(get_pool(connection, done.pool).settings)
+    return rules_of_pool(done.store, done.pool)
 
 
 def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> None:
@@ -283,7 +251,7 @@ def _import_history(done: _Import) -> None:
     rules = _existing_rules(done.store, done.pool)
     request = done.request.settings.get("statistics", {})
     weights = rules.settings.statistics if rules is not None else request
-    system = _system(done, rules)
+    system = _wanted_system(done, PoolRequest()) if rules is None else rules.system
     known = known_ratings(done.request.initial, done.request.initial_mapping, system).ratings
     history = _history(done, system, list(weights) if isinstance(weights, Mapping) else [])
     kind = "none" if history.time is None else history.time_kind
@@ -320,16 +288,14 @@ def _keep_initial_ratings(done: _Import, known: InitialRatings | Ratings) -> Non
     keep_content(done.store, done.pool, content, key=None, now=done.now)
 
 
-def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
-    """Return the system of the pool, or of the pool to be created.
+def _wanted_system(done: _Import, first: PoolRequest) -> RatingSystem:
+    """Return the system of a pool that is to be created; first : what the request leaves out.
 
     Raises : InvalidParameterError, NotFoundError
     """
-    if rules is not None:
-        return rules.system
     request = done.request.settings
-    parameters = request.get("parameters", {})
-    name = str(request.get("system", PoolRequest().system))
+    parameters = request.get("parameters", first.parameters if "system" not in request else {})
+    name = str(request.get("system", first.system))
     return make_system(name, parameters if isinstance(parameters, Mapping) else {})
 
 
@@ -358,10 +324,9 @@ def _check_future(done: _Import, history: History) -> None:
     latest = int(history.time.argmax())
     fault = done.time_fault(int(history.time[latest]))
     if fault is not None:
-        got = iso(int(history.time[latest]))
-        problem = Problem("", None, "time", fault, got)
-        (match,) = requests_of(history, latest, latest + 1)
-        raise InvalidDataError([_by_match(done, [match], 0)(replace(problem, line=1))])
+        problem = Problem("", 1, "time", fault, iso(int(history.time[latest])))
+        located = _by_match(done, requests_of(history, latest, latest + 1), 0)
+        raise InvalidDataError([located(problem)])
 
 
 def _by_match(
@@ -385,14 +350,15 @@ def _import_log(done: _Import, path: Path) -> None:
     head = read_head(path)
     known_ratings = check_log(path, head, done.time_fault)
     done.head = head.head
+    first = first_settings_of(head)
     if known_ratings:
-        _check_scale(done, head)
-    _pool_rules(
-        done,
-        _existing_rules(done.store, done.pool),
-        first_settings_of(head),
-        first=bytes(head.settings).decode(),
-    )
+        differs = scale_difference(PoolRules(first).system, _wanted_system(done, first))
+        if differs is not None:
+            raise InvalidParameterError(
+                f"the log has known {differs}: import it with its own settings"
+            )
+    existing = _existing_rules(done.store, done.pool)
+    _pool_rules(done, existing, first, first=bytes(head.settings).decode())
     _write_seed(done.store, done.pool, head.seed)
     known = _known_amendments(done.store, done.pool)
     count = 0
@@ -410,26 +376,10 @@ def _import_log(done: _Import, path: Path) -> None:
                     _post(done, piece, lambda problem: replace(problem, file=str(path)))
                     count += len(piece.matches)
                 else:
-                    for number, line in piece:
-                        _amend(done, path, known, number, line)
+                    for number, line, logged in piece:
+                        _amend(done, path, known, number, line, logged)
                     count += len(piece)
             done.show(count, head.entries)
-
-
-def _check_scale(done: _Import, head: LogHead) -> None:
-    """Check that known ratings in a log are on the scale of the pool that is created.
-
-    Raises : InvalidParameterError, NotFoundError
-    """
-    first, chosen = first_settings_of(head), done.request.settings
-    parameters = chosen.get("parameters", first.parameters if "system" not in chosen else {})
-    here = make_system(
-        str(chosen.get("system", first.system)),
-        parameters if isinstance(parameters, Mapping) else {},
-    )
-    differs = scale_difference(PoolRules(first).system, here)
-    if differs is not None:
-        raise InvalidParameterError(f"the log has known {differs}: import it with its own settings")
 
 
 def _check_no_options(wanted: ImportRequest) -> None:
@@ -462,35 +412,37 @@ def _check_no_options(wanted: ImportRequest) -> None:
 _Numbered: TypeAlias = tuple[int, LogLine, LoggedAs]
 
 
-def _runs(path: Path, sizes: Sizes) -> Iterator[tuple[str, list[_Numbered]]]:
-    """Give runs of lines: matches, or amendments, as many as are imported at once."""
+def _pieces(done: _Import, path: Path) -> Iterator[Post | list[_Numbered]]:
+    """Give the matches of a log as posts, checked by the rules of the pool, and its amendments."""
+    sizes = done.store.sizes
     held: list[_Numbered] = []
     size = 0
     for record in log_records(path):
         line = record[1]
         changes_kind = held and (held[0][1].kind == "match") != (line.kind == "match")
         if changes_kind or len(held) >= sizes.imported or size >= sizes.characters:
-            yield held[0][1].kind, held
+            yield _piece(done, held)
             held, size = [], 0
         held.append(record)
         size += len(memoryview(line.content))
     if held:
-        yield held[0][1].kind, held
+        yield _piece(done, held)
 
 
-def _pieces(done: _Import, path: Path) -> Iterator[Post | list[tuple[int, LogLine]]]:
-    """Give the matches of a log as posts, checked by the rules of the pool, and its amendments."""
-    for kind, lines in _runs(path, done.store.sizes):
-        if kind != "match":
-            yield [(number, line) for number, line, _ in lines]
-            continue
-        post = Post(
-            [match_of(line) for _, line, _ in lines],
-            detailed=False,
-            first_line=lines[0][0],
-            logged=[logged for _, _, logged in lines],
-        )
-        yield read_post(done.store, done.pool, post)
+def _piece(done: _Import, lines: list[_Numbered]) -> Post | list[_Numbered]:
+    """Return matches as a post, and amendments as they are."""
+    if lines[0][1].kind != "match":
+        return lines
+    post = Post(
+        [
+            msgspec.structs.replace(content_of("match", line.content), time=line.time)
+            for _, line, _ in lines
+        ],
+        detailed=False,
+        first_line=lines[0][0],
+        logged=[logged for _, _, logged in lines],
+    )
+    return read_post(done.store, done.pool, post)
 
 
 def _known_amendments(store: Store, pool: str) -> set[tuple[Any, ...]]:
@@ -502,11 +454,15 @@ def _known_amendments(store: Store, pool: str) -> set[tuple[Any, ...]]:
 
 
 def _amend(
-    done: _Import, path: Path, known: set[tuple[Any, ...]], number: int, line: LogLine
+    done: _Import,
+    path: Path,
+    known: set[tuple[Any, ...]],
+    number: int,
+    line: LogLine,
+    logged: LoggedAs,
 ) -> None:
     """Record an amendment, unless it is known. Raises : ConflictError if the pool refuses it."""
     try:
-        logged = logged_as(line)
         if _identity(record_of(line, logged)) in known:
             done.known_amendments += 1
         else:
@@ -518,38 +474,41 @@ def _amend(
 
 def _record(store: Store, pool: str, line: LogLine, logged: LoggedAs) -> None:
     """Record an amendment of a log. Raises : EquipoiseError if the pool refuses it."""
-    own: dict[str, Any] = {"key": None, "now": logged.received, "logged": logged}
-    match, player = line.match or "", line.player or ""
-    if line.kind == "correct":
-        correct_match(store, pool, match, match_of(line), future_seconds=None, **own)
-    elif line.kind == "settings":
-        import_settings(store, pool, content_of(line.content), logged)
+    content: Any = content_of(line.kind, line.content)
+    if line.kind == "settings":
+        import_settings(store, pool, content, logged)
     elif line.kind == "initial":
-        import_initial_ratings(store, pool, read_content(line.content), logged)
+        keep_content(store, pool, content, key=None, now=logged.received, logged=logged)
     elif line.kind == "profiles":
-        profiles.import_profiles(store, pool, profiles.read_content(line.content), logged)
+        profiles.import_profiles(store, pool, content, logged)
     elif line.kind == "erase":
-        import_erasure(store, pool, player, logged)
-    elif line.kind in ("void", "restore"):
-        amend = void_match if line.kind == "void" else restore_match
-        amend(store, pool, match, ReasonRequest(reason_of(line)), **own)
-    elif line.kind == "describe":
-        describe_match(store, pool, match, describe_content(line.content), **own)
-    elif line.kind == "rename":
-        content = rename_content(line.content)
-        rename(store, pool, player, RenameRequest(content.to, content.reason), **own)
-    elif line.kind == "disqualify":
-        barred = disqualify_content(line.content)
-        request = DisqualifyRequest(line.time, barred.reason, line.match, barred.effect)
-        disqualify(store, pool, player, request, **own)
+        import_erasure(store, pool, line.player or "", logged)
     else:
-        again = ReinstateRequest(line.time, reason_of(line), line.match)
-        reinstate(store, pool, player, again, **own)
+        request = content
+        if line.kind == "correct":
+            request = msgspec.structs.replace(content, time=line.time)
+        elif line.kind == "disqualify":
+            request = DisqualifyRequest(line.time, content.reason, line.match, content.effect)
+        elif line.kind == "reinstate":
+            request = ReinstateRequest(line.time, content.reason, line.match)
+        elif line.kind == "rename":
+            request = RenameRequest(content.to, content.reason)
+        amend(
+            line.kind,
+            store,
+            pool,
+            line.player or line.match or "",
+            request,
+            key=None,
+            now=logged.received,
+            future_seconds=None,
+            logged=logged,
+        )
 
 
 def _identity(record: LogRecord) -> tuple[Any, ...]:
     """Return a value that is equal for equal amendments. Contents may be very long."""
-    content = decoded(record.kind, record.content)
+    content = content_of(record.kind, record.content)
     if isinstance(content, MatchRequest):
         content = msgspec.structs.replace(content, match=id_text(content.match), time=None)
     elif isinstance(content, SettingsContent):

@@ -6,14 +6,14 @@ of its season. Each further line is one record, in the order of the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 from sqlalchemy import Connection
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.messages.matches import MatchRequest, Moment, ReasonRequest
+from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest, ProfilesRequest
 from equipoise.messages.upkeep import (
     LOG_VERSION,
@@ -25,14 +25,8 @@ from equipoise.messages.upkeep import (
     LogLine,
 )
 from equipoise.pools import profiles
+from equipoise.pools.contents import content_of
 from equipoise.pools.pool.rules import iso, moment, stored_settings
-from equipoise.pools.pool.settings import content_of
-from equipoise.pools.records import (
-    describe_content,
-    disqualify_content,
-    read_content,
-    rename_content,
-)
 from equipoise.pools.replay.chain_checks import Findings, LogWalk
 from equipoise.store import pools
 from equipoise.store.chain import Seal, extended, first_heads
@@ -42,17 +36,6 @@ from equipoise.store.pools import PoolRecord
 _encoder = msgspec.json.Encoder()
 _heads = msgspec.json.Decoder(LogHead)
 _lines = msgspec.json.Decoder(LogLine)
-_matches = msgspec.json.Decoder(MatchRequest)
-_reasons = msgspec.json.Decoder(ReasonRequest)
-
-
-class _Erasure(msgspec.Struct):
-    """The part of an erasure's content that is text; `store.chain` reads the rest."""
-
-    reason: str = ""
-
-
-_erasures = msgspec.json.Decoder(_Erasure)
 
 #: The beginning of the head, by which a log is distinguished from other lines of JSON.
 _MARK = b'{"equipoise_log":'
@@ -173,7 +156,7 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
         count += 1
         known_ratings |= line.kind == "initial"
         try:
-            content = decoded(line.kind, bytes(line.content).decode())
+            content = content_of(line.kind, bytes(line.content).decode())
             if isinstance(content, ProfilesRequest):
                 profiles.checked(content)
         except (msgspec.MsgspecError, UnicodeDecodeError, InvalidDataError) as error:
@@ -204,39 +187,6 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
     if findings.count:
         raise _broken(path, None, "must be a hash chain", findings.listed[0])
     return known_ratings
-
-
-#: What reads the content of records of a kind; all others have only a reason.
-_READERS: Mapping[str, Callable[[str], msgspec.Struct]] = {
-    "match": _matches.decode,
-    "correct": _matches.decode,
-    "settings": content_of,
-    "initial": read_content,
-    "disqualify": disqualify_content,
-    "rename": rename_content,
-    "describe": describe_content,
-    "profiles": profiles.read_content,
-    "erase": _erasures.decode,
-}
-
-
-def decoded(kind: str, content: str) -> msgspec.Struct:
-    """Return the content of a record. Raises : msgspec.MsgspecError, InvalidDataError."""
-    return _READERS.get(kind, _reasons.decode)(content)
-
-
-def match_of(line: LogLine) -> MatchRequest:
-    """Return the content of a match or a correction. Raises : msgspec.MsgspecError."""
-    match = _matches.decode(line.content)
-    return msgspec.structs.replace(match, time=line.time)
-
-
-def reason_of(line: LogLine) -> str:
-    """Return the reason of a void, restoration, reinstatement or erasure.
-
-    Raises : msgspec.MsgspecError
-    """
-    return str(getattr(decoded(line.kind, bytes(line.content).decode()), "reason", ""))
 
 
 def log_records(path: Path) -> Iterator[tuple[int, LogLine, LoggedAs]]:

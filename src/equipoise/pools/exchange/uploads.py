@@ -29,15 +29,16 @@ from equipoise.messages.matches import (
     places_of,
 )
 from equipoise.pools.exchange.history_requests import requests_of
-from equipoise.pools.pool.rules import PoolRules, PostedMatch, rules_of
+from equipoise.pools.pool.pools import read_pool, rules_of_pool
+from equipoise.pools.pool.rules import PoolRules, PostedMatch
 from equipoise.pools.posting.posting import Post, Undoing, is_same, post_matches, read_by_rules
-from equipoise.pools.posting.rating import players_of
+from equipoise.pools.posting.rating import player_ids, players_of
 from equipoise.pools.reading.searching import Newcomer, newcomers
 from equipoise.pools.records import amendments_of_matches
 from equipoise.store import log
 from equipoise.store.connection import Store
 from equipoise.store.log import erased_players
-from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.pools import PoolRecord
 
 #: How dates are read that have two meanings, in words.
 DATES = {"": "as the file shows", "%d": "day first (31.10.2026)", "%m": "month first (10/31/2026)"}
@@ -96,8 +97,7 @@ def read_upload(
     Raises : NotFoundError, ConflictError; InvalidDataError, InvalidParameterError if nothing of
         the file is understood
     """
-    with store.read() as connection:
-        rules = rules_of(get_pool(connection, pool).settings)
+    rules = rules_of_pool(store, pool)
     reading = _reading(content, format, rules, dates, skip_bad)
     told = Uploaded(
         format=reading.format,
@@ -146,17 +146,14 @@ def _reading(
 
 def _scored(match: MatchRequest) -> MatchRequest:
     """Return a match with the scores of its teams in place of ranks, if the file has them."""
-    scores: list[float] = []
+    teams = []
     for team in match.teams:
         own = {getattr(member, "attributes", {}).get("score") for member in team.players}
         score = own.pop() if len(own) == 1 else None
         if not isinstance(score, int | float):
             return match
-        scores.append(float(score))
-    teams = []
-    for team, score in zip(match.teams, scores, strict=True):
-        players = [_without_score(member) for member in team.players]
-        teams.append(msgspec.structs.replace(team, players=players, rank=None, score=score))
+        players = list(map(_without_score, team.players))
+        teams.append(msgspec.structs.replace(team, players=players, rank=None, score=float(score)))
     scored = msgspec.structs.replace(match, teams=teams)
     # A score may decide nothing: of a game lost by forfeit, or where the lowest is first.
     return scored if places_of(scored) == places_of(match) else match
@@ -176,26 +173,21 @@ def with_own_ids(matches: Sequence[MatchRequest]) -> list[MatchRequest]:
     for match in matches:
         name = own_id(match)
         seen[name] += 1
-        again = seen[name]
-        renamed.append(
-            msgspec.structs.replace(match, match=name if again == 1 else f"{name} ({again})")
-        )
+        if seen[name] > 1:
+            name = f"{name} ({seen[name]})"
+        renamed.append(msgspec.structs.replace(match, match=name))
     return renamed
 
 
 def own_id(match: MatchRequest) -> str:
     """Return an id from the day and the players of a match: "2026-10-03 ada - bo"."""
-    name = " - ".join(", ".join(map(_name, team.players)) for team in match.teams)
+    name = " - ".join(", ".join(player_ids(team.players)) for team in match.teams)
     if len(name) > _LONGEST_ID:
         name = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
     if match.time is None:
         return name
     text = msgspec.json.encode(match.time).decode().strip('"')
     return f"{text[:10]} {name}"
-
-
-def _name(member: ParticipationRequest | str | int) -> str:
-    return str(getattr(member, "player", member))
 
 
 def _previewed(
@@ -212,8 +204,7 @@ def _previewed(
     read = read_by_rules(post, rules)
     if read.refused is not None:
         raise read.refused
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         known, differing = _recorded(connection, record, read.matches)
     new = [
         match
@@ -273,14 +264,8 @@ def changes_of(matches: Sequence[MatchMessage]) -> list[PlayerDifference]:
             first.setdefault(player.player, (player.rating_before, player.deviation_before))
             last[player.player] = player.rating, player.deviation
     changes = [
-        PlayerDifference(
-            name,
-            *first[name],
-            rating,
-            deviation,
-            (rating or 0.0) - (first[name][0] or 0.0),
-        )
-        for name, (rating, deviation) in last.items()
+        PlayerDifference(name, *first[name], *now, (now[0] or 0.0) - (first[name][0] or 0.0))
+        for name, now in last.items()
     ]
     return sorted(changes, key=lambda change: (-abs(change.change or 0.0), change.player))
 

@@ -17,10 +17,9 @@ from equipoise.messages.upkeep import (
     NewKeyMessage,
     RotationRequest,
 )
-from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import iso, moment
 from equipoise.store import audit, keys
-from equipoise.store.audit import AuditRow
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.store.pools import get_pool
@@ -116,22 +115,21 @@ def audit_page(
     cursor : from an earlier page; limit : rows, from 1 to 1000
     Raises : InvalidParameterError
     """
-    check_limit(limit)
+    check_page(limit)
     before = decode_cursor(cursor, int)
     with store.read() as connection:
         rows = audit.entries_before(connection, pool, before, limit + 1)
-    shown = rows[:limit]
+    entries = [
+        AuditEntry(
+            entry=row.id,
+            time=iso(row.time),
+            key=row.key,
+            what=row.what,
+            pool=row.pool,
+            subject=row.subject,
+            detail=msgspec.json.decode(row.detail),
+        )
+        for row in rows[:limit]
+    ]
     more = len(rows) > limit
-    return AuditPage([_entry(row) for row in shown], encode_cursor(shown[-1].id) if more else None)
-
-
-def _entry(row: AuditRow) -> AuditEntry:
-    return AuditEntry(
-        entry=row.id,
-        time=iso(row.time),
-        key=row.key,
-        what=row.what,
-        pool=row.pool,
-        subject=row.subject,
-        detail=msgspec.json.decode(row.detail),
-    )
+    return AuditPage(entries, encode_cursor(entries[-1].entry) if more else None)

@@ -13,7 +13,8 @@ import base64
 import binascii
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -69,9 +70,28 @@ _LARGEST = 2**62
 _Position = TypeVar("_Position")
 
 
-def check_limit(limit: int) -> None:
-    """Check the number of rows of a page. Raises : InvalidParameterError."""
+@contextmanager
+def read_pool(store: Store, name: str) -> Iterator[tuple[Connection, PoolRecord, PoolRules]]:
+    """Give a pool and its rules, and a transaction that reads them. Raises : NotFoundError."""
+    with store.read() as connection:
+        pool = get_pool(connection, name)
+        yield connection, pool, rules_of(pool.settings)
+
+
+def rules_of_pool(store: Store, name: str) -> PoolRules:
+    """Return the rules of a pool. Raises : NotFoundError."""
+    with read_pool(store, name) as (_, _, rules):
+        return rules
+
+
+def check_page(limit: int, cursor: str | None = None, around: object = None) -> None:
+    """Check what is wanted of a page. Raises : InvalidParameterError.
+
+    limit : its number of rows; around : what is to be in the middle, None without
+    """
     require(1 <= limit <= MOST_ROWS, "limit", f"from 1 to {MOST_ROWS}", limit)
+    if cursor is not None and around is not None:
+        raise InvalidParameterError("around cannot be combined with cursor")
 
 
 def encode_cursor(position: object) -> str:
@@ -159,14 +179,13 @@ def open_pool(
 
 def pool_message(store: Store, name: str) -> PoolMessage:
     """Return the settings of a pool and its status. Raises : NotFoundError."""
-    with store.read() as connection:
-        return message_of(get_pool(connection, name))
+    with read_pool(store, name) as (_, pool, _):
+        return message_of(pool)
 
 
 def capabilities_of(store: Store, name: str) -> Capabilities:
     """Return which matches the system of a pool can rate. Raises : NotFoundError."""
-    with store.read() as connection:
-        return rules_of(get_pool(connection, name).settings).able
+    return rules_of_pool(store, name).able
 
 
 def pool_version(store: Store, name: str) -> tuple[object, ...]:
@@ -175,9 +194,8 @@ def pool_version(store: Store, name: str) -> tuple[object, ...]:
     It has the head of the hash chain: after a restore, another history may have reached the same
     number of records in the same generation.
     """
-    with store.read() as connection:
-        pool = get_pool(connection, name)
-    return pool.id, pool.generation, pool.head, pool.dirty, pool.board_day, pool.board_from
+    with read_pool(store, name) as (_, pool, _):
+        return pool.id, pool.generation, pool.head, pool.dirty, pool.board_day, pool.board_from
 
 
 def pool_messages(store: Store) -> list[PoolMessage]:

@@ -486,7 +486,8 @@ def read_matches(
     problems: list[Problem] = []
     for line, request in enumerate(requests, start=first_line):
         plain = _is_plain(request, rules)
-        wrong = [] if plain else [Problem("", line, *fault) for fault in _faults(request, rules)]
+        faults = () if plain else _faults(request, rules)
+        wrong = [Problem("", line, field, rule, _shortened(got)) for field, rule, got in faults]
         time = None
         if request.time is not None:
             try:
@@ -592,14 +593,12 @@ def unused_fields(requests: Iterable[MatchRequest], rules: PoolRules) -> list[st
     return [name for name in rules.unused if name in given_fields]
 
 
-def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, str]]:
-    """Give (field, rule, value as text) of everything wrong with a match but its time."""
-    for field, rule, got in _found_faults(request, rules):
-        text = str(got)
-        yield field, rule, text if len(text) <= ID_LENGTH else text[:ID_LENGTH] + "..."
+def _shortened(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= ID_LENGTH else text[:ID_LENGTH] + "..."
 
 
-def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
+def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
     """Give (field, rule, value) of everything wrong with a match but its time."""
     if (rule := id_fault(request.match)) is not None:
         yield "match", rule, request.match

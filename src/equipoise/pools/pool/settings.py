@@ -29,7 +29,8 @@ from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, InvalidDataError, Problem
 from equipoise.messages.matches import AmendmentMessage, DifferenceMessage
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
-from equipoise.pools.pool.pools import message_of
+from equipoise.pools.contents import SettingsContent, content_of
+from equipoise.pools.pool.pools import message_of, read_pool
 from equipoise.pools.pool.rules import (
     REPLAYED,
     PoolRules,
@@ -124,22 +125,6 @@ _ON_BOARD = frozenset(
 )
 
 
-class SettingsContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Content of the log record of a change: the settings after it, those before it, its reason."""
-
-    settings: dict[str, Any]
-    before: dict[str, Any]
-    reason: str = ""
-
-
-_contents = msgspec.json.Decoder(SettingsContent)
-
-
-def content_of(content: str | bytes | msgspec.Raw) -> SettingsContent:
-    """Return the content of the record of a change. Raises : msgspec.MsgspecError."""
-    return _contents.decode(content)
-
-
 def change_settings(
     store: Store, pool: str, request: PoolChange, now: int, *, key: int | None = None
 ) -> PoolMessage:
@@ -163,19 +148,15 @@ def preview_settings(store: Store, pool: str, request: PoolChange, now: int) -> 
     It rates the whole log in memory if parameters differ; other settings change no rating.
     Raises : as `change_settings`; ConvergenceError if the log cannot be rated so
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         change = _wanted(connection, record, request)
         shown = DifferenceMessage(0, 0, [])
         if "parameters" in change.settings:
             rules = rules_through(connection, record)
             wanted = with_settings(rules.settings, change.settings)
             after = amendments_of(connection, record)
-            shown = difference(
-                *numbers_of_replay(
-                    connection, record, replace(rules, settings=wanted), after, START
-                )
-            )
+            rules = replace(rules, settings=wanted)
+            shown = difference(*numbers_of_replay(connection, record, rules, after, START))
     return AmendmentMessage(
         seq=None,
         kind="preview",
@@ -258,7 +239,7 @@ def settings_through(
     if pool.dirty != START:
         return current
     changes = [
-        (record.seq, content_of(record.content).settings)
+        (record.seq, content_of("settings", record.content).settings)
         for record in (log.amendments(connection, pool.id) if pool.amendments else [])
         if record.kind == "settings"
     ]
@@ -296,10 +277,9 @@ def pool_as_wanted(store: Store, pool: str, request: PoolChange | None = None) -
     request : a change of settings that is not made yet
     Raises : NotFoundError; InvalidDataError and ConflictError for the request
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, rules):
         settings = settings_through(connection, record)
-        if request is None and settings == rules_of(record.settings).settings:
+        if request is None and settings == rules.settings:
             return message_of(record)  # also where the package of its system is not installed
         if request is not None:
             change = _wanted(connection, record, request)

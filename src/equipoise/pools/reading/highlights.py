@@ -18,14 +18,14 @@ from equipoise.messages.matches import (
     RecordsMessage,
     SeriesRecord,
 )
-from equipoise.pools.pool.rules import rules_of, written
+from equipoise.pools.pool.pools import read_pool
+from equipoise.pools.pool.rules import written
 from equipoise.pools.reading.matches import lines_at
 from equipoise.pools.reading.players import overview
 from equipoise.pools.reading.summaries import CHANGE_DAYS
 from equipoise.store import changes, log, ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.pools import get_pool
 
 #: Changes that are read at most: with more, the highlights are of a shorter time.
 MOST_CHANGES = 20_000
@@ -42,14 +42,16 @@ def highlights(store: Store, pool: str) -> HighlightsMessage:
 
     Raises : NotFoundError
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         since = 0
         if rules.timed and record.last_time is not None:
             since = record.last_time - CHANGE_DAYS * MICROSECONDS_PER_DAY
         rows = changes.newest_changes(connection, record, since, MOST_CHANGES)
-        lines = lines_at(connection, record, rules, [row.seq for row in _unexpected(rows)])
+        firsts = [
+            row for row in rows if row.teams == 2 and row.rank == 0 and row.expected is not None
+        ]
+        unexpected = sorted(firsts, key=lambda row: row.expected or 0.0)[:_CANDIDATES]
+        lines = lines_at(connection, record, rules, [row.seq for row in unexpected])
         first: dict[str, ChangeRow] = {}
         last: dict[str, ChangeRow] = {}
         for row in rows:
@@ -60,28 +62,19 @@ def highlights(store: Store, pool: str) -> HighlightsMessage:
             for player, row in first.items()
             if row.previous[1]
         }
-        settled = [
-            row
-            for row in ratings.ratings_of(
-                connection, record.id, record.generation, list(moved)
-            ).values()
-            if not row.provisional and not row.disqualified
-        ]
-    settled.sort(key=lambda row: (moved[row.player], row.player))
+        shown = ratings.ratings_of(connection, record.id, record.generation, list(moved))
+    movers = [
+        MoverMessage(row.player, row.rating, moved[row.player])
+        for row in shown.values()
+        if not row.provisional and not row.disqualified
+    ]
+    movers.sort(key=lambda mover: (mover.change, mover.player))
     return HighlightsMessage(
         pool=pool,
         matches=len({row.seq for row in rows}),
         upsets=greatest_upsets(lines)[:_UPSETS],
-        rising=[
-            MoverMessage(row.player, row.rating, moved[row.player])
-            for row in settled[: -_MOVERS - 1 : -1]
-            if moved[row.player] > 0
-        ],
-        falling=[
-            MoverMessage(row.player, row.rating, moved[row.player])
-            for row in settled[:_MOVERS]
-            if moved[row.player] < 0
-        ],
+        rising=[mover for mover in movers[: -_MOVERS - 1 : -1] if mover.change > 0],
+        falling=[mover for mover in movers[:_MOVERS] if mover.change < 0],
     )
 
 
@@ -103,9 +96,7 @@ def records(store: Store, pool: str) -> RecordsMessage:
     all players of the match are. The first of equal records counts.
     Raises : NotFoundError
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         rows = changes.newest_changes(connection, record, _EARLIEST, MOST_RESULTS)[::-1]
         busiest = ratings.busiest_player(connection, record)
         counts = Counter(row.player for row in rows)
@@ -115,7 +106,8 @@ def records(store: Store, pool: str) -> RecordsMessage:
         unbeaten: Counter[str] = Counter()
         meetings: Counter[tuple[str, str]] = Counter()
         highest: ChangeRow | None = None
-        longest: tuple[int, ChangeRow] | None = None
+        longest: ChangeRow | None = None
+        most_unbeaten = 0
         largest = (0, 0)
         upsets: list[tuple[float, int]] = []
         for seq, group in groupby(rows, key=lambda row: row.seq):
@@ -132,8 +124,8 @@ def records(store: Store, pool: str) -> RecordsMessage:
                     highest = row
                 if duel:
                     series = unbeaten[row.player] = 0 if row.rank else unbeaten[row.player] + 1
-                    if series > (0 if longest is None else longest[0]):
-                        longest = series, row
+                    if series > most_unbeaten:
+                        most_unbeaten, longest = series, row
             if duel and len(match) == 2:
                 meetings[match[0].player, match[1].player] += 1
             if duel and settled and any(row.rank for row in match):
@@ -143,30 +135,23 @@ def records(store: Store, pool: str) -> RecordsMessage:
         lines = lines_at(connection, record, rules, least[:_CANDIDATES])
         big = lines_at(connection, record, rules, [largest[1]] if largest[0] else [])
         ids = {} if highest is None else log.match_ids(connection, record.id, [highest.seq])
-    pair = next(iter(meetings.most_common(1)), None)
+    peak = unbeaten_series = None
+    if highest is not None:
+        when = written(highest.time, rules)
+        peak = PeakRecord(highest.player, highest.rating, ids[highest.seq], when)
+    if longest is not None:
+        when = written(longest.time, rules)
+        unbeaten_series = SeriesRecord(longest.player, most_unbeaten, when)
+    most_met = [MeetingsRecord(list(pair), count) for pair, count in meetings.most_common(1)]
     return RecordsMessage(
-        highest=None
-        if highest is None
-        else PeakRecord(
-            highest.player, highest.rating, ids[highest.seq], written(highest.time, rules)
-        ),
-        largest=big[0] if big else None,
+        highest=peak,
+        largest=next(iter(big), None),
         most_matches=None if busiest is None else MostMatches(busiest.player, busiest.matches),
-        unbeaten=None
-        if longest is None
-        else SeriesRecord(longest[1].player, longest[0], written(longest[1].time, rules)),
+        unbeaten=unbeaten_series,
         upset=next(iter(greatest_upsets(lines)), None),
-        most_met=None if pair is None else MeetingsRecord(list(pair[0]), pair[1]),
+        most_met=next(iter(most_met), None),
         results=len(rows),
     )
-
-
-def _unexpected(rows: Sequence[ChangeRow]) -> list[ChangeRow]:
-    """Return first places in matches of two teams that were least expected."""
-    unexpected = [
-        row for row in rows if row.teams == 2 and row.rank == 0 and row.expected is not None
-    ]
-    return sorted(unexpected, key=lambda row: row.expected or 0.0)[:_CANDIDATES]
 
 
 def greatest_upsets(lines: Sequence[MatchLine]) -> list[MatchLine]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from sqlalchemy import Connection
 
-from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.errors import NotFoundError
 from equipoise.messages.matches import (
     ChangeMessage,
     MatchLine,
@@ -20,22 +20,28 @@ from equipoise.messages.matches import (
     TeamMessage,
     places_of,
 )
-from equipoise.pools.pool.pools import MOST_ROWS, check_limit, decode_cursor, encode_cursor
-from equipoise.pools.pool.rules import PoolRules, iso, rules_of, unused_fields, written
-from equipoise.pools.posting.rating import LoggedMatch, players_of, unpack_extra
+from equipoise.pools.contents import reason_of
+from equipoise.pools.pool.pools import (
+    MOST_ROWS,
+    check_page,
+    decode_cursor,
+    encode_cursor,
+    read_pool,
+)
+from equipoise.pools.pool.rules import PoolRules, iso, unused_fields, written
+from equipoise.pools.posting.rating import LoggedMatch, player_of, players_of, unpack_extra
 from equipoise.pools.reading.results import MOST_TEAMS, chances_of, is_upset, sides_of
 from equipoise.pools.records import (
     Amendments,
     Eligibility,
     amendments_of,
     amendments_of_matches,
-    reason_of,
 )
 from equipoise.store import changes, log
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord, Position, get_pool, rated_through
+from equipoise.store.pools import PoolRecord, Position, rated_through
 
 
 class Window(NamedTuple):
@@ -133,14 +139,10 @@ def match(
     around : put this player in the middle of the part; cannot be combined with cursor
     Raises : NotFoundError, InvalidParameterError
     """
-    check_limit(limit)
-    if cursor is not None and around is not None:
-        raise InvalidParameterError("around cannot be combined with cursor")
+    check_page(limit, cursor, around)
     first, stop = decode_cursor(cursor, tuple[int, int]) or (0, None)
     window = Window(first, stop, limit, around)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         stored = stored_matches(connection, record, rules, [match_id], window)
     if match_id not in stored:
         raise NotFoundError(f"no match {match_id!r} in pool {pool!r}")
@@ -161,13 +163,9 @@ def matches(
     around : put this match in the middle of the page; cannot be combined with cursor
     Raises : NotFoundError, InvalidParameterError
     """
-    check_limit(limit)
-    if cursor is not None and around is not None:
-        raise InvalidParameterError("around cannot be combined with cursor")
+    check_page(limit, cursor, around)
     before = decode_cursor(cursor, tuple[int, int])
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         if around is not None:
             middle = log.get_match(connection, record, around)
             top = log.position_after(connection, record.id, middle.position, limit // 2)
@@ -207,13 +205,11 @@ def posted_match(store: Store, pool: str, match: str) -> MatchRequest:
     It has no time if none was given, so that a correction made from it has none either.
     Raises : NotFoundError
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, rules):
         logged = log.get_match(connection, record, match)
         amendments = amendments_of(connection, record)
-        played = amendments.time_played(match, logged.posted_time)
-        counted = None if played is None else amendments.time(logged)
-        time = written(counted, rules_of(record.settings))
+    played = amendments.time_played(match, logged.posted_time)
+    time = None if played is None else written(amendments.time(logged), rules)
     return msgspec.structs.replace(amendments.request(logged), time=time)
 
 
@@ -368,41 +364,34 @@ def _match_lines(
         (match.position, len(players_of(match.request))) for match in counted if match is not None
     )
     rated = changes.changes_in_turn(connection, pool, wanted)
-    return [
-        _match_line(
-            record,
-            state,
-            rules,
-            [None] * len(state.request.teams)
-            if match is None
-            else chances_of(rules, pool, match, next(rated)),
+    lines = []
+    for record, state, match in zip(records, states, counted, strict=True):
+        request = state.request
+        chances: list[float | None] = [None] * len(request.teams)
+        if match is not None:
+            chances = chances_of(rules, pool, match, next(rated))
+        lines.append(
+            MatchLine(
+                match=str(request.match),
+                seq=record.seq,
+                time=written(state.time, rules),
+                received=iso(record.received),
+                status=state.status,
+                players=sum(len(team.players) for team in request.teams),
+                teams=len(request.teams),
+                played=written(state.played, rules),
+                sides=sides_of(request, chances),
+                upset=is_upset(request, chances),
+                title=request.title,
+            )
         )
-        for record, state, match in zip(records, states, counted, strict=True)
-    ]
-
-
-def _match_line(
-    logged: LogRecord, state: MatchState, rules: PoolRules, chances: Sequence[float | None]
-) -> MatchLine:
-    """Return a match as a line of a list."""
-    request = state.request
-    return MatchLine(
-        match=str(request.match),
-        seq=logged.seq,
-        time=written(state.time, rules),
-        received=iso(logged.received),
-        status=state.status,
-        players=sum(len(team.players) for team in request.teams),
-        teams=len(request.teams),
-        played=written(state.played, rules),
-        sides=sides_of(request, chances),
-        upset=is_upset(request, chances),
-        title=request.title,
-    )
+    return lines
 
 
 #: What is posted of a player and returned as it is.
 _POSTED = ("statistics", "share", "role", "side", "at_home", "attributes")
+#: What a match did to a player, as its change has it.
+_CHANGED = ("rating_before", "deviation_before", "rating", "deviation", "expected", "performance")
 
 
 def _change(
@@ -413,36 +402,20 @@ def _change(
 ) -> ChangeMessage:
     """Return what a match did to a player; without numbers if it did nothing."""
     posted = member if isinstance(member, ParticipationRequest) else None
-    player = str(member.player if isinstance(member, ParticipationRequest) else member)
+    player = player_of(member)
     change = changes.get(player)
-    details: dict[str, Any] = (
-        {} if posted is None else {name: getattr(posted, name) for name in _POSTED}
-    )
-    if change is None:
-        return ChangeMessage(
-            player=player,
-            counted=False,
-            rating_before=None,
-            deviation_before=None,
-            rating=None,
-            deviation=None,
-            change=None,
-            expected=None,
-            performance=None if posted is None else posted.performance,
-            disqualified=player in disqualified,
-            **details,
-        )
+    details: dict[str, Any] = dict.fromkeys(_CHANGED)
+    if change is not None:
+        details = {name: getattr(change, name) for name in _CHANGED}
+        details["extra"] = unpack_extra(rules, change.extra)
+    elif posted is not None:
+        details["performance"] = posted.performance
+    if posted is not None:
+        details |= {name: getattr(posted, name) for name in _POSTED}
     return ChangeMessage(
         player=player,
-        counted=True,
-        rating_before=change.rating_before,
-        deviation_before=change.deviation_before,
-        rating=change.rating,
-        deviation=change.deviation,
-        change=change.rating - change.rating_before,
-        expected=change.expected,
-        performance=change.performance,
-        extra=unpack_extra(rules, change.extra),
+        counted=change is not None,
+        change=None if change is None else change.rating - change.rating_before,
         disqualified=player in disqualified,
         **details,
     )

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -35,14 +35,13 @@ from equipoise.messages.matches import (
     RatingBin,
     RatingTimeline,
 )
-from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
-from equipoise.pools.pool.rules import PoolRules, days, iso, moment, rules_of, written
+from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor, read_pool
+from equipoise.pools.pool.rules import PoolRules, days, iso, moment, written
 from equipoise.pools.posting.rating import day_of, days_idle, display, numbers_of
 from equipoise.pools.profiles import folded
-from equipoise.pools.reading.results import MatchContents, player_lines
+from equipoise.pools.reading.results import MatchContents
 from equipoise.pools.records import (
     Eligibility,
-    EligibilityRecord,
     amendments_of_matches,
     cached_known,
     ids_of,
@@ -56,7 +55,7 @@ from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, profiles, ratings
 from equipoise.store.changes import MeanRow, RatingTotals, Reach
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, get_pool, rated_through
+from equipoise.store.pools import PoolRecord, rated_through
 from equipoise.store.ratings import RatingRow
 from equipoise.store.schema import is_name
 
@@ -100,18 +99,13 @@ def leaderboard(
     context : show and order ratings in this context, where the pool counts contexts
     Raises : NotFoundError, InvalidParameterError
     """
-    check_limit(limit)
-    if cursor is not None and around is not None:
-        raise InvalidParameterError("around cannot be combined with cursor")
+    check_page(limit, cursor, around)
     start = _read_cursor(cursor)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         since = _active_since(record, rules, inactive)
-        kind: Callable[..., LeaderboardView] = LeaderboardView
+        view = LeaderboardView(connection, record, provisional, since, disqualified == "ranked")
         if context is not None:
-            kind = partial(ContextLeaderboardView, rules, context)
-        view = kind(connection, record, provisional, since, ranked=disqualified == "ranked")
+            view = ContextLeaderboardView(view, rules, context)
         if around is not None:
             rows, first = view.around(around, limit)
             more = bool(view.after(rows[-1], 1))
@@ -140,15 +134,14 @@ def search_players(store: Store, pool: str, text: str, *, limit: int) -> list[Le
     Raises : NotFoundError, InvalidParameterError
     """
     require(1 <= limit <= MOST_FOUND, "limit", f"from 1 to {MOST_FOUND}", limit)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         # No id has this text, and databases cannot search for it.
         matching = changes.players_with(connection, record, text, limit) if is_name(text) else []
         if record.profiled and is_name(text):
             named = profiles.players_named(connection, record, folded(text), limit)
             every = {row.player: row for row in (*matching, *named)}.values()
-            matching = sorted(every, key=_key)[:limit]
+            matching = sorted(every, key=lambda row: (row.disqualified, row.ordering, row.player))
+            matching = matching[:limit]
         names = _names(connection, record, matching)
     return [_message(row, None, rules, names.get(row.player)) for row in matching]
 
@@ -161,6 +154,7 @@ def _names(connection: Connection, pool: PoolRecord, rows: Sequence[RatingRow]) 
     return {player: profile.name for player, profile in found.items() if profile.name}
 
 
+@dataclass(slots=True)
 class LeaderboardView:
     """The leaderboard of a pool with some kinds of players, read in one transaction.
 
@@ -170,17 +164,11 @@ class LeaderboardView:
         all others, without a place
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        pool: PoolRecord,
-        provisional: bool,
-        since: int | None,
-        *,
-        ranked: bool = False,
-    ) -> None:
-        self._connection, self._pool = connection, pool
-        self._provisional, self._since, self._ranked = provisional, since, ranked
+    connection: Connection
+    pool: PoolRecord
+    provisional: bool
+    since: int | None
+    ranked: bool = False
 
     def page(self, cursor: _Cursor | None, limit: int) -> tuple[list[RatingRow], int | None, bool]:
         """Return the rows after or before a cursor, the first one's place, and if more follow."""
@@ -189,9 +177,9 @@ class LeaderboardView:
         place: int | None = 1
         if cursor is not None:
             backwards, ordering, player, place, disqualified = cursor
-            key = (disqualified, ordering, player)
+            key = (disqualified and not self.ranked, ordering, player)
         # One more than is shown tells whether more follow, without a query of its own.
-        rows = self._rows(key, limit + (not backwards), backwards)
+        rows = self.rows(key, limit + (not backwards), backwards)
         if not backwards:
             return rows[:limit], place, len(rows) > limit
         # Players may have joined above since the cursor was made. At the top the places are
@@ -203,35 +191,27 @@ class LeaderboardView:
 
     def around(self, player: str, limit: int) -> tuple[list[RatingRow], int | None]:
         """Return the rows around a player, and the first one's place. Raises : NotFoundError."""
-        row = self._row(player)
-        above = self._rows(_key(row), limit // 2, backwards=True)[::-1]
-        below = self._rows(_key(row), limit - len(above) - 1)
+        row = self.row(player)
+        above = self.rows(self.key(row), limit // 2, backwards=True)[::-1]
+        below = self.after(row, limit - len(above) - 1)
         return [*above, row, *below], self.place(row) - sum(self.lists(higher) for higher in above)
 
     def after(self, row: RatingRow, limit: int) -> list[RatingRow]:
         """Return the rows after one."""
-        return self._rows(_key(row), limit)
+        return self.rows(self.key(row), limit)
 
-    def place(self, row: RatingRow) -> int:
-        """Return the place that a player has, or would have, among the players listed."""
+    def place(self, row: RatingRow | None) -> int:
+        """Return the place that a player has, or would have, among the players listed.
+
+        row : None for one who comes after all of them
+        """
         return ratings.place_of(
-            self._connection,
-            self._pool,
-            None if row.disqualified and not self._ranked else row,
-            provisional=self._provisional,
-            disqualified=self._ranked,
-            active_since=self._since,
-        )
-
-    def count(self) -> int:
-        """Return the number of players with a place."""
-        return -1 + ratings.place_of(
-            self._connection,
-            self._pool,
-            None,
-            provisional=self._provisional,
-            disqualified=self._ranked,
-            active_since=self._since,
+            self.connection,
+            self.pool,
+            None if row is None or (row.disqualified and not self.ranked) else row,
+            provisional=self.provisional,
+            disqualified=self.ranked,
+            active_since=self.since,
         )
 
     def places(
@@ -247,123 +227,109 @@ class LeaderboardView:
 
     def lists(self, row: RatingRow) -> bool:
         """Return whether a player has a place; others may be shown without one."""
-        if row.disqualified and not self._ranked:
-            return False
-        active = self._since is None or (row.last_time is not None and row.last_time >= self._since)
-        return active and (self._provisional or not row.provisional)
+        return self.shows(row) and (self.ranked or not row.disqualified)
 
-    def _row(self, player: str) -> RatingRow:
+    def shows(self, row: RatingRow) -> bool:
+        """Return whether a player is shown, with a place or without one."""
+        active = self.since is None or (row.last_time is not None and row.last_time >= self.since)
+        return active and (self.provisional or not row.provisional)
+
+    def key(self, row: RatingRow) -> _Key:
+        """Return what puts a player in order."""
+        return row.disqualified and not self.ranked, row.ordering, row.player
+
+    def row(self, player: str) -> RatingRow:
         """Return the row of a player. Raises : NotFoundError."""
-        return ratings.get_rating(self._connection, self._pool, player)
+        return ratings.get_rating(self.connection, self.pool, player)
 
-    def _rows(self, key: _Key | None, limit: int, backwards: bool = False) -> list[RatingRow]:
+    def rows(self, key: _Key | None, limit: int, backwards: bool = False) -> list[RatingRow]:
         """Return the rows after a key, or before it, nearest first; None starts at the top."""
         sections: list[bool | None] = [None]
-        if not self._ranked:
+        if not self.ranked:
             # A pool without amendments has no disqualified players.
-            sections = [False, True] if self._pool.amendments else [False]
+            sections = [False, True] if self.pool.amendments else [False]
             if backwards:
                 sections.reverse()
             if key is not None and key[0] in sections:
                 sections = sections[sections.index(key[0]) :]
         rows: list[RatingRow] = []
         for section in sections:
-            inside = key is not None and section in (None, key[0])
             if len(rows) < limit:
                 rows += ratings.leaderboard(
-                    self._connection,
-                    self._pool.id,
-                    self._pool.generation,
-                    after=key[1:] if key is not None and inside else None,
+                    self.connection,
+                    self.pool.id,
+                    self.pool.generation,
+                    after=key[1:] if key is not None and section in (None, key[0]) else None,
                     limit=limit - len(rows),
-                    provisional=self._provisional,
+                    provisional=self.provisional,
                     disqualified=section,
-                    active_since=self._since,
+                    active_since=self.since,
                     backwards=backwards,
                 )
         return rows
 
 
 class ContextLeaderboardView(LeaderboardView):
-    """The leaderboard of a pool in a context, which is computed from the states of all players.
+    """The leaderboard of a pool in a context, which is computed from the states of all players."""
 
-    rules : of the pool; context : its name
-    Raises : InvalidParameterError if the pool counts no contexts, or has too many players
-    """
+    def __init__(self, view: LeaderboardView, rules: PoolRules, context: str) -> None:
+        """Compute the ratings; view : the leaderboard without a context.
 
-    def __init__(
-        self,
-        rules: PoolRules,
-        context: str,
-        connection: Connection,
-        pool: PoolRecord,
-        provisional: bool,
-        since: int | None,
-        *,
-        ranked: bool = False,
-    ) -> None:
-        super().__init__(connection, pool, provisional, since, ranked=ranked)
+        Raises : InvalidParameterError if the pool counts no contexts, or has too many players
+        """
+        super().__init__(view.connection, view.pool, view.provisional, view.since, view.ranked)
         require_context(rules.system, rules.able, context)
+        players = self.pool.players
         most = f"left out in a pool of more than {_MOST_IN_CONTEXT:,} players"
-        require(pool.players <= _MOST_IN_CONTEXT, "context", most, f"{pool.players:,} players")
-        rows = self._moved(rules, context)
-        self._of_player = {row.player: row for row in rows}
-        keys = sorted((_key(row) if not ranked else (False, *_key(row)[1:])) for row in rows)
-        self._keys = [key for key in keys if self._listed(self._of_player[key[2]])]
+        require(players <= _MOST_IN_CONTEXT, "context", most, f"{players:,} players")
+        every = _rows_in_context(self.connection, self.pool, rules, context)
+        self._of_player = {row.player: row for row in every}
+        self._shown = sorted(filter(self.shows, every), key=self.key)
 
-    def _moved(self, rules: PoolRules, context: str) -> list[RatingRow]:
-        """Return the rows of all players with their ratings in the context."""
-        connection, pool = self._connection, self._pool
-        rows: list[RatingRow] = []
-        for players in ratings.players_by_rating(connection, pool.id, pool.generation):
-            stored = ratings.states_of(connection, pool.id, pool.generation, players)
-            shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
-            state = unpack_players(rules.system, [stored[player].state for player in players])
-            state.shared = pool.shared
-            every = np.arange(len(players))
-            now = numbers_of(rules.system, state, every)
-            rating, deviation = of_match(
-                rules.system, state, now["rating"], now["deviation"], context
-            )
-            idle = days_idle(now["last_time"], pool.board_day)
-            display_of = display(rules, rating, deviation, idle)
-            rows += [
-                shown[player]._replace(
-                    ordering=-float(display_of[i]),
-                    rating=float(rating[i]),
-                    deviation=json_value(deviation[i]),
-                )
-                for i, player in enumerate(players)
-            ]
-        return rows
+    def row(self, player: str) -> RatingRow:
+        """Return the row of a player. Raises : NotFoundError."""
+        found = self._of_player.get(player)
+        return super().row(player) if found is None else found
 
-    def _listed(self, row: RatingRow) -> bool:
-        """Return whether a row is shown, with a place or without one."""
-        active = self._since is None or (row.last_time is not None and row.last_time >= self._since)
-        return active and (self._provisional or not row.provisional)
-
-    def _row(self, player: str) -> RatingRow:
-        if player not in self._of_player:
-            return super()._row(player)
-        return self._of_player[player]
-
-    def place(self, row: RatingRow) -> int:
+    def place(self, row: RatingRow | None) -> int:
         """Return the place that a player has, or would have, among the players listed."""
-        placed = [key for key in self._keys if self.lists(self._of_player[key[2]])]
-        if row.disqualified and not self._ranked:
-            return len(placed) + 1
-        return bisect_left(placed, (False, *_key(row)[1:])) + 1
+        listed = [other for other in self._shown if self.lists(other)]
+        if row is None or (row.disqualified and not self.ranked):
+            return len(listed) + 1
+        return bisect_left(listed, self.key(row), key=self.key) + 1
 
-    def _rows(self, key: _Key | None, limit: int, backwards: bool = False) -> list[RatingRow]:
-        if key is not None and self._ranked:
-            key = (False, *key[1:])
-        if key is None:
-            keys = self._keys[::-1] if backwards else self._keys
-        elif backwards:
-            keys = self._keys[: bisect_left(self._keys, key)][::-1]
-        else:
-            keys = self._keys[bisect_right(self._keys, key) :]
-        return [self._of_player[key[2]] for key in keys[:limit]]
+    def rows(self, key: _Key | None, limit: int, backwards: bool = False) -> list[RatingRow]:
+        """Return the rows after a key, or before it, nearest first; None starts at the top."""
+        shown = self._shown
+        if key is not None and backwards:
+            shown = shown[: bisect_left(shown, key, key=self.key)]
+        elif key is not None:
+            shown = shown[bisect_right(shown, key, key=self.key) :]
+        return shown[::-1][:limit] if backwards else shown[:limit]
+
+
+def _rows_in_context(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, context: str
+) -> list[RatingRow]:
+    """Return the rows of all players with their ratings in a context."""
+    rows: list[RatingRow] = []
+    for players in ratings.players_by_rating(connection, pool.id, pool.generation):
+        stored = ratings.states_of(connection, pool.id, pool.generation, players)
+        without = ratings.ratings_of(connection, pool.id, pool.generation, players)
+        state = unpack_players(rules.system, [stored[player].state for player in players])
+        state.shared = pool.shared
+        now = numbers_of(rules.system, state, np.arange(len(players)))
+        rating, deviation = of_match(rules.system, state, now["rating"], now["deviation"], context)
+        shown = display(rules, rating, deviation, days_idle(now["last_time"], pool.board_day))
+        rows += [
+            without[player]._replace(
+                ordering=-float(shown[i]),
+                rating=float(rating[i]),
+                deviation=json_value(deviation[i]),
+            )
+            for i, player in enumerate(players)
+        ]
+    return rows
 
 
 def ranked_players(store: Store, pool: str, player_id: str | None = None) -> tuple[int | None, int]:
@@ -371,14 +337,12 @@ def ranked_players(store: Store, pool: str, player_id: str | None = None) -> tup
 
     Raises : NotFoundError
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        since = _active_since(record, rules_of(record.settings), inactive=False)
+    with read_pool(store, pool) as (connection, record, rules):
+        since = _active_since(record, rules, inactive=False)
         view = LeaderboardView(connection, record, False, since)
-        if player_id is None:
-            return None, view.count()
-        row = ratings.get_rating(connection, record, player_id)
-        return view.place(row) if view.lists(row) else None, view.count()
+        row = None if player_id is None else view.row(player_id)
+        place = None if row is None or not view.lists(row) else view.place(row)
+        return place, view.place(None) - 1
 
 
 def recent_ratings(
@@ -389,9 +353,8 @@ def recent_ratings(
     The first is the rating before these days. Players without a match in them, or without one
     before them, are left out, and all players in pools without times.
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        if not rules_of(record.settings).timed or record.last_time is None:
+    with read_pool(store, pool) as (connection, record, rules):
+        if not rules.timed or record.last_time is None:
             return {}
         since = record.last_time - int(days_before * MICROSECONDS_PER_DAY)
         return changes.ratings_since(connection, record, players, since)
@@ -399,23 +362,54 @@ def recent_ratings(
 
 def rating_bins(store: Store, pool: str) -> list[RatingBin]:
     """Return the number of players by rating shown, lowest first. Raises : NotFoundError."""
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        totals, bins, fine = _fine_bins(connection, record)
-    return _ratings(bins, totals, fine)
+    with read_pool(store, pool) as (connection, record, _):
+        return _FineBins.of(connection, record, changes.rating_totals(connection, record)).whole()
 
 
-def _fine_bins(
-    connection: Connection, pool: PoolRecord
-) -> tuple[RatingTotals | None, dict[int, int], float]:
-    """Return the totals of ratings, the players in fine bins, and the width of these."""
-    totals = changes.rating_totals(connection, pool)
-    if totals is None:
-        return None, {}, 0.0
-    width = _round_width((totals.high - totals.low) / _BINS)
-    low = math.floor(totals.low / width) * width
-    fine = width / _FINE
-    return totals, changes.ratings_by_bin(connection, pool, low, fine), fine
+class _FineBins(NamedTuple):
+    """Players by fine bins of the rating shown, from the bin of the lowest one.
+
+    least : the lowest rating; fine : width of a bin; counts : players of those that have some
+    """
+
+    least: float
+    fine: float
+    counts: dict[int, int]
+
+    @classmethod
+    def of(cls, connection: Connection, pool: PoolRecord, totals: RatingTotals | None) -> _FineBins:
+        """Return the bins of a pool."""
+        if totals is None:
+            return cls(0.0, 1.0, {})
+        width = _round_width((totals.high - totals.low) / _BINS)
+        low, fine = math.floor(totals.low / width) * width, width / _FINE
+        return cls(totals.low, fine, changes.ratings_by_bin(connection, pool, low, fine))
+
+    @property
+    def low(self) -> float:
+        """Where the first bin begins."""
+        width = self.fine * _FINE
+        return math.floor(self.least / width) * width
+
+    def whole(self) -> list[RatingBin]:
+        """Return bins of round width, the sums of fine ones."""
+        width, low = self.fine * _FINE, self.low
+        bins = [0] * (max(self.counts, default=-1) // _FINE + 1)
+        for number, count in self.counts.items():
+            bins[number // _FINE] += count
+        return [
+            RatingBin(low + at * width, low + (at + 1) * width, count)
+            for at, count in enumerate(bins)
+        ]
+
+    def median(self, players: int) -> float | None:
+        """Return the median of so many players, by linear interpolation in its fine bin."""
+        below = 0
+        for number, count in sorted(self.counts.items()):
+            if below + count >= players / 2:
+                return self.low + (number + (players / 2 - below) / count) * self.fine
+            below += count
+        return None
 
 
 def _active_since(pool: PoolRecord, rules: PoolRules, inactive: bool) -> int | None:
@@ -443,10 +437,6 @@ def _message(
         name=name,
         tier=rules.tier(0.0 - row.ordering),
     )
-
-
-def _key(row: RatingRow) -> _Key:
-    return row.disqualified, row.ordering, row.player
 
 
 def _written_cursor(backwards: bool, row: RatingRow, place: int | None) -> str:
@@ -479,9 +469,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
 
     Raises : NotFoundError, InvalidParameterError
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         row = ratings.get_rating(connection, record, player_id)
         known = ratings.states_of(connection, record.id, record.generation, [player_id])
         listed = not row.provisional and not row.disqualified
@@ -505,7 +493,14 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         )
     now = _numbers_at(rules, record, row, known[player_id].state, when)
     # Without a time it is the rating on the leaderboard.
-    shown = 0.0 - row.ordering if when is None else _display_at(rules, now, when)
+    shown = 0.0 - row.ordering
+    if when is not None:
+        idle = days_idle(now["last_time"], day_of(when))
+        shown = float(display(rules, now["rating"], now["deviation"], idle)[0])
+    since = None
+    if disqualification is not None:
+        since = written(disqualification.since, rules)
+        since = iso(disqualification.received) if since is None else since
     return PlayerMessage(
         pool=pool,
         player=player_id,
@@ -517,9 +512,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         last_time=written(row.last_time, rules),
         at=written(when, rules),
         provisional=row.provisional,
-        disqualified=None
-        if disqualification is None
-        else _disqualified_since(disqualification, rules),
+        disqualified=since,
         extra={name: json_value(column[0]) for name, column in now.items() if name not in _FIXED},
         known_rating=None if begun is None else begun[0],
         known_deviation=None if begun is None else begun[1],
@@ -565,18 +558,6 @@ def _numbers_at(
     return rules.system.at(found, np.zeros(1, np.int64), None if when is None else days(when))
 
 
-def _display_at(rules: PoolRules, now: RatingColumns, when: int) -> float:
-    """Return the rating shown of a player as of a time."""
-    idle = days_idle(now["last_time"], day_of(when))
-    return float(display(rules, now["rating"], now["deviation"], idle)[0])
-
-
-def _disqualified_since(record: EligibilityRecord, rules: PoolRules) -> int | str:
-    """Return the time that a disqualification names, or else when it was received."""
-    since = written(record.since, rules)
-    return iso(record.received) if since is None else since
-
-
 def player_history(
     store: Store,
     pool: str,
@@ -591,13 +572,9 @@ def player_history(
     around : put this match in the middle of the page; cannot be combined with cursor
     Raises : NotFoundError, InvalidParameterError
     """
-    check_limit(limit)
-    if cursor is not None and around is not None:
-        raise InvalidParameterError("around cannot be combined with cursor")
+    check_page(limit, cursor, around)
     before = decode_cursor(cursor, tuple[int, int])
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         ratings.get_rating(connection, record, player_id)
         if around is not None:
             logged = log.get_match(connection, record, around)
@@ -610,7 +587,7 @@ def player_history(
             before = (time, seq + 1)
         rows = changes.changes_of_player(connection, record, player_id, before, limit + 1)
         shown = rows[:limit]
-        lines = player_lines(connection, record, rules, player_id, shown)
+        lines = MatchContents(connection, record, shown).lines(rules, player_id, shown)
     last = shown[-1] if len(rows) > limit else None
     return PlayerHistory(
         pool=pool,
@@ -626,16 +603,17 @@ def rating_timeline(store: Store, pool: str, player: str, *, most: int) -> Ratin
     Raises : NotFoundError, InvalidParameterError
     """
     require(1 <= most <= MOST_MATCHES, "most", f"from 1 to {MOST_MATCHES}", most)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        timed = rules_of(record.settings).timed
+    with read_pool(store, pool) as (connection, record, rules):
         own = ratings.get_rating(connection, record, player)
         rows = changes.changes_of_player(connection, record, player, None, most)[::-1]
-        posted = played_times(connection, record, [row.seq for row in rows])
+        posted = log.posted_times(connection, record.id, [row.seq for row in rows])
+        ids = [posted[row.seq][0] for row in rows]
+        amendments = amendments_of_matches(connection, record, ids)
+    played = (amendments.time_played(*posted[row.seq]) for row in rows)
     return RatingTimeline(
         player=player,
-        matches=[posted[row.seq][0] for row in rows],
-        times=[row.time / 1e6 for row in rows] if timed else None,
+        matches=ids,
+        times=[row.time / 1e6 for row in rows] if rules.timed else None,
         ratings=[row.rating for row in rows],
         deviations=[row.deviation for row in rows],
         changes=[row.rating - row.rating_before for row in rows],
@@ -643,19 +621,8 @@ def rating_timeline(store: Store, pool: str, player: str, *, most: int) -> Ratin
         teams=[row.teams for row in rows],
         performances=[row.performance for row in rows],
         left_out=max(own.matches - len(rows), 0),
-        played=[posted[row.seq][1] is not None for row in rows],
+        played=[time is not None for time in played],
     )
-
-
-def played_times(
-    connection: Connection, pool: PoolRecord, seqs: Sequence[int]
-) -> dict[int, tuple[str, int | None]]:
-    """Return the id of a match and the time given for it, or None, by the number of its record."""
-    posted = log.posted_times(connection, pool.id, seqs)
-    amendments = amendments_of_matches(connection, pool, [match for match, _ in posted.values()])
-    return {
-        seq: (match, amendments.time_played(match, time)) for seq, (match, time) in posted.items()
-    }
 
 
 def ratings_of_players(
@@ -666,8 +633,7 @@ def ratings_of_players(
     Raises : NotFoundError
     """
     wanted = [player for player in players if "\0" not in player]
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         rows = ratings.ratings_of(connection, record.id, record.generation, wanted)
     return {player: (row.rating, row.deviation) for player, row in rows.items()}
 
@@ -709,11 +675,11 @@ def overview(
 
     Raises : NotFoundError
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        timed = rules_of(record.settings).timed
+    with read_pool(store, pool) as (connection, record, rules):
+        timed = rules.timed
         seen = changes.reach(connection, record, most_matches)
-        totals, bins, fine = _fine_bins(connection, record)
+        totals = changes.rating_totals(connection, record)
+        bins = _FineBins.of(connection, record, totals)
         unit, start = _unit_of(seen, record, timed)
         activity = {}
         if timed and seen is not None:
@@ -733,8 +699,8 @@ def overview(
         pool=pool,
         unit=unit.name,
         activity=_activity(activity, start, unit.width),
-        ratings=_ratings(bins, totals, fine),
-        median=_median(bins, totals, fine),
+        ratings=bins.whole(),
+        median=None if totals is None else bins.median(totals.players),
         mean=None if totals is None else totals.mean,
         provisional=0 if totals is None else totals.provisional,
         drift=[_mean(row, totals, start, unit.width, timed) for row in means],
@@ -761,34 +727,6 @@ def _activity(counts: dict[int, int], start: int, width: int) -> list[ActivityBi
         ActivityBin((start + number * width) // 1_000_000, counts.get(number, 0))
         for number in range(max(counts, default=-1) + 1)
     ]
-
-
-def _ratings(counts: dict[int, int], totals: RatingTotals | None, fine: float) -> list[RatingBin]:
-    """Return bins of round width, the sums of fine ones."""
-    if totals is None:
-        return []
-    width = fine * _FINE
-    low = math.floor(totals.low / width) * width
-    bins = [0] * (max(counts, default=-1) // _FINE + 1)
-    for number, count in counts.items():
-        bins[number // _FINE] += count
-    return [
-        RatingBin(low + at * width, low + (at + 1) * width, count) for at, count in enumerate(bins)
-    ]
-
-
-def _median(counts: dict[int, int], totals: RatingTotals | None, fine: float) -> float | None:
-    """Return the median, by linear interpolation in its fine bin."""
-    if totals is None:
-        return None
-    width = fine * _FINE
-    low = math.floor(totals.low / width) * width
-    below = 0
-    for number, count in sorted(counts.items()):
-        if below + count >= totals.players / 2:
-            return low + (number + (totals.players / 2 - below) / count) * fine
-        below += count
-    return None
 
 
 def _mean(

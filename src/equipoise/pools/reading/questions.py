@@ -43,7 +43,8 @@ from equipoise.messages.questions import (
     PredictMessage,
     PredictRequest,
 )
-from equipoise.pools.pool.rules import PoolRules, days, id_fault, id_text, moment, rules_of, written
+from equipoise.pools.pool.pools import read_pool
+from equipoise.pools.pool.rules import PoolRules, days, id_fault, id_text, moment, written
 from equipoise.pools.posting.rating import (
     LoggedMatch,
     history_of,
@@ -64,7 +65,7 @@ from equipoise.rating.system import RatingColumns, RatingSystem
 from equipoise.store import changes, log, ratings, schema
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord, get_pool, rated_through
+from equipoise.store.pools import PoolRecord, rated_through
 from equipoise.wording import counted
 
 #: Limits of a prediction: players of the match, sampled matches, players drawn for them, players
@@ -91,11 +92,8 @@ def predict_in_pool(
     """
     teams = [[id_text(player) for player in team] for team in request.teams]
     players = [player for team in teams for player in team]
-    wanted = [id_text(player) for player in request.what_if]
     _check_prediction(request, len(players))
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         known = _known_players(connection, record, rules, players)
     _check_ids(players)
     at = _time_of_request(request.at, known, rules, now)
@@ -110,7 +108,7 @@ def predict_in_pool(
             draw_rate=request.draw_rate,
             samples=request.samples,
             seed=request.seed,
-            players=wanted,
+            players=[id_text(player) for player in request.what_if],
             all_places=_ALL_PLACES,
             where=f"in pool {pool!r}",
         )
@@ -125,9 +123,7 @@ def chances_now(
     now : as for `predict_in_pool`
     None if the pool's system cannot predict these matches. Raises : NotFoundError for the pool
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         if rules.fault:
             return None
         known = _known_players(connection, record, rules, [player, *others])
@@ -135,21 +131,18 @@ def chances_now(
     state, ids, _ = known.with_newcomers([player, *others])
     try:
         numbers = rules.system.at(state, np.arange(len(ids)), None if at is None else days(at))
-        pairs = [np.array([0, row]) for row in range(1, len(ids))]
-        predictions = [
-            team_prediction(
-                rules.system,
-                state,
-                numbers["rating"][pair],
-                numbers["deviation"][pair],
-                np.arange(2),
-                earlier=numbers["matches"][pair],
+        chances = []
+        for row in range(1, len(ids)):
+            pair = np.array([0, row])
+            rating, deviation = numbers["rating"][pair], numbers["deviation"][pair]
+            earlier = numbers["matches"][pair]
+            prediction = team_prediction(
+                rules.system, state, rating, deviation, np.arange(2), earlier=earlier
             )
-            for pair in pairs
-        ]
+            chances.append((prediction.expected[0], prediction.expected[1]))
     except EquipoiseError:
         return None
-    return [(prediction.expected[0], prediction.expected[1]) for prediction in predictions]
+    return chances
 
 
 def _check_prediction(request: PredictRequest, players: int) -> None:
@@ -186,12 +179,10 @@ def balance_in_pool(
     """
     _check_balance(request)
     lobby = posted_lobby(request.players)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         known = _known_players(connection, record, rules, [str(member.player) for member in lobby])
     at = _time_of_request(request.at, known, rules, now)
-    waiting = lobby_in_pool(lobby, known, None if at is None else days(at))
+    waiting = lobby_in_pool(lobby, known, at)
     answer = split_lobby(
         waiting,
         SplitRequest(
@@ -221,12 +212,10 @@ def ratings_in_pool(
     """
     _check_ids(players)
     lobby = posted_lobby(list(players))
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         known = _known_players(connection, record, rules, players)
     at = _time_of_request(None, known, rules, now)
-    resolved = lobby_in_pool(lobby, known, None if at is None else days(at))
+    resolved = lobby_in_pool(lobby, known, at)
     rating = resolved.rating if resolved.effective_rating is None else resolved.effective_rating
     numbers = zip(rating.tolist(), resolved.deviation.tolist(), strict=True)
     curve = None
@@ -250,33 +239,13 @@ def _check_balance(request: BalanceRequest) -> None:
 def posted_lobby(players: Sequence[BalancePlayer | Id]) -> list[BalancePlayer]:
     """Return the players of a lobby with text for ids.
 
-    Raises : InvalidDataError if an id is invalid or not unique
+    Raises : InvalidDataError if an id is invalid or not unique, or a lock is none
     """
-    lobby = [_lobby_player(member) for member in players]
-    _check_lobby(lobby)
-    return lobby
-
-
-def _lobby_player(member: BalancePlayer | Id) -> BalancePlayer:
-    """Return a player of a lobby with text for an id."""
-    if not isinstance(member, BalancePlayer):
-        return BalancePlayer(player=id_text(member))
-    return BalancePlayer(
-        player=id_text(member.player),
-        rating=member.rating,
-        deviation=member.deviation,
-        party=None if member.party is None else id_text(member.party),
-        team=member.team,
-        avoid=[id_text(other) for other in member.avoid],
-    )
-
-
-def _check_lobby(lobby: Sequence[BalancePlayer]) -> None:
-    """Check the ids and locks of a lobby. Raises : InvalidDataError."""
-    problems = []
+    lobby, problems = [], []
     seen: set[str] = set()
-    for line, member in enumerate(lobby, start=1):
-        player = str(member.player)
+    for line, posted in enumerate(players, start=1):
+        member = posted if isinstance(posted, BalancePlayer) else BalancePlayer(posted)
+        player = id_text(member.player)
         if (rule := id_fault(player)) is not None:
             problems.append(Problem("", line, "player", rule, player[:200]))
         if player in seen:
@@ -285,25 +254,30 @@ def _check_lobby(lobby: Sequence[BalancePlayer]) -> None:
         if member.team is not None and member.team < 1:
             rule = "must be the number of a team, from 1"
             problems.append(Problem("", line, "team", rule, str(member.team)))
+        party = None if member.party is None else id_text(member.party)
+        avoid: list[Id] = [id_text(other) for other in member.avoid]
+        lobby.append(msgspec.structs.replace(member, player=player, party=party, avoid=avoid))
     if problems:
         raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the lobby")
+    return lobby
 
 
-def lobby_in_pool(lobby: Sequence[BalancePlayer], known: PoolState, at: float | None) -> Lobby:
+def lobby_in_pool(lobby: Sequence[BalancePlayer], known: PoolState, time: int | None) -> Lobby:
     """Return the lobby with the numbers of its players, newcomers included.
 
+    time : microseconds since 1970; None in a pool without times
     Raises : InvalidDataError
     """
+    at = None if time is None else days(time)
     state, ids, is_known = known.with_newcomers([member.player for member in lobby])
     numbers = _numbers(lobby, known.system.at(state, np.arange(len(ids)), at), ~is_known)
-    parties = [member.party for member in lobby]
     locks = [None if member.team is None else str(member.team) for member in lobby]
     return Lobby(
         player_ids=ids,
         rating=numbers["rating"],
         deviation=numbers["deviation"],
         effective_rating=numbers.get("effective_rating"),
-        party=_labels(parties),
+        party=_labels([member.party for member in lobby]),
         team=_labels(locks),
         avoid=tuple((str(member.player), str(other)) for member in lobby for other in member.avoid),
         newcomers=tuple(ids[~is_known].tolist()),
@@ -404,14 +378,18 @@ def explain_player(
     match : None takes the last one that did
     Raises : NotFoundError; InvalidDataError where the match changed nothing
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         ratings.get_rating(connection, record, player)
         # While a replay is pending, the stored changes are those of the last replay.
         through = rated_through(connection, record)
         amendments = amendments_of(connection, record, through)
-        logged = _match_of(connection, record, player, match)
+        if match is None:
+            last = changes.changes_of_player(connection, record, player, None, 1)
+            ids = log.match_ids(connection, record.id, [row.seq for row in last])
+            if not ids:
+                raise InvalidDataError([], f"no match of {player} changed a rating")
+            (match,) = ids.values()
+        logged = log.get_match(connection, record, match)
         rated = _rated(logged, amendments, player)
         explanation = _explained_quickly(connection, record, rules, amendments, rated, player)
         if explanation is None:
@@ -449,22 +427,6 @@ def _explained_quickly(
         return explanation
     _logger.warning("pool %s: partial checkpoints disagree with the changes", pool.name)
     return None
-
-
-def _match_of(
-    connection: Connection, pool: PoolRecord, player: str, match: str | None
-) -> LogRecord:
-    """Return a match, or the last one that changed the player's rating.
-
-    Raises : NotFoundError, InvalidDataError
-    """
-    if match is not None:
-        return log.get_match(connection, pool, match)
-    last = changes.changes_of_player(connection, pool, player, None, 1)
-    logged = log.record_at(connection, pool.id, last[0].seq) if last else None
-    if logged is None:
-        raise InvalidDataError([], f"no match of {player} changed a rating")
-    return logged
 
 
 def _rated(logged: LogRecord, amendments: Amendments, player: str) -> LoggedMatch:
@@ -541,19 +503,12 @@ def _explained_from(
     explanation = explain_change(rules.system, before.state, history, where, row)
     weights = rules.settings.statistics
     if weights and "performance" in rules.able.uses:
-        posted = _statistics(match.request, player)
+        members = (member for team in match.request.teams for member in team.players)
+        details = (member for member in members if isinstance(member, ParticipationRequest))
+        posted = next((one.statistics for one in details if one.player == player), {})
         values = {name: posted.get(name, math.nan) for name in weights}
         explanation = with_statistics(explanation, values, weights)
     return explanation
-
-
-def _statistics(request: MatchRequest, player: str) -> dict[str, float]:
-    """Return the statistics that were posted of a player."""
-    for team in request.teams:
-        for member in team.players:
-            if isinstance(member, ParticipationRequest) and member.player == player:
-                return member.statistics
-    return {}
 
 
 def _written_days(time: float, rules: PoolRules) -> int | str | None:

@@ -24,6 +24,7 @@ from equipoise.messages.matches import (
     SideMessage,
     TeamRequest,
 )
+from equipoise.pools.contents import title_of
 from equipoise.pools.pool.rules import PoolRules, written
 from equipoise.pools.posting.rating import (
     LoggedMatch,
@@ -35,7 +36,7 @@ from equipoise.pools.posting.rating import (
     players_of,
     unpack_extra,
 )
-from equipoise.pools.records import Amendments, amendments_of_matches, title_of
+from equipoise.pools.records import Amendments, amendments_of_matches
 from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE
 from equipoise.rating.predicting import team_prediction
 from equipoise.store import changes, log
@@ -124,17 +125,6 @@ def sides_of(request: MatchRequest, chances: Sequence[float | None]) -> list[Sid
     ]
 
 
-def player_lines(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    player: str,
-    rows: Sequence[ChangeRow],
-) -> list[PlayerMatch]:
-    """Return matches of a player as lines, in the order of `rows`."""
-    return MatchContents(connection, pool, rows).lines(rules, player, rows)
-
-
 class MatchContents:
     """The content of those matches that have few teams, by the number of the record.
 
@@ -172,13 +162,14 @@ class MatchContents:
     def context(self, row: ChangeRow, player: str) -> str | None:
         """Return the context of a match for the player; None without, or if it is not known."""
         match = self.match(row)
-        listed = (
-            [member for team in match.request.teams for member in team.players] if match else []
-        )
-        me = next((member for member in listed if player_of(member) == player), None)
-        if match is None or me is None:
+        if match is None:
             return None
-        return context_of(match.request, me if isinstance(me, ParticipationRequest) else None)
+        for team in match.request.teams:
+            for member in team.players:
+                if player_of(member) == player:
+                    detail = member if isinstance(member, ParticipationRequest) else None
+                    return context_of(match.request, detail)
+        return None
 
     def name(self, row: ChangeRow) -> str:
         """Return the id of a match."""
@@ -186,33 +177,30 @@ class MatchContents:
 
     def changes(self, rows: Iterable[ChangeRow]) -> Iterator[dict[str, ChangeRow]]:
         """Give what each match did to all its players, by id; these matches have few teams."""
-        wanted = ((row.position, self._players_in(row)) for row in rows)
+        pairs = ((row, self.match(row)) for row in rows)
+        wanted = (
+            (row.position, 0 if match is None else len(players_of(match.request)))
+            for row, match in pairs
+        )
         return changes.changes_in_turn(self._connection, self._pool, wanted)
-
-    def _players_in(self, row: ChangeRow) -> int:
-        match = self.match(row)
-        return 0 if match is None else sum(len(team.players) for team in match.request.teams)
-
-    def _title(self, name: str, seq: int) -> str | None:
-        """Return the title of a match, as corrected."""
-        record = self._amendments.latest(name) or self._records.get(seq)
-        record = record or log.record_at(self._connection, self._pool.id, seq)
-        return None if record is None else title_of(record)
 
     def lines(self, rules: PoolRules, player: str, rows: Iterable[ChangeRow]) -> list[PlayerMatch]:
         """Return matches of the player as lines, in the order of `rows`."""
-        every = [(row, self.match(row), self._line(rules, row)) for row in rows]
-        rated = self.changes(row for row, match, _ in every if match is not None)
-        return [
-            line
-            if match is None
-            else _detailed(line, rules, self._pool, match, player, next(rated))
-            for _, match, line in every
-        ]
+        pairs = [(row, self.match(row)) for row in rows]
+        rated = self.changes(row for row, match in pairs if match is not None)
+        lines = []
+        for row, match in pairs:
+            line = self._line(rules, row)
+            if match is not None:
+                line = _detailed(line, rules, self._pool, match, player, next(rated))
+            lines.append(line)
+        return lines
 
     def _line(self, rules: PoolRules, row: ChangeRow) -> PlayerMatch:
         """Return a match as a line without what its content adds."""
         name, posted = self._posted[row.seq]
+        titled = self._amendments.latest(name) or self._records.get(row.seq)
+        titled = titled or log.record_at(self._connection, self._pool.id, row.seq)
         return PlayerMatch(
             match=name,
             seq=row.seq,
@@ -228,7 +216,7 @@ class MatchContents:
             performance=row.performance,
             extra=unpack_extra(rules, row.extra),
             played=written(self._amendments.time_played(name, posted), rules),
-            title=self._title(name, row.seq),
+            title=None if titled is None else title_of(titled.content),
         )
 
 
@@ -248,13 +236,18 @@ def _detailed(
     chances = chances_of(rules, pool, match, rated)
     names = [name for team in others for name in player_ids(team.players)]
     alone = others[0] if len(others) == 1 else None
+    at_home = None
+    if isinstance(me, ParticipationRequest):
+        at_home = me.at_home
+        if at_home is None and me.side is not None:
+            at_home = me.side in HOME_SIDES
     return msgspec.structs.replace(
         line,
         result=result_of(own, others),
         score=own.score,
         opponent_score=None if alone is None else alone.score,
         chance=chances[match.request.teams.index(own)],
-        at_home=_at_home(me),
+        at_home=at_home,
         opponents=[
             OpponentLine(name, rated[name].rating_before if name in rated else None)
             for name in names[:_OPPONENTS]
@@ -285,12 +278,3 @@ def result_of(own: TeamRequest, others: Sequence[TeamRequest]) -> Result | None:
         return None
     (other,) = others
     return "draw" if own.order == other.order else "win" if own.order < other.order else "loss"
-
-
-def _at_home(member: ParticipationRequest | str | int) -> bool | None:
-    """Return whether a player was at home; None if nothing says so."""
-    if not isinstance(member, ParticipationRequest):
-        return None
-    if member.at_home is None and member.side is not None:
-        return member.side in HOME_SIDES
-    return member.at_home

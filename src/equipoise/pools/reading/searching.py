@@ -15,12 +15,12 @@ from typing import NamedTuple
 from equipoise.formats.names import close_pairs
 from equipoise.messages.matches import LeaderboardRow, MatchLine
 from equipoise.messages.pools import PoolMessage
-from equipoise.pools.pool.rules import id_fault, rules_of
+from equipoise.pools.pool.pools import read_pool
+from equipoise.pools.pool.rules import id_fault
 from equipoise.pools.reading.matches import lines_at
 from equipoise.pools.reading.players import search_players
 from equipoise.store import log, ratings
 from equipoise.store.connection import Store
-from equipoise.store.pools import get_pool
 
 #: Pools in which players and matches are looked for, and what is listed: pools, and players and
 #: matches of each pool.
@@ -58,7 +58,14 @@ def search(store: Store, pools: Sequence[PoolMessage], text: str) -> SearchResul
     """
     wanted = text.casefold()
     named = [pool for pool in pools if wanted in f"{pool.pool}\0{pool.title or ''}".casefold()]
-    results = [_in_pool(store, pool, text) for pool in pools[:MOST_POOLS]] if text else []
+    results = [
+        FoundInPool(
+            pool,
+            search_players(store, pool.pool, text, limit=_PLAYERS),
+            _matches(store, pool.pool, text),
+        )
+        for pool in (pools[:MOST_POOLS] if text else ())
+    ]
     return SearchResult(
         named[:_POOLS] if text else [],
         [result for result in results if result.players or result.matches],
@@ -66,24 +73,15 @@ def search(store: Store, pools: Sequence[PoolMessage], text: str) -> SearchResul
     )
 
 
-def _in_pool(store: Store, pool: PoolMessage, text: str) -> FoundInPool:
-    return FoundInPool(
-        pool, search_players(store, pool.pool, text, limit=_PLAYERS), _matches(store, pool, text)
-    )
-
-
-def _matches(store: Store, pool: PoolMessage, text: str) -> list[MatchLine]:
+def _matches(store: Store, pool: str, text: str) -> list[MatchLine]:
     """Return matches by the beginnings of their ids, then by their titles as they are now."""
-    with store.read() as connection:
-        record = get_pool(connection, pool.pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         named = log.matches_beginning(connection, record.id, text, _MATCHES)
         titled = log.matches_titled(connection, record.id, text, newest=_NEWEST, limit=_CANDIDATES)
         names = [str(record.match) for record in titled]
         posted = log.matches_by_id(connection, record.id, names)
-        seqs = [record.seq for record in named] + [
-            posted[name].seq for name in names if name in posted
-        ]
+        # In the order of `titled`.
+        seqs = [record.seq for record in (*named, *filter(None, map(posted.get, names)))]
         lines = lines_at(connection, record, rules, seqs) if seqs else []
     beginning = {record.seq for record in named}
     wanted = text.casefold()
@@ -111,8 +109,7 @@ def newcomers(store: Store, pool: str, players: Iterable[str]) -> list[Newcomer]
     Raises : NotFoundError
     """
     wanted = [player for player in dict.fromkeys(players) if id_fault(player) is None]
-    with store.read() as connection:
-        record = get_pool(connection, pool)
+    with read_pool(store, pool) as (connection, record, _):
         known = ratings.ratings_of(connection, record.id, record.generation, wanted)
         new = [player for player in wanted if player not in known]
         if not new:

@@ -19,15 +19,15 @@ from equipoise.messages.matches import (
     RivalMessage,
     StreakMessage,
 )
-from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
-from equipoise.pools.pool.rules import PoolRules, rules_of, written
+from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor, read_pool
+from equipoise.pools.pool.rules import PoolRules, written
 from equipoise.pools.posting.rating import player_ids, players_of
 from equipoise.pools.reading.questions import chances_now
-from equipoise.pools.reading.results import MatchContents, player_lines, result_of, sides_for
+from equipoise.pools.reading.results import MatchContents, result_of, sides_for
 from equipoise.store import changes, ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.pools import PoolRecord
 
 #: Matches of a player that are read at most.
 MOST_MATCHES = 20_000
@@ -43,9 +43,7 @@ def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:
 
     Raises : NotFoundError
     """
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         ratings.get_rating(connection, record, player)
         rows = changes.changes_of_player(connection, record, player, None, MOST_MATCHES)
         contents = MatchContents(connection, record, rows)
@@ -57,7 +55,8 @@ def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:
         fields = [row for row in rows if row.seq not in duels and row.teams > 2]
         rated = [row for row in fields if row.performance is not None]
         rated.sort(key=lambda row: (-(row.performance or 0.0), row.seq))
-        largest = max((row for row in fields if row.rank == 0), key=_teams, default=None)
+        won = [row for row in fields if row.rank == 0]
+        largest = max(won, key=lambda row: row.teams, default=None)
         single = [row for row in (best, largest) if row is not None]
         shown = [*rows[:_LAST], *wins, *losses, *rated[:_BEST], *single]
         shown = list({row.seq: row for row in shown}.values())
@@ -101,10 +100,6 @@ def change_since(pool: PoolRecord, rules: PoolRules, rows: Sequence[ChangeRow]) 
     since = pool.last_time - CHANGE_DAYS * MICROSECONDS_PER_DAY
     before = next((row for row in rows if row.time < since), None)
     return None if before is None else rows[0].rating - before.rating
-
-
-def _teams(row: ChangeRow) -> int:
-    return row.teams
 
 
 def _duels(
@@ -206,12 +201,10 @@ def against(
     cursor : from an earlier page; limit : matches, from 1 to 1000
     Raises : NotFoundError, InvalidParameterError
     """
-    check_limit(limit)
+    check_page(limit)
     require(player != other, "players", "two different ones", player)
     before = decode_cursor(cursor, tuple[int, int])
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
+    with read_pool(store, pool) as (connection, record, rules):
         columns = []
         for name in (player, other):
             ratings.get_rating(connection, record, name)
@@ -222,13 +215,21 @@ def against(
         # Teammates share a rank, so equal ranks alone do not tell a draw.
         level = [row for row, their in pairs if row.rank == their.rank]
         contents = MatchContents(connection, record, level, most_teams=None)
-        mates = {row.seq for row in level if _are_mates(contents, row, player, other)}
+        mates = set()
+        for row in level:
+            match = contents.match(row)
+            own = None if match is None else sides_for(match.request, player)[0]
+            if own is not None and other in player_ids(own.players):
+                mates.add(row.seq)
         met = [pair for pair in pairs if pair[0].seq not in mates]
-        results = {row.seq: _meeting_result(row, their) for row, their in met}
-        older = [pair for pair in met if before is None or _position(pair[0]) < before]
+        results: dict[int, Result] = {}
+        for row, their in met:
+            above: Result = "win" if row.rank < their.rank else "loss"
+            results[row.seq] = "draw" if row.rank == their.rank else above
+        older = [pair for pair in met if before is None or pair[0].position < before]
         shown = older[:limit]
-        mine_shown = [row for row, _ in shown]
-        lines = player_lines(connection, record, rules, player, mine_shown)
+        rows = [row for row, _ in shown]
+        lines = MatchContents(connection, record, rows).lines(rules, player, rows)
         meetings = [
             MeetingMessage(
                 result=results[row.seq],
@@ -255,23 +256,5 @@ def against(
         chance=None if chances is None else chances[0][0],
         other_chance=None if chances is None else chances[0][1],
         meetings=meetings,
-        next=encode_cursor(_position(shown[-1][0])) if len(older) > limit else None,
+        next=encode_cursor(shown[-1][0].position) if len(older) > limit else None,
     )
-
-
-def _position(row: ChangeRow) -> tuple[int, int]:
-    return row.time, row.seq
-
-
-def _meeting_result(row: ChangeRow, their: ChangeRow) -> Result:
-    """Return who placed above, from the view of the first."""
-    return "draw" if row.rank == their.rank else "win" if row.rank < their.rank else "loss"
-
-
-def _are_mates(contents: MatchContents, row: ChangeRow, player: str, other: str) -> bool:
-    """Return whether two players were in one team of a match."""
-    match = contents.match(row)
-    own = None if match is None else sides_for(match.request, player)[0]
-    if own is None:
-        return False
-    return other in player_ids(own.players)

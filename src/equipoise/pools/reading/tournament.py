@@ -11,11 +11,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from equipoise.errors import InvalidParameterError, NotFoundError, require
-from equipoise.pools.pool.rules import rules_of
+from equipoise.pools.pool.pools import read_pool
 from equipoise.store import changes
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.pools import get_pool
 
 #: Changes of ratings that are read at most, two for each game.
 MOST_CHANGES = 20_000
@@ -54,9 +53,8 @@ def games_between(store: Store, pool: str, first: date, last: date) -> PoolGames
         round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * _MICROSECONDS
         for day in (first, last + timedelta(days=1) if last < date.max else last)
     )
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        if not rules_of(record.settings).timed:
+    with read_pool(store, pool) as (connection, record, rules):
+        if not rules.timed:
             raise InvalidParameterError("the matches of this pool have no times")
         rows = changes.changes_between(
             connection, record, (since, 0), (until - 1, _END), MOST_CHANGES + 1
@@ -70,19 +68,15 @@ def games_between(store: Store, pool: str, first: date, last: date) -> PoolGames
     for row in sorted(rows.values(), key=lambda row: (row.time, row.seq, row.rank, row.player)):
         matches.setdefault((row.time, row.seq), []).append(row)
     duels = [rows for rows in matches.values() if len(rows) == 2 and rows[0].teams == 2]
-    for row in (row for pair in duels for row in pair):
-        before.setdefault(row.player, row.rating_before)
-        after[row.player] = row.rating
     if not duels:
         raise NotFoundError(f"no games between two players from {first} to {last}")
-    games = [
-        Game(
-            first_side.player,
-            other.player,
-            0.5 if first_side.rank == other.rank else 1.0,
-            before[first_side.player],
-            before[other.player],
-        )
-        for first_side, other in duels
-    ]
+    games = []
+    for pair in duels:
+        for row in pair:
+            before.setdefault(row.player, row.rating_before)
+            after[row.player] = row.rating
+        winner, other = pair
+        points = 0.5 if winner.rank == other.rank else 1.0
+        ratings = before[winner.player], before[other.player]
+        games.append(Game(winner.player, other.player, points, *ratings))
     return PoolGames(games, before, after)

@@ -23,8 +23,9 @@ from equipoise.analysis.clock import working_time
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.pools import PoolRequest, SeasonRequest, VerifyMessage
+from equipoise.pools.contents import content_of
 from equipoise.pools.pool.rules import REPLAYED, decays, rules_of
-from equipoise.pools.pool.settings import content_of, first_settings, with_settings
+from equipoise.pools.pool.settings import first_settings, with_settings
 from equipoise.pools.posting.rating import LoggedMatch, day_of
 from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.profiles import compare_profiles
@@ -67,7 +68,7 @@ def compare_settings(connection: Connection, pool: PoolRecord, findings: Finding
     try:
         for record in log.amendments(connection, pool.id) if pool.amendments else []:
             if record.kind == "settings":
-                changed = content_of(record.content).settings
+                changed = content_of("settings", record.content).settings
                 if through is not None and record.seq > through:
                     # These wait for a replay.
                     changed = {

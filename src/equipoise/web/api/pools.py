@@ -33,10 +33,10 @@ from equipoise.messages.pools import (
     SeasonRequest,
 )
 from equipoise.pools import initial_ratings, profiles, seasons
+from equipoise.pools.contents import MOST_PLAYERS, KnownContent, check_number
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.pool import pools
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.records import MOST_PLAYERS, KnownContent
 from equipoise.pools.replay import replaying
 from equipoise.store.schema import now
 from equipoise.web.http.access import may_read
@@ -131,7 +131,7 @@ def _check_lines(content: bytes) -> None:
     """
     lines = max(content.count(b"\n"), content.count(b"\r"))
     if lines > MOST_PLAYERS + FIRST_LINES:
-        initial_ratings.check_number(lines)
+        check_number(lines)
 
 
 def _read_list(content: bytes) -> KnownContent | InitialRequest:
