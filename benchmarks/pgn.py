@@ -94,7 +94,7 @@ def measure(path: Path) -> tuple[int, float, float]:
 def read(path: Path) -> None:
     """Read a file and print what it took."""
     from equipoise.formats.pgn.games import read_pgn
-    from equipoise.formats.sources import Content
+    from equipoise.formats.table import Content
 
     before = time.process_time()
     games = read_pgn([Content(str(path), "pgn", path)])

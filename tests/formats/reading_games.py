@@ -7,8 +7,8 @@ from typing import Any
 
 from equipoise.data.games import Games
 from equipoise.data.reading import GamesReading
-from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.reading import scan_games
+from equipoise.formats.table import GameColumns
 
 
 def scan(text: str, format: str = "csv", **options: Any) -> GamesReading:

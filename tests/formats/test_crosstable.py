@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError
-from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.crosstable import looks_like_cross_table, read_cross_table
+from equipoise.formats.table import GameColumns
 from equipoise.formats.tables.delimited import read_delimited
 from formats.comparing import real_data, told
 from formats.reading_games import named

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import polars as pl
 import pytest
@@ -63,25 +61,6 @@ def test_anything_else_is_no_result(result: str) -> None:
     [problem] = problems(f"white,black,result\na,b,1-0\nc,a,{result}\n")
     got = repr(result) if result else "nothing"
     assert problem == f"3 result: {RESULT}; {got}"
-
-
-@pytest.mark.parametrize(
-    ("header", "coloured"),
-    [
-        ("white,black,result", True),
-        ("White,Black,Result", True),
-        ("WHITE , black , Score", True),
-        ("white_player,black_player,outcome", True),
-        ("WhiteName,BlackName,Result", True),
-        ("home_team,away_team,result", True),
-        ("player1,player2,score", False),
-        ("Player A,Player B,winner", False),
-    ],
-)
-def test_columns_are_known_in_common_spellings(header: str, coloured: bool) -> None:
-    reading = scan(f"{header}\na,b,1-0\n")
-    assert rows_of(reading.games) == [("a", "b", 1.0, 1.0)]
-    assert reading.games.coloured is coloured
 
 
 def test_columns_can_be_renamed() -> None:
@@ -254,10 +233,3 @@ def test_results_are_numbers_in_tables_that_have_numbers() -> None:
         assert read_games(table).points.tolist() == [float(one) for one in results]
     wrong = scan_games({"white": ["a"], "black": ["b"], "result": [[1]]})
     assert [one.rule for one in wrong.problems] == [RESULT]
-
-
-def test_every_result_that_the_rule_offers_is_one() -> None:
-    offered = re.findall(r"[\d.*+][\d./F*-]*", RESULT)
-    assert offered == ["1-0", "0-1", "1/2-1/2", "1", "0", "0.5", "+/-", "1-0F", "*"]
-    for spelling in offered:
-        assert scan(f"white,black,result\na,b,1-0\na,b,{spelling}\n").problems == (), spelling

@@ -227,7 +227,7 @@ def test_newcomers_are_compared_with_the_players_of_a_state() -> None:
 
 
 @given(st.lists(st.text(max_size=6), unique=True, max_size=8))
-def test_the_quick_look_misses_nothing(names: list[str]) -> None:
+def test_forms_are_compared_as_python_compares_them(names: list[str]) -> None:
     """Two names are alike exactly where Python's own tables bring them to one form."""
 
     def form(name: str) -> str:

@@ -13,7 +13,6 @@ import pytest
 
 import equipoise.data.lobby as rules
 from equipoise.data.lobby import Lobby
-from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.formats.players import (
     read_initial_ratings,
@@ -195,13 +194,6 @@ def test_players_are_picked_from_a_table_of_ratings(tmp_path: Path) -> None:
         read_lobby_of(str(path), ["1", "2", "1"])
     with pytest.raises(InvalidDataError, match="line 4, rating"):
         read_lobby_of(str(path), ["1", "3"])
-
-
-def test_the_example_of_the_documentation_is_a_lobby() -> None:
-    lobby = read_lobby(ROOT / "examples" / "lobby.csv")
-    assert lobby.players == 10
-    effective = EffectiveRating().rating(lobby.rating[:1], lobby.deviation[:1], np.array([0.4]))
-    assert lobby.strength[0] == effective[0]
 
 
 def test_every_rule_of_a_lobby_is_explained() -> None:

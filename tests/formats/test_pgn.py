@@ -13,7 +13,7 @@ import pytest
 from equipoise.errors import InvalidDataError
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.pgn.scan import LARGEST_GAME
-from equipoise.formats.sources import Content
+from equipoise.formats.table import Content
 from formats.comparing import told
 from formats.reading_games import named
 

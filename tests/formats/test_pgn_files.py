@@ -16,7 +16,7 @@ import pytest
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.formats.opening import kinds as packing
 from equipoise.formats.pgn.games import read_pgn
-from equipoise.formats.sources import Content
+from equipoise.formats.table import Content
 from formats.test_pgn import pgn, rows
 
 GAMES = pgn() + pgn("cyd", "dan", "1/2-1/2")
@@ -113,7 +113,6 @@ def test_archives_pass_over_what_is_not_pgn():
 
 
 def test_without_games_there_is_a_problem(tmp_path):
-    assert problems_of(tmp_path / "absent.pgn") == [("", "no such file or directory")]
     assert problems_of(tmp_path) == [("", "must be a directory with .pgn files")]
     (tmp_path / "x.zip").write_bytes(zipped({"x.txt": "x"}))
     assert problems_of(tmp_path / "x.zip") == [("", "must be an archive with .pgn files")]

@@ -14,7 +14,7 @@ from drawing import examples
 from equipoise.errors import InvalidDataError
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.pgn.scan import scan
-from equipoise.formats.sources import Content
+from equipoise.formats.table import Content
 from formats.reading_games import named
 from fuzz.damage import damaged
 from fuzz.readers import READERS

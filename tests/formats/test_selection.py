@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, scan_history
 from formats.comparing import of_text
 
@@ -155,37 +155,21 @@ TEXT = (
 )
 
 
-def test_by_default_nothing_is_read():
-    """Every problem is listed; of a match with a bad row only the row is spoken of."""
-    reading = of_text(TEXT)
-    assert reading.history is None
-    lines = [(one.line, one.field) for one in reading.problems]
-    assert lines == [(4, "team"), (6, "team"), (9, "winner")]
-    assert reading.dropped_matches == ()
-    with pytest.raises(InvalidDataError, match="3 problems"):
-        read_history(TEXT.encode())
-
-
-def test_skipping_matches_drops_them_whole():
-    reading = of_text(TEXT, skip_bad="matches")
-    assert reading.history.match_ids.tolist() == [3]
-    assert reading.dropped_matches == ("1", "2", "4")
-    assert reading.dropped_rows == 0
-    assert len(reading.problems) == 3
-
-
-def test_skipping_rows_keeps_matches_that_are_still_valid():
-    reading = of_text(TEXT, skip_bad="rows")
-    assert reading.history.match_ids.tolist() == [1, 3]
-    assert reading.history.player_ids.tolist() == ["a", "b"]
-    assert reading.dropped_matches == ("2", "4")
-    assert reading.dropped_rows == 1
-    assert [(one.line, one.field) for one in reading.problems] == [
-        (4, "team"),
-        (5, "team"),
-        (6, "team"),
-        (9, "winner"),
-    ]
+@pytest.mark.parametrize(
+    ("skip_bad", "ids", "matches", "rows", "lines"),
+    [
+        # Of a match with a bad row only the row is spoken of.
+        (None, [], (), 0, [(4, "team"), (6, "team"), (9, "winner")]),
+        ("matches", [3], ("1", "2", "4"), 0, [(4, "team"), (6, "team"), (9, "winner")]),
+        ("rows", [1, 3], ("2", "4"), 1, [(4, "team"), (5, "team"), (6, "team"), (9, "winner")]),
+    ],
+)
+def test_bad_matches_or_bad_rows_are_skipped(skip_bad, ids, matches, rows, lines):
+    reading = of_text(TEXT, skip_bad=skip_bad)
+    found = [] if reading.history is None else reading.history.match_ids.tolist()
+    assert found == ids
+    assert (reading.dropped_matches, reading.dropped_rows) == (matches, rows)
+    assert [(one.line, one.field) for one in reading.problems] == lines
 
 
 def test_a_row_without_a_match_goes_alone():
@@ -199,6 +183,12 @@ def test_a_row_without_a_match_goes_alone():
 def test_a_bad_row_between_rows_of_a_match_does_not_tear_it_apart():
     table = {"match": [1, None, 1], "player": [1, 2, 3], "rank": [0, 0, 0]}
     assert scan_history(table, skip_bad="rows").history.matches == 1
+
+
+def test_a_match_on_scattered_rows_is_dropped():
+    table = {"match": [1, 2, 1], "player": [1, 2, 3], "rank": [0, 0, 1]}
+    reading = scan_history(table, skip_bad="matches")
+    assert (reading.history.match_ids.tolist(), reading.dropped_matches) == ([2], ("1",))
 
 
 def test_a_match_that_loses_all_rows_is_dropped():

@@ -21,9 +21,6 @@ from equipoise.formats.times import (
     HOURS,
     MILLISECONDS,
     TOO_SMALL,
-    _by_expression,
-    _by_pattern,
-    _expression,
     _parse_any_iso,
     _parse_usual,
     instant,
@@ -403,45 +400,6 @@ def test_seconds_are_written_as_seconds_where_they_read_so():
     for time in (5, 20240131, 45322, 94_694_399, -1, 2024013112):
         frame = read_history(table_of([time]), time_format="s").file_table()
         assert frame["time"].to_list() == [datetime(1970, 1, 1) + timedelta(seconds=time)]
-
-
-# --- patterns of numerals are read without strptime ---------------------------------------------
-
-NUMERALS = (
-    *("%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%Y.%m.%d %H:%M", "%d-%m-%Y  %H:%M:%S", "%H%M%S %d%m%Y"),
-    *("%Y", "(%d) [%m] {%Y}? \\ %H", "%S.%M.%H|%d%m%Y", "on %d.%m.%Y at %H h"),
-)
-
-
-@pytest.mark.slow
-@given(data=st.data(), pattern=st.sampled_from(NUMERALS))
-@examples(600)
-def test_patterns_of_numerals_are_read_as_strptime_reads_them(data, pattern):
-    """Single digits, spaces, leap seconds, days that are not there, and what does not fit."""
-    assert _expression(pattern) is not None
-    numbers = {
-        "d": st.integers(0, 32),
-        "m": st.integers(0, 13),
-        "Y": st.integers(0, 10_000),
-        "H": st.integers(0, 24),
-        "M": st.integers(0, 60),
-        "S": st.integers(0, 62),
-    }
-    texts = [data.draw(st.datetimes()).strftime(pattern)]
-    for _ in range(3):
-        text = pattern
-        for name, number in numbers.items():
-            shown = data.draw(st.sampled_from(["{}", "{:02}", "{:2}", "{:04}"]))
-            text = text.replace(f"%{name}", shown.format(data.draw(number)))
-        text = data.draw(st.sampled_from([text, text + " ", text.replace(" ", "   "), text + "0"]))
-        texts.append(data.draw(st.sampled_from([text, text.upper()])))
-    expected = [_by_pattern(text, pattern) for text in texts]
-    assert _by_expression(pl.Series(texts), _expression(pattern)).to_list() == expected
-
-
-@pytest.mark.parametrize("pattern", ["%d %b %Y", "%y-%m-%d", "%Y-%j", "%Y-%m-%d %z", "100%% %Y"])
-def test_other_patterns_are_left_to_strptime(pattern):
-    assert _expression(pattern) is None
 
 
 # --- times in the usual forms are read at once --------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError
-from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.table import GameColumns
 from equipoise.formats.trf import read_trf
 from formats.comparing import real_data, told
 from formats.reading_games import named

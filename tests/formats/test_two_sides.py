@@ -20,6 +20,7 @@ RESULTS = "ann,bob,1-0\nbob,cyd,1-0\ncyd,ann,1/2-1/2\n"
 SIDES = (
     *("Team 1,Team 2", "team_a,team_b", "HomeTeamName,AwayTeamName"),
     *("player1_name,player2_name", "home_player,away_player"),
+    *("white_player,black_player", "WhiteName,BlackName", "WHITE , black", "Player A,Player B"),
 )
 SIDES_AND_SCORES = (
     *("home,away,home_points,away_points", "HomeTeam,AwayTeam,FTHG,FTAG"),

@@ -14,8 +14,7 @@ import pytest
 from equipoise.errors import EquipoiseError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.games.reading import read_games
-from equipoise.formats.players import read_lobby
-from equipoise.formats.tables import workbooks
+from equipoise.formats.tables import frames
 from formats.comparing import assert_same_history
 from formats.test_every_format import FRAME
 from formats.test_pgn_files import zipped
@@ -128,13 +127,13 @@ def test_an_old_workbook_is_a_history():
 def test_of_several_sheets_one_must_be_named():
     data = bytes_of(notes=[["only a remark"]], Spring=[HEAD, *ROWS], Autumn=[HEAD, *ROWS[:3]])
     problem = problem_of(data)
-    assert problem.rule == workbooks.ONE_SHEET
+    assert problem.rule == frames.ONE_SHEET
     assert problem.got == "'Spring', 'Autumn'; for example --sheet Spring"
     for sheet, matches in (("Autumn", 1), ("Spring", 2), (3, 1), ("2", 2)):
         assert read_history(data, sheet=sheet, time_format="s").matches == matches
-    assert problem_of(data, "Winter").rule == workbooks.KNOWN_SHEET
-    assert problem_of(data, 4).rule == workbooks.KNOWN_SHEET
-    assert problem_of(data, "notes").rule == workbooks.HAS_TABLE
+    assert problem_of(data, "Winter").rule == frames.KNOWN_SHEET
+    assert problem_of(data, 4).rule == frames.KNOWN_SHEET
+    assert problem_of(data, "notes").rule == frames.HAS_TABLE
 
 
 def test_the_only_sheet_with_a_table_is_read_and_named():
@@ -203,13 +202,6 @@ def test_formulas_without_a_result_are_noted():
     assert any("formulas without a stored result" in note for note in reading.notes)
 
 
-def test_games_and_players_are_read_from_workbooks_too():
-    data = bytes_of(a=[["white", "black", "result"], ["ann", "ben", "1-0"]])
-    assert read_games(data).player_ids.tolist() == ["ann", "ben"]
-    lobby = read_lobby(bytes_of(a=[["player", "rating"], ["ann", 1500], ["ben", 1600.5]]))
-    assert lobby.rating.tolist() == [1500, 1600.5]
-
-
 def test_damaged_workbooks_are_problems():
     whole = bytes_of(a=[HEAD, *ROWS])
     for at in range(4, len(whole), 97):
@@ -217,8 +209,8 @@ def test_damaged_workbooks_are_problems():
             reading = scan_history(data, format="excel", time_format="s")
             assert reading.history is not None or reading.problems
     old = problem_of(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
-    assert old.rule == workbooks.READABLE
-    assert problem_of(bytes_of(a=[])).rule == workbooks.HAS_TABLE
+    assert old.rule == frames.READABLE
+    assert problem_of(bytes_of(a=[])).rule == frames.HAS_TABLE
 
 
 def test_without_the_library_the_sentence_says_what_to_install(monkeypatch):

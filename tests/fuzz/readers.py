@@ -15,7 +15,7 @@ from equipoise.formats.games.reading import scan_games
 from equipoise.formats.histories import scan_history
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.players import read_initial_ratings, read_rating_list
-from equipoise.formats.sources import Content
+from equipoise.formats.table import Content
 from equipoise.formats.tables.delimited import read_delimited
 from equipoise.formats.trf import read_trf
 from formats.contest_documents import CHANGES, DMOJ, FIRST, STANDINGS

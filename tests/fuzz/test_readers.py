@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError
-from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.table import GameColumns
 from fuzz.damage import damaged
 from fuzz.readers import READERS
 from trials.pace import measure_pace

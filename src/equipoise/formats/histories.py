@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from equipoise.arguments import checks_arguments
 from equipoise.data.history import History, matches_played
@@ -31,7 +31,7 @@ from equipoise.formats.names import Synonyms, describe_spellings, read_synonyms
 from equipoise.formats.opening.joining import listed_files
 from equipoise.formats.opening.kinds import Format
 from equipoise.formats.pgn.games import read_pgn
-from equipoise.formats.sources import Holding, open_games
+from equipoise.formats.sources import Holding, notes_of, open_games
 from equipoise.formats.table import (
     Instant,
     Options,
@@ -68,6 +68,8 @@ FORMS = (
 )
 #: With more problems than this, a report starts with a count of each rule.
 LISTED_SINGLY = 20
+#: The parameters of `scan_history` that are options.
+OPTIONS = tuple(field.name for field in fields(Options) if field.name != "synonyms")
 
 
 @checks_arguments()
@@ -123,18 +125,7 @@ def scan_history(
     'player'
     """
     check_sheet(sheet)
-    options = check_options(
-        columns,
-        statistics,
-        skip_bad,
-        since,
-        until,
-        where,
-        time_format,
-        lower_score_is_better,
-        unplaced,
-        walkovers,
-    )
+    options = check_options(locals())
     try:
         if synonyms is not None:
             options = replace(options, synonyms=read_synonyms(synonyms))
@@ -211,42 +202,26 @@ def summarise(
     return f"{head} ({'; '.join(listed)})"
 
 
-@checks_arguments()
-def check_options(
-    columns: Mapping[str, str] | None,
-    statistics: Sequence[str],
-    skip_bad: SkipBad | None,
-    since: Instant | None,
-    until: Instant | None,
-    where: Where | None,
-    time_format: str | None = None,
-    lower_score_is_better: bool = False,
-    unplaced: Unplaced | None = None,
-    walkovers: Walkovers = "keep",
-) -> Options:
-    """Return the options of a reader, or raise InvalidParameterError."""
-    for name in statistics:
+def check_options(parameters: Mapping[str, Any]) -> Options:
+    """Return the options among the parameters of a reader, or raise InvalidParameterError."""
+    given = {name: parameters[name] for name in OPTIONS if name in parameters}
+    for name in given["statistics"]:
         rule = "names of columns without another meaning"
         require(name not in CANONICAL and bool(name), "statistics", rule, name)
-    for pair in (columns or {}).items():
+    columns = dict(given["columns"] or {})
+    for pair in columns.items():
         require(all(pair), "columns", "a mapping of new to old names", pair)
-    if time_format is not None:
-        time_format = check_time_format(time_format)
-    for name, bound in (("--from", since), ("--until", until)):
-        if bound is not None:
-            check_bound(bound, addressed(name), time_format)
-    return Options(
-        columns=dict(columns or {}),
-        statistics=tuple(dict.fromkeys(statistics)),
-        skip_bad=skip_bad,
-        since=since,
-        until=until,
-        time_format=time_format,
-        where=_pairs(where or ()),
-        lower_score_is_better=lower_score_is_better,
-        unplaced=unplaced,
-        walkovers=walkovers,
-    )
+    time_format = check_time_format(given["time_format"])
+    for option, name in (("--from", "since"), ("--until", "until")):
+        if given[name] is not None:
+            check_bound(given[name], addressed(option), time_format)
+    checked = {
+        "columns": columns,
+        "statistics": tuple(dict.fromkeys(given["statistics"])),
+        "time_format": time_format,
+        "where": _pairs(given["where"] or ()),
+    }
+    return Options(**(given | checked))
 
 
 def _pairs(where: Where) -> tuple[tuple[str, object], ...]:
@@ -290,10 +265,10 @@ def _read_matches(
         if opened[0].format == "pgn":
             tags = tuple(dict.fromkeys(check_tags(options).values()))
             games = read_pgn(opened, where=wanted_tags(options), dated=True, tags=tags)
-            return history_of_games(games.of_files(opened), PGN, name, replace(options, where=()))
+            return history_of_games(games, PGN, name, replace(options, where=()), notes_of(opened))
         refuse_options(_without_selection(options), "a report in TRF")
-        games = read_trf(opened[0].content(), opened[0].name).of_files(opened)
-        return history_of_games(games, TRF, name, options)
+        games = read_trf(opened[0].content(), opened[0].name)
+        return history_of_games(games, TRF, name, options, notes_of(opened))
     table = join_clock_times(opened, options)
     kind = KINDS.get(format or "")
     flat = with_joined_columns(table.flat(), options.columns)

@@ -39,7 +39,15 @@ from equipoise.arrays import Ids, Ints
 from equipoise.data.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.sources import contents_of, table_of
-from equipoise.formats.table import Findings, Table, columns_in_words, refuse, shown, spelling
+from equipoise.formats.table import (
+    Findings,
+    Table,
+    columns_in_words,
+    listed,
+    refuse,
+    shown,
+    spelling,
+)
 from equipoise.formats.tables.values import required_ids, whole_numbers
 from equipoise.wording import HIDDEN_CHARACTERS, counted
 
@@ -105,9 +113,8 @@ def describe_strangers(synonyms: Iterable[str], known: Iterable[str]) -> tuple[s
     names = strangers(synonyms, known)
     if not names:
         return ()
-    which = ", ".join(repr(name) for name in names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return (f"names in the synonyms that do not occur: {which}{more}",)
+    which = listed([repr(name) for name in names], _SHOWN)
+    return (f"names in the synonyms that do not occur: {which}",)
 
 
 def _table_entries(table: Table) -> list[_Entry]:
@@ -228,7 +235,6 @@ _BETWEEN = r"[^\p{L}\p{M}\p{Nd}+#*]+"
 #: A name of two or more words, without numbers except one digit at its end.
 _NAMESAKE = r"^(\p{L}\P{Nd}*[ ,_.\-]\P{Nd}*\p{L})[1-9]$"
 _NUMBER = r"\p{Nd}"
-_ASCII_SPACES = " \t\n\r\v\f"
 #: Everything except visible ASCII letters, digits and signs.
 _ODD = r"[^!-~]"
 _HIDDEN = re.compile(HIDDEN_CHARACTERS)
@@ -263,10 +269,9 @@ def likely_doubles(names: Sequence[str]) -> list[tuple[str, str]]:
 
 def describe_doubles(names: Sequence[str]) -> tuple[str, ...]:
     """Return notes on names that may be one player; some are listed, the others counted."""
-    if len(names) > MOST:
-        rest = f"for {len(names):,} names, only white space, case and Unicode form were compared"
-        return (*_describe(same_but_for_form(names)), rest)
-    return _describe(likely_doubles(names))
+    notes = _describe(_doubles(names))
+    rest = f"for {len(names):,} names, only white space, case and Unicode form were compared"
+    return (*notes, rest) if len(names) > MOST else notes
 
 
 def doubles_of_history(ids: Ids, played: Ints) -> list[tuple[str, str]]:
@@ -384,12 +389,10 @@ def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
 
     White space counts around names and by its amount between words; invisible characters count as
     white space. Case is that of Unicode. The form is Unicode's compatibility form: accents composed
-    or not, letters wide or narrow. The search is fast if there are no such pairs.
+    or not, letters wide or narrow.
 
     names : distinct; every name is the second of at most one pair
     """
-    if not _may_hold_doubles(names):
-        return []
     texts = pl.Series(list(names), dtype=pl.String)
     frame = pl.DataFrame({"key": _formless(texts)}).with_columns(_ROWS)
     if frame["key"].n_unique() == len(frame):
@@ -398,21 +401,6 @@ def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
     paired = frame.with_columns(first=pl.col("row").min().over("key"))
     rows = paired.filter(pl.col("first") < pl.col("row")).select("first", "row")
     return [(names[first], names[row]) for first, row in rows.iter_rows()]
-
-
-def _may_hold_doubles(names: Sequence[str]) -> bool:
-    """Return whether names need a comparison; most sets are plain, and differ in small letters.
-
-    All names are examined as one text, which is several times as fast.
-    """
-    joined = "\0".join(names)
-    plain = joined.isascii() and joined.count("\0") == len(names) - 1
-    if not plain or any(letter in joined for letter in _ASCII_SPACES):
-        return True
-    small = joined.lower()
-    if small == joined:
-        return False
-    return pl.Series([small]).str.split("\0").explode().n_unique() < len(names)
 
 
 def _formless(names: pl.Series) -> pl.Series:

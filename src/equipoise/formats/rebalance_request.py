@@ -120,17 +120,17 @@ class OpenRequest(NamedTuple):
 
     def players(self) -> list[Id]:
         """Return the ids of all players, in the order of the request, as far as they are sound."""
-        everyone = _read(self.document, {})[0].everyone
+        everyone = _read(self.document, {}).reader.everyone
         return [matched.player for _, party in everyone for matched in party.players]
 
     def rule_attributes(self) -> list[str]:
         """Return the names of the attributes that the ruleset uses, as far as it is sound."""
-        ruleset = _read(self.document, {})[1]
+        ruleset = _read(self.document, {}).ruleset
         return [rule.attribute for rule in ruleset.rules] if ruleset else []
 
     def given(self, names: Iterable[str]) -> dict[str, int]:
         """Return how many players of the request have these attributes."""
-        everyone = _read(self.document, {})[0].everyone
+        everyone = _read(self.document, {}).reader.everyone
         return {
             name: sum(
                 name in matched.attributes for _, party in everyone for matched in party.players

@@ -19,11 +19,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import IO, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.opening.joining import join_tables, listed, matching, natural
+from equipoise.formats.opening.joining import join_tables, matching, natural
 from equipoise.formats.opening.kinds import (
     ARCHIVE,
     BAD_ARCHIVE,
@@ -50,19 +50,25 @@ from equipoise.formats.opening.kinds import (
     unpacked,
     unpacking,
 )
-from equipoise.formats.opening.remote import Download, download
+from equipoise.formats.opening.remote import download
 from equipoise.formats.table import (
     NO_FILE,
+    Content,
     Table,
     check_fields,
+    listed,
     no_effect,
     refuse,
     refuse_unreadable,
 )
 from equipoise.formats.tables.delimited import decoded, read_delimited
-from equipoise.formats.tables.frames import read_arrow, read_frame, read_parquet
+from equipoise.formats.tables.frames import (
+    read_arrow,
+    read_frame,
+    read_parquet,
+    read_workbook,
+)
 from equipoise.formats.tables.json_files import read_contest_documents, read_json
-from equipoise.formats.tables.workbooks import read_workbook
 
 STANDARD_INPUT = "standard input"
 ONE_KIND = "must hold files of one kind: name those to read"
@@ -83,28 +89,9 @@ KNOWN_CONTENT = "must be a table, contests or games"
 _NATURES = {"pgn": "pgn", "trf": "trf", "json": "contests"}
 
 
-class Content(NamedTuple):
-    """One file to read.
-
-    name : for problems; format : how it is stored, without compression, or "pgn" or "trf"
-    data : its bytes without compression, its path, or a table that is read already. Only PGN may
-        be compressed, and may be a folder
-    """
-
-    name: str
-    format: str
-    data: bytes | Path | Table
-    notes: tuple[str, ...] = ()
-
-    def content(self) -> bytes:
-        """Return all bytes. Raises : InvalidDataError."""
-        if isinstance(self.data, bytes):
-            return self.data
-        assert isinstance(self.data, Path), self.name
-        try:
-            return self.data.read_bytes()
-        except OSError as error:
-            refuse_unreadable(self.name, error)
+def notes_of(contents: Iterable[Content]) -> tuple[str, ...]:
+    """Return the notes on how files were opened."""
+    return tuple(note for content in contents for note in content.notes)
 
 
 def is_source(source: object) -> bool:
@@ -135,7 +122,10 @@ def contents_of(source: object, format: str | None) -> list[Content]:
     if hasattr(source, "read"):
         return _of_bytes(*read_stream(source), format)
     if isinstance(source, str) and is_address(source):
-        return _of_download(download(source, format), format)
+        found = download(source, format)
+        if found.format:
+            return [found]
+        return _noted(_of_bytes(found.content(), found.name, format), found.notes)
     assert isinstance(source, str | os.PathLike), source
     return _of_path(Path(source), format)
 
@@ -328,13 +318,6 @@ def _noted(contents: list[Content], notes: tuple[str, ...]) -> list[Content]:
 
 def _of_bytes(data: bytes, name: str, format: str | None) -> list[Content]:
     return _of_file(io.BytesIO(data), name, format, data)
-
-
-def _of_download(download: Download, format: str | None) -> list[Content]:
-    """Return the files of a download."""
-    if isinstance(download.data, Table):
-        return [Content(download.name, "parquet", download.data, download.notes)]
-    return _noted(_of_bytes(download.data, download.name, format), download.notes)
 
 
 def _of_file(file: IO[bytes], name: str, format: str | None, data: bytes | Path) -> list[Content]:
@@ -624,10 +607,7 @@ def _as_utf_8(content: Content) -> Content:
 
 
 def _with_notes(table: Table, contents: list[Content]) -> Table:
-    notes = tuple(note for content in contents for note in content.notes)
-    if not notes:
-        return table
-    return replace(table, notes=(*notes, *table.notes))
+    return replace(table, notes=(*notes_of(contents), *table.notes))
 
 
 def _read(content: Content, sheet: str | int | None) -> Table:

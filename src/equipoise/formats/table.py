@@ -1,8 +1,8 @@
-"""The table that a reader returns, how it is to be understood, and the rules that its rows break.
+"""The table or games that a reader returns, the options, and the rules that rows break.
 
 A reader of a format only splits a file into named columns. `Table` has these columns, and finds the
-file and line of a row. `Options` say how a caller wants it read. `Findings` has the problems of its
-rows, and which rows they make unusable.
+file and line of a row; formats of games give `GameColumns`. `Options` say how a caller wants it
+read. `Findings` has the problems of its rows, and which rows they make unusable.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags, Ints
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.games import Rounds
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 
 SkipBad: TypeAlias = Literal["matches", "rows"]
@@ -68,7 +70,8 @@ class Table:
     name : of the file, "" for values in memory
     untyped : every column is text (CSV), so numbers must be recognised
     borrowed : the memory belongs to the caller, who may change it
-    locate : from rows to files and lines; None counts rows from 1
+    lines : of the rows, None counts them from 1; locate : from rows to files and lines, for tables
+      that find them late or have several files
     broken_rows : rows that the reader could not parse
     notes : sentences for users
     format : how the source is stored, "" if it says nothing
@@ -82,6 +85,7 @@ class Table:
     name: str = ""
     untyped: bool = False
     borrowed: bool = False
+    lines: Sequence[int] | None = None
     locate: Locate | None = None
     broken_rows: tuple[BrokenRow, ...] = ()
     notes: tuple[str, ...] = ()
@@ -96,7 +100,8 @@ class Table:
         """Return the file and line of rows."""
         if self.locate is not None:
             return self.locate(rows)
-        return [(self.name, row + 1) for row in rows.tolist()]
+        lines = self.lines
+        return [(self.name, row + 1 if lines is None else lines[row]) for row in rows.tolist()]
 
     def flat(self) -> Table:
         """Return the table without nested columns, and with a note on each of them."""
@@ -119,6 +124,116 @@ class Table:
                 for broken in self.broken_rows
                 if broken.row in place
             ),
+        )
+
+
+class Content(NamedTuple):
+    """One file to read.
+
+    name : for problems; format : how it is stored, without compression, or "pgn" or "trf"
+    data : its bytes without compression, its path, or a table that is read already. Only PGN may
+        be compressed, and may be a folder
+    """
+
+    name: str
+    format: str
+    data: bytes | Path | Table
+    notes: tuple[str, ...] = ()
+
+    def content(self) -> bytes:
+        """Return all bytes. Raises : InvalidDataError."""
+        if isinstance(self.data, bytes):
+            return self.data
+        assert isinstance(self.data, Path), self.name
+        try:
+            return self.data.read_bytes()
+        except OSError as error:
+            refuse_unreadable(self.name, error)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GameColumns:
+    """G results as a source has them, one row each.
+
+    players : ids of players, int64 or object of str; rows name each of them once
+    white, black : shape (G,), rows of `players`; white has the white pieces if `coloured`
+    points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
+    weight : shape (G,), number of games of each result; None means 1 each
+    white_rating, black_rating : shape (G,), NaN if unrated; None: the source has none
+    draws : shape (G,), number of drawn games; None if unknown
+    coloured : whether white had the white pieces
+    round : shape (G,), object; None: the source has none
+    others : rows of `players` who are named but may have no game; None if nobody is
+    other_rating : rating of each of `others`, NaN if unrated; None: the source has none
+    rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
+    left_out : reason -> number of results that are not games
+    problems : broken rules, with lines
+    notes : sentences
+    locate : row -> file and line, for problems that are found later
+    skipped : number of results that break a rule, which are not among the rows
+    refused : whether a problem concerns more than single results, so that skipping is impossible
+    format, kind, meanings : how the source is stored, what it holds, and its columns that have a
+      meaning, as in `GamesReading`
+    dropped : what the skipped results are called, as many as `skipped`; readers that cannot say it
+      have none
+    numbers : shape (G,), number of each result in the source, from 1, also counting those that are
+      not games; None if results are not counted
+    times : when the games were played, as dates or as dates with a time, null if unknown; None if
+      the source has none, or was not asked for them
+    time_source : what `times` come from, for notes
+    events : shape (G,), object, event of each game, None if unknown; None: the source has none
+    tags : name -> shape (G,), object of str: tags of PGN that were asked for, "" if a game has none
+    """
+
+    players: Ids
+    white: Ints
+    black: Ints
+    points: Floats
+    weight: Floats | None = None
+    white_rating: Floats | None = None
+    black_rating: Floats | None = None
+    draws: Floats | None = None
+    coloured: bool = False
+    round: Ids | None = None
+    others: Ints | None = None
+    other_rating: Floats | None = None
+    rounds: Rounds | None = None
+    left_out: Counter[str] = field(default_factory=Counter)
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    locate: Callable[[int], tuple[str, int | None]] | None = None
+    skipped: int = 0
+    refused: bool = False
+    format: str = ""
+    kind: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    numbers: Ints | None = None
+    times: pl.Series | None = None
+    time_source: str = ""
+    events: Ids | None = None
+    tags: Mapping[str, Ids] = field(default_factory=dict)
+
+    def place(self, row: int) -> tuple[str, int | None]:
+        """Return the file and line of a result; without files, its number from 1."""
+        return ("", row + 1) if self.locate is None else self.locate(row)
+
+    def keep(self, rows: Ints) -> GameColumns:
+        """Return some of the results; the rounds of players are not known any more."""
+        locate = self.locate
+        of_rows = ("white", "black", "points", "weight", "white_rating", "black_rating", "draws")
+        kept = {
+            name: column[rows]
+            for name in (*of_rows, "round", "numbers", "events")
+            if (column := getattr(self, name)) is not None
+        }
+        return replace(
+            self,
+            rounds=None,
+            locate=None if locate is None else lambda row: locate(int(rows[row])),
+            times=None if self.times is None else self.times.gather(rows),
+            tags={tag: values[rows] for tag, values in self.tags.items()},
+            **kept,
         )
 
 
@@ -253,6 +368,12 @@ def some_names(names: Sequence[str]) -> str:
     shown = max(1, int(np.sum(lengths <= _NAMED_CHARACTERS)))
     more = len(names) - shown
     return ", ".join(names[:shown]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def listed(texts: Sequence[str], most: int = 5) -> str:
+    """Return the first texts, and how many more there are."""
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def refuse_unreadable(name: str, error: OSError) -> NoReturn:

@@ -25,7 +25,6 @@ from equipoise.data.times import (
     YEAR_ONE,
     TimeKind,
     are_compact_hours,
-    calendar_days,
     compact_days,
 )
 from equipoise.errors import InvalidParameterError, require
@@ -86,15 +85,6 @@ _HUGE = 2**62
 #: Directives of strptime for the year, and those for a time of day.
 _YEARS = frozenset("YyGcx")
 _CLOCKS = frozenset("HIMSfpcXzZ")
-#: Directives that are numerals, as strptime reads them (Lib/_strptime.py of Python).
-_NUMERALS = {
-    "Y": r"[0-9]{4}",
-    "m": r"1[0-2]|0[1-9]|[1-9]",
-    "d": r"3[0-1]|[1-2][0-9]|0[1-9]|[1-9]| [1-9]",
-    "H": r"2[0-3]|[0-1][0-9]|[0-9]",
-    "M": r"[0-5][0-9]|[0-9]",
-    "S": r"6[0-1]|[0-5][0-9]|[0-9]",
-}
 #: Microseconds of the first and of the last time that ISO 8601 can express.
 _FIRST, _LAST = YEAR_ONE * MICROSECONDS, 253_402_300_800 * MICROSECONDS - 1
 
@@ -575,51 +565,12 @@ def _excel_days(days: Floats) -> tuple[Ints, Flags]:
 
 def _read_pattern(runs: pl.Series, pattern: str) -> _Runs:
     """Return the times of text in a pattern of strptime; each distinct text is read once."""
-    expression = _expression(pattern)
-    if expression is not None and not (runs.str.len_bytes() > runs.str.len_chars()).any():
-        values = _by_expression(runs, expression)
-    else:
-        distinct = runs.drop_nulls().unique()
-        micros = [_by_pattern(text, pattern) for text in distinct.to_list()]
-        read = pl.Series(micros, dtype=pl.Int64)
-        values = runs.replace_strict(distinct, read, default=None, return_dtype=pl.Int64)
+    distinct = runs.drop_nulls().unique()
+    micros = [_by_pattern(text, pattern) for text in distinct.to_list()]
+    read = pl.Series(micros, dtype=pl.Int64)
+    values = runs.replace_strict(distinct, read, default=None, return_dtype=pl.Int64)
     kind: TimeKind = "datetime" if has_clock(pattern) else "date"
     return _Runs(values, kind, f"must be a time in the format of --time-format, {pattern}")
-
-
-def _expression(pattern: str) -> str | None:
-    """Return the regular expression of strptime for a pattern; None if that is not enough.
-
-    strptime itself reads names and zones, which takes about fifteen times as long.
-    """
-    parts = re.split(r"%(.)", pattern)
-    if not set(parts[1::2]) <= set(_NUMERALS):
-        return None
-    # Text between the directives must match, but any white space matches white space.
-    for at in range(0, len(parts), 2):
-        parts[at] = re.sub(r"(\\?\s)+", r"\\s+", re.escape(parts[at]))
-    parts[1::2] = [f"(?P<{part}>{_NUMERALS[part]})" for part in parts[1::2]]
-    return f"(?i)^(?:{''.join(parts)})$"
-
-
-def _by_expression(runs: pl.Series, expression: str) -> pl.Series:
-    """Return microseconds of text by an expression of directives; null without a match."""
-    groups = runs.str.extract_groups(expression).struct.unnest()
-    read = groups.select(pl.all().str.strip_chars().cast(pl.Int64, strict=False))
-    present = read.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy()
-    usual = {"Y": 1970, "m": 1, "d": 1, "H": 0, "M": 0, "S": 0}
-    part = {
-        name: read[name].fill_null(value).to_numpy()
-        if name in read.columns
-        else np.full(len(runs), value, np.int64)
-        for name, value in usual.items()
-    }
-    days, exist = calendar_days(part["Y"], part["m"], part["d"])
-    # strptime accepts leap seconds, which cannot be represented.
-    good = present & exist & (part["S"] < 60)
-    seconds = (part["H"] * 60 + part["M"]) * 60 + part["S"]
-    micros = days * MICROSECONDS_PER_DAY + seconds * MICROSECONDS
-    return pl.Series(np.where(good, micros, 0)).set(pl.Series(~good), None)
 
 
 def _by_pattern(text: str, pattern: str) -> int | None:

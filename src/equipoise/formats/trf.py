@@ -30,9 +30,9 @@ import polars as pl
 from equipoise.arrays import Ids
 from equipoise.data.games import KIND, POINTS_OF, RoundKind, Rounds, id_array
 from equipoise.errors import Problem
-from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.crosstable import points_of
 from equipoise.formats.opening.kinds import FILLING
-from equipoise.formats.table import refuse, shown
+from equipoise.formats.table import GameColumns, refuse, shown
 from equipoise.formats.tables.delimited import decoded
 from equipoise.wording import counted
 
@@ -407,7 +407,7 @@ def _player(line: int, number: int, text: str, name: str, problems: list[Problem
         name=" ".join(text[14:47].split()),
         fide=fide,
         rating=float(rating) if rating else math.nan,
-        points=_points(text[80:84]),
+        points=points_of(text[80:84]),
         scored=scored,
         entries=tuple(entries),
     )
@@ -449,15 +449,6 @@ def _whole(text: str) -> int | None:
     if not text:
         return 0
     return int(text) if text.isascii() and text.isdigit() else None
-
-
-def _points(text: str) -> float:
-    """Return a number of points, NaN if there is none; a decimal comma is accepted."""
-    try:
-        points = float(text.replace(",", "."))
-    except ValueError:
-        return math.nan
-    return points if math.isfinite(points) else math.nan
 
 
 KNOWN = "must be the start number of a player in the report"

@@ -14,7 +14,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast, get_args
 
@@ -156,26 +156,14 @@ def _encode(frame: pl.DataFrame, file: IO[bytes], format: str, raw: bool) -> Non
     frame = frame.with_columns(cs.float().fill_nan(None))
     if format in _DELIMITED and not raw:
         frame = escaped(frame)
-    encoders: dict[str, Callable[[], object]] = {
-        "csv": lambda: frame.write_csv(file),
-        "csv.gz": lambda: _write_gzip(frame, file),
-        "tsv": lambda: frame.write_csv(file, separator="\t"),
-        "parquet": lambda: frame.write_parquet(file, compression="zstd", compression_level=1),
-        "json": lambda: file.write(frame.write_json().encode()),
-        "jsonl": lambda: frame.write_ndjson(file),
-        "arrow": lambda: frame.write_ipc(file),
-    }
-    encoders[format]()
-
-
-def _write_gzip(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    with _gzipped(file) as compressed:
-        frame.write_csv(cast(IO[bytes], compressed))
-
-
-def _gzipped(file: IO[bytes]) -> gzip.GzipFile:
-    # There is no name or time inside, so the same table gives the same bytes.
-    return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
+    if format == "parquet":
+        frame.write_parquet(file, compression="zstd", compression_level=1)
+    elif format == "arrow":
+        frame.write_ipc(file)
+    elif format == "json":
+        file.write(frame.write_json().encode())
+    else:
+        _write_text([frame], file, format)
 
 
 #: Rows written together: enough for good compression in Parquet, and a few megabytes in memory.
@@ -221,9 +209,6 @@ def _write(pieces: Iterable[pl.DataFrame], file: IO[bytes], kind: str, rows: int
     tables = itertools.chain([cast(pl.DataFrame, first)], gathered)
     if kind == "parquet":
         return _write_parquet(tables, cast(pl.DataFrame, first).schema, file, rows)
-    if kind == "csv.gz":
-        with _gzipped(file) as compressed:
-            return _write_text(tables, cast(IO[bytes], compressed), "csv")
     return _write_text(tables, file, kind)
 
 
@@ -242,6 +227,10 @@ def _gathered(pieces: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFra
 
 
 def _write_text(tables: Iterable[pl.DataFrame], file: IO[bytes], kind: str) -> int:
+    if kind == "csv.gz":
+        # There is no name or time inside, so the same table gives the same bytes.
+        with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as compressed:
+            return _write_text(tables, cast(IO[bytes], compressed), "csv")
     rows = 0
     for table in tables:
         # Not directly into the file, because Polars would hide the error of a closed pipe.

@@ -18,7 +18,7 @@ from equipoise.analysis.requests import HistoryRequest
 from equipoise.data.history import History, with_performance
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.histories import check_options, summarise
+from equipoise.formats.histories import OPTIONS, check_options, summarise
 from equipoise.formats.large_files import RepeatedIds, UnsuitedError, open_large
 from equipoise.formats.names import describe_spellings, read_synonyms
 from equipoise.formats.table import Options
@@ -157,18 +157,7 @@ def _after(
 def _options(request: HistoryRequest) -> Options:
     if request.sheet is not None or request.format not in (None, "parquet", "history"):
         raise UnsuitedError("only a Parquet file with a row for each player in a match can")
-    options = check_options(
-        request.columns,
-        tuple(request.statistics),
-        request.skip_bad,
-        request.since,
-        request.until,
-        request.where,
-        request.time_format,
-        request.lower_score_is_better,
-        request.unplaced,
-        request.walkovers,
-    )
+    options = check_options({name: getattr(request, name) for name in OPTIONS})
     if request.synonyms is not None:
         options = replace(options, synonyms=read_synonyms(request.synonyms))
     return options

@@ -22,9 +22,8 @@ import polars as pl
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import HOME_SIDES, OF_MATCHES, History
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.two_sides import read_ratings, whole_if_all
-from equipoise.formats.table import Options, Table, refuse, shown
+from equipoise.formats.table import GameColumns, Options, Table, refuse, shown
 from equipoise.formats.tables.column_names import AT_HOME, RATINGS_OF_ROWS
 from equipoise.formats.tables.long_table import build_history
 from equipoise.formats.tables.meanings import side_ratings

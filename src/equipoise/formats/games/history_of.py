@@ -22,7 +22,6 @@ from equipoise.data.games import OTHER, round_numbers
 from equipoise.data.reading import HistoryReading
 from equipoise.data.times import LAST_ORDER
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.two_sides import (
     GAME,
     both_sides,
@@ -33,6 +32,7 @@ from equipoise.formats.games.two_sides import (
 )
 from equipoise.formats.table import (
     BrokenRow,
+    GameColumns,
     Options,
     Table,
     in_order,
@@ -48,19 +48,18 @@ from equipoise.wording import counted
 class SourceKind(NamedTuple):
     """What a source of games is, and what its parts are called.
 
-    white, black, round, rating : for problems and notes
+    black, round, rating : for problems and notes
     """
 
     name: str
-    white: str
     black: str
     round: str
     rating: str
 
 
-PGN = SourceKind("PGN", "White", "Black", "Round", "WhiteElo and BlackElo")
-TRF = SourceKind("a FIDE report", "player", "opponent", "round", "the ratings of the report")
-CROSS_TABLE = SourceKind("a cross table", "player", "opponent", "round", "the ratings of the table")
+PGN = SourceKind("PGN", "Black", "Round", "WhiteElo and BlackElo")
+TRF = SourceKind("a FIDE report", "opponent", "round", "the ratings of the report")
+CROSS_TABLE = SourceKind("a cross table", "opponent", "round", "the ratings of the table")
 
 SINGLE = (
     "must be a single game to be a match of a history; equipoise performance reads totals of "
@@ -100,12 +99,17 @@ def wanted_tags(options: Options) -> dict[str, str]:
 
 
 def history_of_games(
-    columns: GameColumns, kind: SourceKind, name: str, options: Options
+    columns: GameColumns,
+    kind: SourceKind,
+    name: str,
+    options: Options,
+    notes: tuple[str, ...] = (),
 ) -> HistoryReading:
     """Return the history of the games of a source, and all of its problems.
 
     name : of the file, "" if there is none
     options : `where` is that of columns of the history; tags of PGN are selected before
+    notes : on the files
     Raises : InvalidParameterError   the options do not suit the source
     """
     problems = [*columns.problems]
@@ -138,7 +142,7 @@ def history_of_games(
         kind=columns.kind,
         columns={},
         notes=(
-            *_game_notes(columns, kind, name, len(kept)),
+            *_game_notes(replace(columns, notes=(*notes, *columns.notes)), kind, name, len(kept)),
             *when.notes,
             *(note for note in reading.notes if not note.startswith(ORDER_NOTE)),
         ),

@@ -33,11 +33,9 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.games import DRAWS, OTHER, POINTS, WEIGHT
+from equipoise.data.games import DRAWS, POINTS, WEIGHT
 from equipoise.data.reading import HistoryReading
-from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.two_sides import (
-    BYE,
     GameRows,
     Players,
     Totals,
@@ -48,11 +46,11 @@ from equipoise.formats.games.two_sides import (
     everything_of,
     history_of_sides,
     read_neutral,
-    read_players,
+    read_opponents,
     read_side_scores,
     read_single_results,
 )
-from equipoise.formats.table import Options, Table, faults_of, refuse, spelling
+from equipoise.formats.table import GameColumns, Options, Table, faults_of, refuse, spelling
 from equipoise.formats.tables.meanings import Layout, check_once
 from equipoise.formats.tables.values import read_truths, text_of
 from equipoise.wording import counted
@@ -70,11 +68,8 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
         totals = read_single_results(rows, "white", "black")
     else:
         totals = _read_points(rows, WEIGHT) if rows.has("points") else read_scored_games(rows)
-    players = read_players(rows, ("white", "black"), totals.reason == BYE)
-    totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
-    same = (players.first == players.second) & (players.first >= 0)
-    rows.add("black", *faults_of((same, OTHER)))
-    totals = _weighted(rows, totals)
+    players, reason = read_opponents(rows, ("white", "black"), totals.reason)
+    totals = _weighted(rows, totals._replace(reason=reason))
     ratings = [rows.ratings(name) for name in ("white_elo", "black_elo")]
     neutral = read_neutral(rows) if layout.coloured else None
     kept = np.flatnonzero(~rows.findings.bad & (totals.reason == 0))
@@ -236,13 +231,7 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
 
     Raises : InvalidParameterError   the options do not suit the table
     """
-    rows = choose_rows(table, layout, options)
-    totals = read_totals(rows)
-    players = read_players(rows, ("player", "opponent"), totals.reason == BYE)
-    totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
-    # The diagonal of a square matrix has no games, which is not a problem.
-    same = (players.first == players.second) & (players.first >= 0) & (totals.games > 0)
-    rows.add("opponent", *faults_of((same, OTHER)))
+    rows, totals, players = _paired_rows(table, layout, options)
     ratings = [rows.ratings(name) for name in ("player_rating", "opponent_rating")]
     played = ~rows.findings.bad & (totals.reason == 0) & (totals.games > 0)
     pairings = find_pairings(players, np.flatnonzero(played))
@@ -259,6 +248,17 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
         notes=_notes(totals, pairings),
         skipped=skipped,
     )
+
+
+def _paired_rows(
+    table: Table, layout: Layout, options: Options
+) -> tuple[GameRows, Totals, Players]:
+    """Return the rows of a table of pairs with their totals and players."""
+    rows = choose_rows(table, layout, options)
+    totals = read_totals(rows)
+    # The diagonal of a square matrix has no games, which is not a problem.
+    players, reason = read_opponents(rows, ("player", "opponent"), totals.reason, totals.games > 0)
+    return rows, totals._replace(reason=reason), players
 
 
 def read_totals(rows: GameRows) -> Totals:
@@ -312,11 +312,8 @@ def games_of_pairs(table: Table, layout: Layout, options: Options) -> tuple[Tabl
     columns = dict(layout.columns)
     if not {"points", "result"} & set(columns):
         refuse(table.name, TOTALS, f"{columns['wins']} and {columns['losses']}")
-    rows = choose_rows(table, layout, options)
-    totals = read_totals(rows)
-    players = read_players(rows, ("player", "opponent"), totals.reason == BYE)
-    met = (players.first >= 0) & (players.second >= 0) & (players.first != players.second)
-    played = ~rows.findings.bad & (totals.reason == 0) & (totals.games > 0) & met
+    rows, totals, players = _paired_rows(table, layout, options)
+    played = ~rows.findings.bad & (totals.reason == 0) & (totals.games > 0)
     pairings = find_pairings(players, np.flatnonzero(played))
     rounds = [name for name in table.frame.columns if spelling(name) == "round"]
     dropped = totals.games == 0  # the diagonal of a square matrix

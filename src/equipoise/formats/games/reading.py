@@ -20,7 +20,6 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.games import OTHER, Games, Rounds, round_numbers, rounds_of_games
 from equipoise.data.reading import GamesReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
-from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
 from equipoise.formats.games.games_of import read_duels
 from equipoise.formats.games.history_of import select_dates, wanted_tags
@@ -36,8 +35,9 @@ from equipoise.formats.names import (
 )
 from equipoise.formats.opening.kinds import CONTEST_FORMATS, Format
 from equipoise.formats.pgn.games import read_pgn
-from equipoise.formats.sources import Holding, open_games
+from equipoise.formats.sources import Holding, notes_of, open_games
 from equipoise.formats.table import (
+    GameColumns,
     Instant,
     Options,
     Table,
@@ -337,7 +337,8 @@ def read_columns(
     else:
         refuse_options(replace(options, since=None, until=None), "a report in TRF")
         columns = read_trf(opened[0].content(), opened[0].name)
-    return select_dates(columns.of_files(opened), options)
+    columns = replace(columns, notes=(*notes_of(opened), *columns.notes))
+    return select_dates(columns, options)
 
 
 def _games_of_table(table: Table, format: str | None, options: Options) -> GameColumns:
@@ -459,9 +460,8 @@ def scan_games(
     (0, {})
     """
     check_sheet(sheet)
-    options = check_options(
-        columns, (), "matches" if skip_bad else None, since, until, where, time_format
-    )
+    skipping = {"statistics": (), "skip_bad": "matches" if skip_bad else None}
+    options = check_options(locals() | skipping)
     known = (*get_args(Holding), *get_args(Format))
     require(format is None or format in known, "format", f"one of {', '.join(known)}", format)
     try:

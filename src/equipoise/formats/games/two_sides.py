@@ -303,6 +303,19 @@ def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None
     return _numbered(ids[0][0], ids[1][0], empty, bye)
 
 
+def read_opponents(
+    rows: GameRows, names: Sequence[str], reason: Ints, played: Flags | bool = True
+) -> tuple[Players, Ints]:
+    """Return the players of every row, who must differ, and why a row is no game.
+
+    reason : as the results say it; played : rows with games
+    """
+    players = read_players(rows, names, reason == BYE)
+    same = (players.first == players.second) & (players.first >= 0) & played
+    rows.add(names[1], *faults_of((same, OTHER)))
+    return players, np.where(players.bye, BYE, reason)
+
+
 def _tidy(column: pl.Series) -> pl.Series:
     """Return text without spaces around it."""
     if column.dtype in (pl.Categorical, pl.Enum):
@@ -686,10 +699,7 @@ class _Sides:
         self.rows, self.layout, self.options = rows, layout, options
         findings = rows.findings
         self.decides, self.values, reason = _decided(rows, layout)
-        self.players = read_players(rows, ("white", "black"), reason == BYE)
-        one, other = self.players.first, self.players.second
-        rows.add("black", *faults_of(((one == other) & (one >= 0), OTHER)))
-        self.reason = np.where(self.players.bye, BYE, reason)
+        self.players, self.reason = read_opponents(rows, ("white", "black"), reason)
         self.neutral = read_neutral(rows)
         self.broken = findings.broken_rows()
         # A rule that every row breaks is listed once, so the other rows have nothing to add.

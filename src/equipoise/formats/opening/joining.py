@@ -35,24 +35,15 @@ from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.opening.kinds import format_of, is_address
 from equipoise.formats.opening.remote import READABLE
-from equipoise.formats.table import Table, check_cells, refuse, shown, spelling
+from equipoise.formats.table import Table, check_cells, listed, refuse, shown, spelling
 from equipoise.formats.tables.column_names import OF_EVERY_FILE, SIDES
 from equipoise.wording import counted
-
-#: Files that a message lists by name.
-_NAMED = 5
 
 
 def natural(name: str) -> tuple[object, ...]:
     """Return the key by which files are ordered: round-9 comes before round-10."""
     parts = re.split(r"([0-9]+)", name)
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return a few names, and how many more there are."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def listed_files(names: Sequence[str]) -> str:

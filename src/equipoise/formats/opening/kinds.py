@@ -25,7 +25,6 @@ from typing import IO, Any, Literal, NamedTuple, Protocol, TypeAlias
 from equipoise.errors import EquipoiseError
 from equipoise.formats.table import refuse
 from equipoise.formats.tables.delimited import UTF_8_MARK, utf_16_of
-from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
 from equipoise.wording import how_to_install
 
 #: How a table is stored. Those that end in .gz must be compressed; all may be.
@@ -95,6 +94,8 @@ _FOREIGN = {
     b"Obj\x01": "an Avro file: save the table as Parquet",
     b"ORC": "an ORC file: save the table as Parquet",
 }
+PARQUET_MAGIC = b"PAR1"
+ARROW_MAGIC = b"ARROW1"
 _WORKBOOK_97 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ARROW_STREAM = b"\xff\xff\xff\xff"
 _HTML = re.compile(rb"<(!doctype\s+html|html|head|body|\?xml[^>]*>\s*<(!doctype\s+)?html)", re.I)

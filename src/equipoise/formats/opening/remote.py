@@ -10,14 +10,14 @@ import time
 from collections.abc import Iterator
 from glob import has_magic
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import polars as pl
 
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.formats.opening.kinds import PACKED_SUFFIXES, format_of
-from equipoise.formats.table import Table, refuse
+from equipoise.formats.table import Content, Table, refuse
 from equipoise.wording import counted, how_to_install
 
 #: Maximum number of bytes that are downloaded.
@@ -45,16 +45,10 @@ OBJECT = (
 )
 
 
-class Download(NamedTuple):
-    """What an address has. name : for problems, without what may be secret in the address."""
+def download(address: str, format: str | None) -> Content:
+    """Return what an address has, without a format if that is yet to be found out.
 
-    name: str
-    data: bytes | Table
-    notes: tuple[str, ...] = ()
-
-
-def download(address: str, format: str | None) -> Download:
-    """Return what an address has.
+    Its name, for problems, has nothing that may be secret in the address.
 
     Raises : InvalidDataError   it is refused, does not answer, or has too much
     """
@@ -67,7 +61,7 @@ def download(address: str, format: str | None) -> Download:
     if not _is_allowed(address, on_this_machine=True):
         refuse(name, SECURE, f"{parts.scheme}://{parts.hostname or ''}")
     data = _from_web(quote(address, safe=_SAFE), name)
-    return Download(name, data, (f"{name}: {counted(len(data), 'byte')}",))
+    return Content(name, "", data, (f"{name}: {counted(len(data), 'byte')}",))
 
 
 def _is_allowed(address: str, *, on_this_machine: bool) -> bool:
@@ -150,7 +144,7 @@ def _blocks(body: Iterator[bytes], name: str) -> Iterator[bytes]:
         yield block
 
 
-def _from_cloud(address: str, name: str, format: str | None) -> Download:
+def _from_cloud(address: str, name: str, format: str | None) -> Content:
     """Return an object of a cloud, as Polars reads it. Raises : InvalidDataError."""
     path = PurePosixPath(urlsplit(address).path)
     if has_magic(address):
@@ -161,14 +155,14 @@ def _from_cloud(address: str, name: str, format: str | None) -> Download:
     try:
         if stored == "parquet":
             frame = _collected(pl.scan_parquet(address, glob=False), name)
-            return Download(name, Table(frame=frame, name=name, format="parquet"))
+            return Content(name, stored, Table(frame=frame, name=name, format=stored))
         if stored == "arrow":
             frame = _collected(pl.scan_ipc(address, glob=False), name)
-            return Download(name, Table(frame=frame, name=name, format="arrow"))
+            return Content(name, stored, Table(frame=frame, name=name, format=stored))
         if stored in ("csv", "tsv", "jsonl"):
             # As lines, so that the same reader as for files checks every row.
             lines = _collected(pl.scan_lines(address, glob=False), name).to_series()
-            return Download(name, "\n".join(lines.fill_null("").to_list()).encode())
+            return Content(name, "", "\n".join(lines.fill_null("").to_list()).encode())
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         refuse(name, READABLE, reason[0])

@@ -19,7 +19,6 @@ import polars as pl
 
 from equipoise.arrays import Ids
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.pgn.scan import (
     BLOCK,
     TAG,
@@ -44,13 +43,10 @@ from equipoise.formats.pgn.values import (
     not_played,
     outcome_of,
 )
-from equipoise.formats.sources import Content
-from equipoise.formats.table import refuse, shown
+from equipoise.formats.table import Content, GameColumns, listed, refuse, shown
 from equipoise.formats.tables.values import is_nobody, number_ids
 from equipoise.wording import counted
 
-#: Largest number of names in one sentence; the rest is only counted.
-_LISTED_NAMES = 5
 #: Largest number of doubtful names kept; more are only counted.
 _KEPT = 1000
 _NO_ID = frozenset(["", "0", "?", "-"])
@@ -110,24 +106,18 @@ class Identities:
         """Return doubts: one name for two people, two names for one."""
         sentences = []
         if self._ids:
-            names = _listed([f"{name!r} ({', '.join(ids)})" for name, ids in self._ids.items()])
+            names = listed([f"{name!r} ({', '.join(ids)})" for name, ids in self._ids.items()])
             sentences.append(
                 f"One name with several FIDE ids: {names}. They count as one player; if they are "
                 "several people, give them different names."
             )
         if self._names:
-            listed = [f"{name} ({', '.join(map(repr, of))})" for name, of in self._names.items()]
+            ids = [f"{name} ({', '.join(map(repr, of))})" for name, of in self._names.items()]
             sentences.append(
-                f"One FIDE id with several names: {_listed(listed)}. They count as several "
+                f"One FIDE id with several names: {listed(ids)}. They count as several "
                 "players; a file of synonyms makes them one."
             )
         return sentences
-
-
-def _listed(items: list[str]) -> str:
-    """Return items as text, with the number of others."""
-    more = f" and {len(items) - _LISTED_NAMES} more" if len(items) > _LISTED_NAMES else ""
-    return ", ".join(items[:_LISTED_NAMES]) + more
 
 
 TAGS = "must have its tags White, Black and Result before the moves"

@@ -18,6 +18,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -38,8 +39,7 @@ from equipoise.formats.opening.kinds import (
     unpacking,
 )
 from equipoise.formats.pgn.values import STANDARD, Outcome, outcome_of
-from equipoise.formats.sources import Content
-from equipoise.formats.table import NO_FILE, refuse
+from equipoise.formats.table import Content, refuse
 from equipoise.formats.tables.delimited import UTF_8_MARK, utf_16_of
 
 _COMMENT = rb"\{[^}]*+\}|;[^\n]*+|(?<=\n)%[^\n]*+"
@@ -456,39 +456,36 @@ def documents_in(content: Content) -> list[Open]:
 
     Raises : InvalidDataError   there is nothing to open
     """
-    name, source = content.name, content.data
-    if not isinstance(source, Path):
-        file = io.BufferedReader(io.BytesIO(content.content()))
-        return [partial(documents_of, file, name)]
+    name = content.name
+    source = content.data if isinstance(content.data, Path) else content.content()
+    if isinstance(source, bytes) or not source.is_dir():
+        return [partial(documents_of, source, name)]
     try:
-        if not source.is_dir():
-            if not source.exists():
-                refuse(name, NO_FILE, "")
-            return [partial(_opened, source)]
         files = sorted(_below(source), key=lambda file: file.parts)
     except OSError as error:
         refuse(name, READABLE, reason_of(error))
     if not files:
         refuse(name, "must be a directory with .pgn files", "none")
-    return [partial(_opened, file) for file in files]
+    return [partial(documents_of, file, str(file)) for file in files]
 
 
-def documents_of(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
-    """Yield the text of an open file, or the texts of an archive.
+def documents_of(source: Path | bytes, name: str) -> Iterator[Document]:
+    """Yield the text of a file, or the texts of an archive.
 
-    Raises : InvalidDataError   it cannot be decompressed
+    Raises : InvalidDataError   it cannot be read or decompressed
     Raises : EquipoiseError     a library for it is missing
     """
-    try:
-        first = file.peek(PACKED_START)[:PACKED_START]
-    except OSError as error:
-        refuse(name, READABLE, reason_of(error))
-    packing = packing_of(first)
-    if packing is ZIP:
-        yield from _members(file, name)
-        return
-    with unpacking(file, name, packing) as stream:
-        yield Document(name, stream)
+    with ExitStack() as stack:
+        try:
+            opened = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+            file = io.BufferedReader(stack.enter_context(opened))
+            packing = packing_of(file.peek(PACKED_START)[:PACKED_START])
+        except OSError as error:
+            refuse(name, READABLE, reason_of(error))
+        if packing is ZIP:
+            yield from _members(file, name)
+        else:
+            yield Document(name, stack.enter_context(unpacking(file, name, packing)))
 
 
 def _below(path: Path) -> Iterator[Path]:
@@ -501,16 +498,6 @@ def _below(path: Path) -> Iterator[Path]:
         for file in files:
             if file.lower().endswith(ENDINGS) and not file.startswith("."):
                 yield Path(folder, file)
-
-
-def _opened(path: Path) -> Iterator[Document]:
-    """Yield the texts of a file."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        refuse(str(path), READABLE, reason_of(error))
-    with file:
-        yield from documents_of(file, str(path))
 
 
 def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:

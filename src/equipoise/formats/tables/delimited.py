@@ -472,14 +472,11 @@ def _careful(data: bytes, name: str, separator: str, header: list[str], above: i
         lines.append(line)
     frame = pl.DataFrame(rows, schema={f"{at}": pl.String for at in range(width)}, orient="row")
 
-    def locate(at: Ints) -> list[tuple[str, int | None]]:
-        return [(name, lines[row]) for row in at.tolist()]
-
     return Table(
         frame=_named(frame, header),
         name=name,
         untyped=True,
-        locate=locate,
+        lines=lines,
         broken_rows=tuple(broken),
         notes=(f"empty fields beyond the header are left out of {counted(beyond, 'row')}",)
         if beyond

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.opening.joining import listed_files
 from equipoise.formats.table import SURROGATE, BrokenRow, Table, check_cells, refuse, shown
@@ -128,12 +127,9 @@ def _careful(data: bytes, name: str) -> Table:
         rows.append(row)
         lines.append(at + 1)
 
-    def locate(at: Ints) -> list[tuple[str, int | None]]:
-        return [(name, lines[row]) for row in at.tolist()]
-
     if len(broken) == len(rows):
         refuse(name, OBJECT, broken[0].got, line=lines[0])
-    return replace(_table(rows, name), locate=locate, broken_rows=tuple(broken), format="jsonl")
+    return replace(_table(rows, name), lines=lines, broken_rows=tuple(broken), format="jsonl")
 
 
 def read_json_rows(documents: list[Any], name: str) -> Table:

@@ -89,9 +89,9 @@ ADJACENT = "must be on adjacent rows if there are no times; otherwise one id cou
 TWO_TEAMS = "must have exactly two teams if a winner is given"
 NAMES_NONE = "must name one of the match's teams, or be empty for a draw"
 
-#: Columns that have one value for the complete match.
 #: What has no place for options of times.
 _TIMELESS = "a history without times"
+#: Columns that have one value for the complete match.
 _SAME_ON_ALL_ROWS = ("time", "rated", *OF_MATCHES)
 #: Optional numbers -> the number of an empty cell, the least and the most, and the rule.
 _NUMBERS: dict[str, tuple[float, float, float, str]] = {
@@ -386,61 +386,48 @@ def _team_leads(rows: Rows) -> Ints:
 
 
 class _Checks:
-    """Checks the rows of matches together. All flags on matches are at the numbers of `of`."""
+    """Checks the rows of matches together. All flags on matches are at the numbers of `of`.
 
-    def __init__(self, frame: pl.DataFrame, findings: Findings) -> None:
+    A bad cell says nothing about other cells, so each rule is checked on the rows whose cells it
+    needs are good. Rules on a complete match, such as the number of teams, need all its rows. If
+    only bad rows are skipped, rows without bad cells are all there is.
+    """
+
+    def __init__(self, frame: pl.DataFrame, findings: Findings, options: Options) -> None:
         self.frame, self.findings = frame, findings
+        self.rows_alone = options.skip_bad == "rows"
         self.team = "team" if "team" in frame.columns else "player"
         self.deciding = "rank" if "rank" in frame.columns else "score"
 
-    def good_rows(self, rows: Rows, reported: Flags) -> Flags:
-        """Return the bad matches among good rows, after recording their problems.
-
-        reported : matches whose faults `with_bad_rows` records
-        """
-        bad = np.zeros(len(self.frame), dtype=bool)
-        for name in _SAME_ON_ALL_ROWS:
-            if name in rows:
-                bad |= self._differing(rows, name, reported)
-        if "time" not in rows:
-            bad |= self._scattered(rows)
-        if "winner" in rows:
-            differing = self._differing(rows, "winner", reported)
-            return bad | differing | self._bad_sides(rows, reported, reported | differing)
-        return bad | self._differing(rows, "rank", reported) if "team" in rows else bad
-
-    def with_bad_rows(self, rows: Rows) -> None:
-        """Record the other problems of matches with a bad cell.
-
-        A bad cell says nothing about other cells. Each rule is checked on the rows whose cells it
-        needs are good. Rules on a complete match, such as the number of teams, need all its rows.
-        rows : all rows of these matches
-        """
-        unreported = np.zeros(len(self.frame), dtype=bool)
+    def bad_matches(self, rows: Rows) -> Flags:
+        """Return the matches whose rows contradict each other, after recording their problems."""
+        bad, bad_rows = np.zeros(len(self.frame), dtype=bool), self.findings.bad
 
         def good(*names: str) -> Rows:
-            return _taken(rows, ~self.findings.bad_in("match", *names)[rows["at"]])
+            unfit = bad_rows if self.rows_alone else self.findings.bad_in("match", *names)
+            return _taken(rows, ~unfit[rows["at"]]) if unfit.any() else rows
 
         def with_bad(name: str) -> Flags:
-            bad = self.findings.bad_in(name)[rows["at"]]
-            return _marked(rows["of"][bad], len(self.frame))
+            cells = self.findings.bad_in(name)[rows["at"]] & (not self.rows_alone)
+            return _marked(rows["of"][cells], len(self.frame))
 
         for name in _SAME_ON_ALL_ROWS:
             if name in rows:
-                self._differing(good(name), name, unreported)
+                bad |= self._differing(good(name), name)
+        if "time" not in rows:
+            bad |= self._scattered(_taken(rows, ~bad_rows) if bad_rows.any() else rows)
         if "winner" in rows:
-            differing = self._differing(good("winner"), "winner", unreported)
+            differing = self._differing(good("winner"), "winner")
             # Rows that could not be parsed count too, because they may have another team.
             unknown = with_bad(self.team)
-            self._bad_sides(good(), unknown, unknown | with_bad("winner") | differing)
-        elif "team" in rows:
-            self._differing(good(self.team, self.deciding), "rank", unreported)
+            decided = unknown | with_bad("winner") | differing
+            return bad | differing | self._bad_sides(good(), unknown, decided)
+        if "team" in rows:
+            bad |= self._differing(good(self.team, self.deciding), "rank")
+        return bad
 
-    def _differing(self, rows: Rows, name: str, reported: Flags) -> Flags:
-        """Return matches in which a value differs, after recording the first of each match or team.
-
-        reported : matches for which nothing more is recorded
-        """
+    def _differing(self, rows: Rows, name: str) -> Flags:
+        """Return matches in which a value differs, and record the first of each match or team."""
         in_team = name == "rank"
         lead, values = rows["lead" if in_team else "match"], rows[name]
         differs = values != values[lead]
@@ -449,7 +436,6 @@ class _Checks:
         at = np.flatnonzero(differs)
         bad = _marked(rows["of"][at], len(self.frame))
         at = at[np.unique(lead[at], return_index=True)[1]]
-        at = at[~reported[rows["of"][at]]]
         if not len(at):
             return bad
         field = self.deciding if in_team else name
@@ -508,14 +494,10 @@ def _good_rows(
     options: Options,
 ) -> tuple[HistoryReading, Rows | None]:
     """Return the rows without problems, None if there are others that may not be skipped."""
-    size, checks, of_row = len(frame), _Checks(frame, findings), rows["of"]
+    size, of_row = len(frame), rows["of"]
     touched = _marked(of_row[findings.bad], size)
-    reported = touched if options.skip_bad != "rows" else np.zeros(size, dtype=bool)
-    if touched.any():
-        if options.skip_bad != "rows":
-            checks.with_bad_rows(_taken(rows, touched[of_row]))
-        rows = _taken(rows, ~findings.bad)
-    bad = checks.good_rows(rows, reported)
+    bad = _Checks(frame, findings, options).bad_matches(rows)
+    rows = _taken(rows, ~findings.bad) if touched.any() else rows
     problems = findings.problems()
     reading = replace(reading, problems=problems)
     if not problems:
