@@ -13,10 +13,11 @@ from pathlib import Path
 
 import typer
 
+from equipoise.analysis.requests import typed
 from equipoise.charts import theme
 from equipoise.cli import options
 from equipoise.cli.helping import SHORT_HELP
-from equipoise.cli.options import add_command, argument, option
+from equipoise.cli.options import add_command
 from equipoise.cli.report import (
     Table,
     print_json,
@@ -35,12 +36,6 @@ from papers.comparing import Comparison, compare, table_of
 from papers.documents import documents
 from papers.items import Facts
 
-EXAMPLE = """\b
-Example:
-  python -m papers.reproduce team-glicko2
-  python -m papers.reproduce team-glicko2 equations
-  python -m papers.reproduce --charts figures --output lines.csv"""
-
 #: Characters of a cell, and of a line of reasons.
 _CELL, _LINE = 44, 98
 #: Characters of the narrowest cell on a terminal, of the widest outcome, and of three cells that
@@ -52,27 +47,29 @@ _COLUMNS, _GAP, _EDGES = ["statement", "what", "printed", "ours", "outcome"], 3,
 
 def reproduce(
     *,
-    document: str | None = argument(
+    document: str | None = typed(
+        None,
         "The document, such as team-glicko2. [default: all]",
         "DOCUMENT",
-        default=None,
+        argument=True,
     ),
-    table: str | None = argument(
+    table: str | None = typed(
+        None,
         "Statement of the document, such as table-2, theorem-5.5 or equation-9, or all of a kind: "
         "tables, theorems, equations. [default: all]",
         "STATEMENT",
-        default=None,
+        argument=True,
     ),
-    data: str | None = option(
+    data: str | None = typed(
         None,
         "Folder with data that is not bundled: codeforces.parquet, for the Codeforces rows of the "
         "Elo-MMR paper. Without it, stored results are shown, with their date.",
         "DIR",
     ),
-    cases: int = option(1000, "Number of random cases of each theorem and formula.", "N", min=1),
-    seed: int = option(0, "Random seed of these cases.", "N", min=0),
-    charts: str | None = option(None, "Draw the figures of the documents as SVG files.", "DIR"),
-    output: str | None = option(
+    cases: int = typed(1000, "Number of random cases of each theorem and formula.", "N", least=1),
+    seed: int = typed(0, "Random seed of these cases.", "N", least=0),
+    charts: str | None = typed(None, "Draw the figures of the documents as SVG files.", "DIR"),
+    output: str | None = typed(
         None, "Write the lines: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     ),
     as_json: options.Json,
@@ -82,6 +79,11 @@ def reproduce(
     Each table, figure, example, numbered formula and theorem is computed and shown beside what is
     printed, with the difference and its reason. Theorems are counts of violations over random
     cases, also where an assumption is dropped.
+
+    Example:
+      python -m papers.reproduce team-glicko2
+      python -m papers.reproduce team-glicko2 equations
+      python -m papers.reproduce --charts figures --output lines.csv
     """
     facts = Facts(data=None if data is None else Path(data), cases=cases, seed=seed)
     chosen = [(one, one.chosen(table)) for one in documents(document)]
@@ -125,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    add_command(application, "reproduce", reproduce, EXAMPLE)
+    add_command(application, "reproduce", reproduce)
     try:
         application(args=arguments, prog_name="python -m papers.reproduce")
     except EquipoiseError as error:

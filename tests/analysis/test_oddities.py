@@ -114,10 +114,7 @@ def test_rows_pasted_twice() -> None:
     games: list[Duel] = [(f"a{at}", f"b{at}", 1) for at in range(10)]
     days = [f"2024-05-{1 + at // 4:02d}" for at in range(10)]
     for start, end in ((0, 10), (2, 5), (6, 8), (9, 10)):
-        pasted = history_of(
-            [*games, *games[start:end]],
-            time=[*days, *days[start:end]],
-        )
+        pasted = history_of([*games, *games[start:end]], time=[*days, *days[start:end]])
         assert kinds(pasted)["repeated-match"] == end - start
 
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
+from cli.command_line import Cli
 from equipoise.cli import run
 from equipoise.rating.replay import known_pool
 
@@ -20,22 +21,13 @@ EXAMPLE = str(ROOT / "examples" / "lobby.csv")
 TEN = "player,rating,deviation\n" + "".join(f"{i},{2000 - 37 * i},80\n" for i in range(10))
 
 
-def balance(*arguments: str) -> int:
-    return run(["balance", *arguments])
-
-
-def answer(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out)
-
-
 def write(path: Path, text: str) -> str:
     path.write_text(text)
     return str(path)
 
 
-def test_a_lobby_comes_out_as_two_teams_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert balance(EXAMPLE) == 0
-    out, err = capsys.readouterr()
+def test_a_lobby_comes_out_as_two_teams_in_words(cli: Cli) -> None:
+    out, err = cli("balance", EXAMPLE)
     assert err == ""
     assert out.startswith("Team 1: 5 players, mean ")
     assert "The mean effective ratings of the teams differ by" in out
@@ -47,9 +39,8 @@ def test_a_lobby_comes_out_as_two_teams_in_words(capsys: pytest.CaptureFixture[s
     assert len(after) == 6
 
 
-def test_json_says_how_fair_the_teams_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert balance(EXAMPLE, "--json") == 0
-    found = answer(capsys)
+def test_json_says_how_fair_the_teams_are(cli: Cli) -> None:
+    found = cli.json("balance", EXAMPLE)
     assert found["objective_kind"] == "mean"
     assert found["expected"] == found["win_probability"]
     assert (found["by"], found["win"], found["draw"], found["at"]) == (
@@ -67,102 +58,83 @@ def test_json_says_how_fair_the_teams_are(capsys: pytest.CaptureFixture[str]) ->
     assert len(found["alternatives"]) == 5
 
 
-def test_constraints_are_switched_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_constraints_are_switched_off(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path / "l.csv", TEN.rsplit("\n", 2)[0] + "\n")
     names = []
     for more in ([], ["--no-top-two"], ["--no-uneven"], ["--no-top-two", "--no-uneven"]):
-        assert balance(path, "--json", *more) == 0
-        names.append([one["name"] for one in answer(capsys)["constraints"]])
+        names.append([one["name"] for one in cli.json("balance", path, *more)["constraints"]])
     assert names == [["top-two", "uneven"], ["uneven"], ["top-two"], []]
 
 
-def test_a_party_of_the_top_two_is_said_to_waive_the_rule(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_party_of_the_top_two_is_said_to_waive_the_rule(tmp_path: Path, cli: Cli) -> None:
     text = (
         "player,rating,deviation,party,team\na,1900,80,p,\nb,1800,80,p,\nc,1700,80,,red\nd,1,80,,\n"
     )
     path = write(tmp_path / "l.csv", text)
-    assert balance(path) == 0
-    out = capsys.readouterr().out
+    out = cli("balance", path).out
     waived = "Waived, because parties, locks and avoid pairs make it impossible: the top two in"
     assert waived in out
     assert "Team 2 (red): 2 players" in out
     assert "c in team red" in out
-    assert balance(path, "--json") == 0
-    found = {one["name"]: one["status"] for one in answer(capsys)["constraints"]}
+    found = {one["name"]: one["status"] for one in cli.json("balance", path)["constraints"]}
     assert found == {"top-two": "waived", "party:p": "held", "lock:c": "held"}
 
 
-def test_more_teams_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_teams_and_sizes(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path / "l.csv", TEN)
-    assert balance(path, "--teams", "5", "--json") == 0
-    five = answer(capsys)
+    five = cli.json("balance", path, "--teams", "5")
     assert [len(team) for team in five["teams"]] == [2] * 5
     assert len(five["win_probability"]) == 5
     assert sum(five["win_probability"]) == pytest.approx(2.5)
-    assert balance(path, "--size", "2", "--json") == 0
-    assert answer(capsys) == five
-    assert balance(path, "--teams", "5", "--objective", "sum") == 0
-    out = capsys.readouterr().out
+    assert cli.json("balance", path, "--size", "2") == five
+    out = cli("balance", path, "--teams", "5", "--objective", "sum").out
     assert "The sums of effective ratings of the two teams that differ most differ by" in out
     assert "beats another team in" in out
 
 
-def test_a_search_tells_what_could_still_be_gained(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_tells_what_could_still_be_gained(tmp_path: Path, cli: Cli) -> None:
     rows = "".join(f"{i},{1000 + (i * 7919) % 1000}.5,{50 + i}\n" for i in range(40))
     path = write(tmp_path / "l.csv", "player,rating,deviation\n" + rows)
-    assert balance(path, "--teams", "8", "--time-limit", "0") == 0
-    out, err = capsys.readouterr()
+    out, err = cli("balance", path, "--teams", "8", "--time-limit", "0")
     assert "There are too many splits to compare them all. No split can be below" in out
     assert "--time-limit ended the search" in err
 
 
-def test_teams_are_written_as_a_table(tmp_path: Path) -> None:
+def test_teams_are_written_as_a_table(tmp_path: Path, cli: Cli) -> None:
     target = tmp_path / "teams.csv"
-    assert balance(EXAMPLE, "--output", str(target)) == 0
+    cli("balance", EXAMPLE, "--output", str(target))
     table = pl.read_csv(target)
     assert table.columns[:5] == ["team", "player", "rating", "deviation", "effective_rating"]
     assert table["team"].to_list() == [1] * 5 + [2] * 5
 
 
-def test_players_are_taken_from_a_table_of_ratings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_players_are_taken_from_a_table_of_ratings(tmp_path: Path, cli: Cli) -> None:
     ratings = str(tmp_path / "ratings.parquet")
     sample = str(ROOT / "examples" / "contests.csv")
-    assert run(["rate", sample, "--output", ratings]) == 0
-    capsys.readouterr()
+    cli("rate", sample, "--output", ratings)
     names = "jade-kite, cedar-bear,amber-deer,dune-crane"
-    assert balance("--ratings", ratings, "--players", names, "--json") == 0
-    found = answer(capsys)
+    found = cli.json("balance", "--ratings", ratings, "--players", names)
     assert sorted(found["teams"][0] + found["teams"][1]) == sorted(
         names.replace(" ", "").split(",")
     )
-    assert balance("--ratings", ratings, "--players", "jade-kite,nobody") == 1
-    assert "rated players of" in capsys.readouterr().err
+    shown = cli("balance", "--ratings", ratings, "--players", "jade-kite,nobody", status=1)
+    assert "rated players of" in shown.err
 
 
-def test_a_table_of_ratings_is_taken_as_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert balance("--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk") == 0
-    assert "deviations are as of each player's last match" in capsys.readouterr().err
-    assert balance("--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk", "--json") == 0
-    system, time = answer(capsys)["notes"]
+def test_a_table_of_ratings_is_taken_as_it_is(tmp_path: Path, cli: Cli) -> None:
+    shown = cli("balance", "--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk")
+    assert "deviations are as of each player's last match" in shown.err
+    system, time = cli.json("balance", "--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk")[
+        "notes"
+    ]
     assert system.startswith("the table does not say which system made its ratings")
     assert time == "deviations are as of each player's last match"
     bare = write(tmp_path / "bare.csv", "player,rating\na,1500\nb,1400\n")
-    assert balance("--ratings", bare, "--players", "a,b", "--json") == 0
-    note, last = answer(capsys)["notes"]
+    note, last = cli.json("balance", "--ratings", bare, "--players", "a,b")["notes"]
     assert (note.startswith("The lobby has no deviations"), last) == (True, system)
 
 
-def test_a_state_gives_deviations_of_its_last_time_or_of_another(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_state_gives_deviations_of_its_last_time_or_of_another(tmp_path: Path, cli: Cli) -> None:
     """And the chances are those of `predict`; newcomers are marked."""
     text = "match,time,player,rank\n" + "".join(
         f"{number},2024-01-{1 + number:02d},{name},{place}\n"
@@ -172,20 +144,16 @@ def test_a_state_gives_deviations_of_its_last_time_or_of_another(
     path, state = write(tmp_path / "h.csv", text), str(tmp_path / "s.npz")
     drifts = ["--system", "glicko", "--set", "drift_per_day=2000", "--set", "drift=0"]
     outputs = ["--save", state, "--output", str(tmp_path / "r.csv")]
-    assert run(["rate", path, *drifts, *outputs]) == 0
-    capsys.readouterr()
+    cli("rate", path, *drifts, *outputs)
     found = {}
     for name, more in {"last": [], "then": ["--at", "2024-03-01"]}.items():
         asked = ["--state", state, "--players", "a,b,d,new", *more]
-        assert balance(*asked, "--json") == 0
-        found[name] = answer(capsys)
+        found[name] = cli.json("balance", *asked)
         teams = [word for team in found[name]["teams"] for word in ("--team", ",".join(team))]
-        assert run(["predict", "--state", state, *teams, *more, "--json"]) == 0
-        same = answer(capsys)
+        same = cli.json("predict", "--state", state, *teams, *more)
         assert [team["expected"] for team in same["teams"]] == found[name]["expected"]
         assert same["newcomers"] == found[name]["newcomers"] == ["new"]
-        assert balance(*asked, "--output", str(tmp_path / f"{name}.csv")) == 0
-        out, err = capsys.readouterr()
+        out, err = cli("balance", *asked, "--output", str(tmp_path / f"{name}.csv"))
         assert "new (new)" in out
         assert "not among the 4 rated players, so a newcomer: new" in err
     assert (found["last"]["at"], found["then"]["at"]) == ("2024-01-04", "2024-03-01")
@@ -203,9 +171,7 @@ def test_a_state_gives_deviations_of_its_last_time_or_of_another(
         assert deviation["then"][player] > deviation["last"][player]
 
 
-def test_teams_of_a_state_have_the_closest_chances_of_its_system(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_teams_of_a_state_have_the_closest_chances_of_its_system(tmp_path: Path, cli: Cli) -> None:
     """Five players by TrueSkill, whose ratings add up: the two best against the others."""
     state = str(tmp_path / "s.npz")
     known = eq.InitialRatings(
@@ -215,28 +181,23 @@ def test_teams_of_a_state_have_the_closest_chances_of_its_system(
     )
     known_pool(eq.TrueSkill(), known).save(state)
     asked = ["--state", state, "--players", "a,b,c,d,e"]
-    assert balance(*asked, "--json") == 0
-    found = answer(capsys)
+    found = cli.json("balance", *asked)
     assert (found["objective_kind"], found["by"], found["gap"]) == ("chance", "trueskill", 0)
     assert found["teams"] == [["a", "b"], ["c", "d", "e"]]
     assert found["objective"] == pytest.approx(abs(found["win"][0] - found["win"][1]), abs=1e-9)
     assert found["constraints"] == []
-    assert balance(*asked) == 0
-    out = capsys.readouterr().out
+    out = cli("balance", *asked).out
     assert "The chances to win of the teams differ by" in out
     assert "percentage points." in out
     assert "All 10 splits were compared: none is fairer." in out
-    assert balance(*asked, "--json", "--top-two", "--uneven") == 0
-    assert [one["name"] for one in answer(capsys)["constraints"]] == ["top-two", "uneven"]
-    assert balance(*asked, "--objective", "mean") == 0
-    out, err = capsys.readouterr()
+    shown = cli.json("balance", *asked, "--top-two", "--uneven")
+    assert [one["name"] for one in shown["constraints"]] == ["top-two", "uneven"]
+    out, err = cli("balance", *asked, "--objective", "mean")
     assert "The mean effective ratings of the teams differ by" in out
     assert "a comparison of mean ratings ignores this" in err
 
 
-def test_a_time_that_changes_no_rating_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_time_that_changes_no_rating_is_told(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path / "h.csv", "match,time,player,rank\n1,2024-01-01,a,0\n1,2024-01-01,b,1\n")
     for settings, told in (
         (["--system", "elo"], ["elo does not use --at: no rating depends on it"]),
@@ -247,15 +208,12 @@ def test_a_time_that_changes_no_rating_is_told(
         (["--system", "elo-mmr", "--set", "drift_per_day=1"], []),
     ):
         state = str(tmp_path / "s.npz")
-        assert run(["rate", path, *settings, "--save", state]) == 0
-        capsys.readouterr()
+        cli("rate", path, *settings, "--save", state)
         asked = ["--state", state, "--players", "a,b"]
-        assert balance(*asked, "--at", "2024-02-01", "--json") == 0
-        assert [one for one in answer(capsys)["notes"] if "--at" in one] == told
-        assert balance(*asked, "--json") == 0
-        assert not [one for one in answer(capsys)["notes"] if "--at" in one]
-        assert balance(*asked, "--at", "2024-02-01") == 0
-        assert all(line in capsys.readouterr().err for line in told)
+        shown = cli.json("balance", *asked, "--at", "2024-02-01")
+        assert [one for one in shown["notes"] if "--at" in one] == told
+        assert not [one for one in cli.json("balance", *asked)["notes"] if "--at" in one]
+        assert all(line in cli("balance", *asked, "--at", "2024-02-01").err for line in told)
 
 
 def teams_of(found: Any) -> list[set[str]]:
@@ -266,16 +224,12 @@ def together(found: Any, *players: str) -> bool:
     return any(set(players) <= team for team in teams_of(found))
 
 
-def test_parties_and_avoid_pairs_are_added_to_those_of_the_lobby(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert balance(EXAMPLE, "--json") == 0
-    before = answer(capsys)
+def test_parties_and_avoid_pairs_are_added_to_those_of_the_lobby(cli: Cli) -> None:
+    before = cli.json("balance", EXAMPLE)
     assert not together(before, "cedar-elk", "flint-hare")
     assert together(before, "amber-fox", "iris-mole")
     added = ["--party", "cedar-elk, flint-hare", "--avoid", "amber-fox,iris-mole"]
-    assert balance(EXAMPLE, *added, "--json") == 0
-    found = answer(capsys)
+    found = cli.json("balance", EXAMPLE, *added)
     assert together(found, "cedar-elk", "flint-hare")
     assert together(found, "basil-owl", "ember-jay")
     assert not together(found, "amber-fox", "iris-mole")
@@ -285,63 +239,49 @@ def test_parties_and_avoid_pairs_are_added_to_those_of_the_lobby(
     assert "avoid:amber-fox;iris-mole" in names
 
 
-def test_a_group_of_three_avoids_each_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_group_of_three_avoids_each_other(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path / "ten.csv", TEN)
-    assert balance(path, "--avoid", "1,2,3", "--teams", "3", "--json") == 0
-    found = answer(capsys)
+    found = cli.json("balance", path, "--avoid", "1,2,3", "--teams", "3")
     assert sorted(len(set(team) & {1, 2, 3}) for team in found["teams"]) == [1, 1, 1]
 
 
-def test_names_with_commas_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_with_commas_are_quoted(tmp_path: Path, cli: Cli) -> None:
     rows = '"Li, Bo",1500\n"Ma, Jo",1400\nann,1450\nben,1350\n'
     path = write(tmp_path / "lobby.csv", "player,rating\n" + rows)
-    assert balance(path, "--party", '"Li, Bo","Ma, Jo"', "--json") == 0
-    assert together(answer(capsys), "Li, Bo", "Ma, Jo")
-    assert balance(path, "--party", "Li, Bo,ann") == 1
-    assert "--party, player: must be a player of the lobby (4 players); got 'Li'" in (
-        capsys.readouterr().err
-    )
+    assert together(cli.json("balance", path, "--party", '"Li, Bo","Ma, Jo"'), "Li, Bo", "Ma, Jo")
+    shown = cli("balance", path, "--party", "Li, Bo,ann", status=1)
+    assert "--party, player: must be a player of the lobby (4 players); got 'Li'" in (shown.err)
     added = ["--newcomer", "Xu, An", "--default-rating", "1425"]
-    assert balance(path, *added, "--avoid", '"Xu, An",ann', "--json") == 0
-    found = answer(capsys)
+    found = cli.json("balance", path, *added, "--avoid", '"Xu, An",ann')
     assert found["newcomers"] == ["Xu, An"]
     assert not together(found, "Xu, An", "ann")
 
 
-def test_newcomers_have_the_default_rating_and_deviation(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_newcomers_have_the_default_rating_and_deviation(tmp_path: Path, cli: Cli) -> None:
     rows = "player,rating,deviation\n1,1700,60\n2,1600,\n3,1500,80\n"
     path = write(tmp_path / "lobby.csv", rows)
     out = str(tmp_path / "teams.csv")
     added = ["--newcomer", "7", "--default-rating", "1400", "--default-deviation", "350"]
-    assert balance(path, *added, "--output", out) == 0
-    assert "7 (new)" in capsys.readouterr().out
+    assert "7 (new)" in cli("balance", path, *added, "--output", out).out
     table = pl.read_csv(out).sort("player")
     assert table["player"].to_list() == [1, 2, 3, 7]
     assert table["rating"].to_list() == [1700, 1600, 1500, 1400]
     assert table["deviation"].to_list() == [60, 350, 80, 350]
 
 
-def test_a_state_says_how_a_newcomer_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_state_says_how_a_newcomer_starts(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path / "h.csv", "match,player,rank\n1,a,0\n1,b,1\n2,c,0\n2,a,1\n")
     state = str(tmp_path / "s.npz")
-    assert run(["rate", path, "--system", "elo", "--save", state]) == 0
-    capsys.readouterr()
+    cli("rate", path, "--system", "elo", "--save", state)
     named = ["--state", state, "--players", "a,b,c"]
-    assert balance(*named, "--newcomer", "d", "--party", "c,d", "--json") == 0
-    found = answer(capsys)
+    found = cli.json("balance", *named, "--newcomer", "d", "--party", "c,d")
     assert found["newcomers"] == ["d"]
     assert together(found, "c", "d")
     assert not [one for one in found["notes"] if "newcomer" in one]
-    assert balance(*named, "--newcomer", "a") == 1
-    assert "--newcomer, player: must not have a rating already; got 'a'" in capsys.readouterr().err
-    assert balance(*named, "--newcomer", "d", "--default-deviation", "9") == 2
-    assert "--default-deviation cannot be combined with --state" in capsys.readouterr().err
+    shown = cli("balance", *named, "--newcomer", "a", status=1)
+    assert "--newcomer, player: must not have a rating already; got 'a'" in shown.err
+    shown = cli("balance", *named, "--newcomer", "d", "--default-deviation", "9", status=2)
+    assert "--default-deviation cannot be combined with --state" in shown.err
 
 
 def test_a_misspelt_name_is_told_before_the_teams(
@@ -354,35 +294,32 @@ def test_a_misspelt_name_is_told_before_the_teams(
     assert run(["rate", str(history), "--system", "elo", *outputs]) == 0
     players = ["--players", "Eva Fisher,Ben Cole"]
     capfd.readouterr()
-    assert balance("--ratings", str(ratings), *players) == 1
+    assert run(["balance", "--ratings", str(ratings), *players]) == 1
     hint = "Eva Fisher; did you mean Eva Fischer?"
     assert f"{hint} A table of ratings does not say" in capfd.readouterr().err
     monkeypatch.setattr(sys, "stdout", sys.stderr)
-    assert balance("--state", str(state), *players) == 0
+    assert run(["balance", "--state", str(state), *players]) == 0
     assert capfd.readouterr().err.startswith(
         f"not among the 2 rated players, so a newcomer: {hint}\nTeam 1"
     )
     monkeypatch.undo()
-    assert balance("--state", str(state), *players, "--json") == 0
+    assert run(["balance", "--state", str(state), *players, "--json"]) == 0
     assert hint in json.loads(capfd.readouterr().out)["notes"][0]
 
 
-def test_calibrate_corrects_the_chances(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calibrate_corrects_the_chances(tmp_path: Path, cli: Cli) -> None:
     league = str(Path(EXAMPLE).parent / "league.csv")
     state = str(tmp_path / "s.npz")
     outputs = ["--save", state, "--output", str(tmp_path / "r.csv")]
-    assert run(["rate", league, "--system", "trueskill", *outputs]) == 0
+    cli("rate", league, "--system", "trueskill", *outputs)
     asked = ["balance", "--state", state, "--players", "ada,ben,cem,dia"]
-    capsys.readouterr()
-    assert run([*asked, "--json"]) == 0
-    plain = json.loads(capsys.readouterr().out)
-    assert run([*asked, "--calibrate", league, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    plain = cli.json(*asked)
+    found = cli.json(*asked, "--calibrate", league)
     assert (plain["uncalibrated"], found["uncalibrated"]) == (None, plain["expected"])
     assert found["teams"] == plain["teams"]
     assert found["expected"] != plain["expected"]
-    assert run([*asked, "--calibrate", league]) == 0
+    shown = cli(*asked, "--calibrate", league)
     words = f"without that: {100 * plain['expected'][0]:.1f} %, "
-    assert words in capsys.readouterr().out
-    assert run(["balance", EXAMPLE, "--calibrate", league]) == 2
-    assert "--calibrate needs --state" in capsys.readouterr().err
+    assert words in shown.out
+    shown = cli("balance", EXAMPLE, "--calibrate", league, status=2)
+    assert "--calibrate needs --state" in shown.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cli.command_line import Cli
 from equipoise.cli import run
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -23,12 +23,6 @@ def pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         source = str(EXAMPLES / "contests.csv")
         assert run(["db", "import", source, "--pool", name, "--create", "--system", "elo"]) == 0
     return tmp_path
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> Any:
-    capsys.readouterr()
-    assert run([*arguments, "--json"]) == status
-    return json.loads(capsys.readouterr().out)
 
 
 def without_seconds(found: Any) -> Any:
@@ -53,26 +47,19 @@ def scheduler() -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_pools_are_verified_at_the_same_time(
-    pools: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    alone = answer(capsys, "db", "verify")
-    assert without_seconds(answer(capsys, "db", "verify", "--workers", "2")) == without_seconds(
-        alone
-    )
-    assert run(["db", "verify", "nobody", "--workers", "2"]) == 1
-    assert "no pool 'nobody'" in capsys.readouterr().err
+def test_pools_are_verified_at_the_same_time(pools: Path, cli: Cli) -> None:
+    alone = cli.json("db", "verify")
+    assert without_seconds(cli.json("db", "verify", "--workers", "2")) == without_seconds(alone)
+    assert "no pool 'nobody'" in cli("db", "verify", "nobody", "--workers", "2", status=1).err
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
-def test_a_cluster_gives_the_same_answers(
-    pools: Path, scheduler: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    alone = answer(capsys, "db", "verify")
-    there = answer(capsys, "db", "verify", "--cluster", scheduler)
+def test_a_cluster_gives_the_same_answers(pools: Path, scheduler: str, cli: Cli) -> None:
+    alone = cli.json("db", "verify")
+    there = cli.json("db", "verify", "--cluster", scheduler)
     assert without_seconds(there) == without_seconds(alone)
     # Relative paths mean the same there.
     for mode in ("a", "b"):
@@ -81,15 +68,15 @@ def test_a_cluster_gives_the_same_answers(
         shutil.copy(EXAMPLES / "contests.csv", part / "part.csv")
     for folder, more in (("here", []), ("there", ["--cluster", scheduler])):
         words = ["rate", "season/**/*.csv", "--by", "mode", "--system", "elo"]
-        assert run([*words, "--output", f"{folder}/", *more]) == 0
+        cli(*words, "--output", f"{folder}/", *more)
     written = sorted(one.relative_to("here") for one in Path("here").rglob("ratings.*"))
     assert len(written) == 2
     for one in written:
         assert Path("here", one).read_bytes() == Path("there", one).read_bytes()
     search = ["tune", str(EXAMPLES / "contests.csv"), "--system", "elo", "--grid", "k=16,32"]
     search += ["--first", "50%"]
-    alone = answer(capsys, *search)
-    there = answer(capsys, *search, "--cluster", scheduler)
+    alone = cli.json(*search)
+    there = cli.json(*search, "--cluster", scheduler)
     assert there["trials"] == alone["trials"]
     contests = str(EXAMPLES / "contests.csv")
     studies = (
@@ -97,17 +84,16 @@ def test_a_cluster_gives_the_same_answers(
         ["audit", "incentives", contests, "--system", "elo", "--matches", "3", "--budget", "20"],
     )
     for study in studies:
-        alone = answer(capsys, *study)
-        there = answer(capsys, *study, "--cluster", scheduler)
+        alone = cli.json(*study)
+        there = cli.json(*study, "--cluster", scheduler)
         assert without_times(there) == without_times(alone)
     Path("exports").mkdir()
     for name in ("first", "second", "third"):
         output = f"exports/{name}.ndjson"
-        assert run(["db", "export", name, "--what", "log", "--output", output]) == 0
+        cli("db", "export", name, "--what", "log", "--output", output)
     Path("exports/broken.ndjson").write_text('{"equipoise_log":3,"pool"')
     found = [
-        answer(
-            capsys,
+        cli.json(
             *(
                 "db",
                 "import",
@@ -127,33 +113,32 @@ def test_a_cluster_gives_the_same_answers(
 
 
 @pytest.mark.slow
-def test_each_file_is_imported_into_a_pool_of_its_own(
-    pools: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_file_is_imported_into_a_pool_of_its_own(pools: Path, cli: Cli) -> None:
     folder = pools / "exports"
     folder.mkdir()
-    heads = {one["pool"]: one["head"] for one in answer(capsys, "db", "verify")["pools"]}
+    heads = {one["pool"]: one["head"] for one in cli.json("db", "verify")["pools"]}
     for name in heads:
         output = str(folder / f"{name}.ndjson")
-        assert run(["db", "export", name, "--what", "log", "--output", output]) == 0
+        cli("db", "export", name, "--what", "log", "--output", output)
     (folder / "broken.ndjson").write_text('{"equipoise_log":3,"pool"')
     target = ["--database", "sqlite:///copy.db"]
-    done = answer(
-        capsys, "db", "import", "exports", "--each", "--create", "--workers", "2", *target, status=1
+    done = cli.json(
+        "db", "import", "exports", "--each", "--create", "--workers", "2", *target, status=1
     )
     assert {one["pool"]: one["head"] for one in done["imported"]} == heads
     assert [one["pool"] for one in done["failed"]] == ["broken"]
     (folder / "twice.csv").write_text("match,player,rank\n1,ana,1\n1,ana,2\n")
-    assert run(["db", "import", "exports/[bt]*", "--each", "--create", *target]) == 1
-    said = capsys.readouterr().err.splitlines()
+    said = cli(
+        "db", "import", "exports/[bt]*", "--each", "--create", *target, status=1
+    ).err.splitlines()
     at = said.index(f"pool twice failed: {folder / 'twice.csv'}")
     assert said[at + 2].endswith(
         "twice.csv, line 3, player: must appear once in a match; got 'ana'"
     )
     assert any(line.startswith("  ") and "already there" in line for line in said)
-    assert answer(capsys, "db", "verify", *target)["identical"]
+    assert cli.json("db", "verify", *target)["identical"]
     # The same command goes on where it was: what is there is not recorded again.
-    again = answer(capsys, "db", "import", "exports/[a-z]*d.ndjson", "--each", *target)
+    again = cli.json("db", "import", "exports/[a-z]*d.ndjson", "--each", *target)
     assert [(one["pool"], one["matches"]) for one in again["imported"]] == [
         ("second", 0),
         ("third", 0),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.cli import run
+from cli.command_line import Cli
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="needs bash")
@@ -71,6 +71,5 @@ def test_bash_completes_commands_options_systems_and_parameters(
     assert asked("rate", "--format", "parq") == ["parquet"]
 
 
-def test_the_old_command_says_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["completion", "bash"]) == 2
-    assert "`equipoise --install-completion`" in capsys.readouterr().err
+def test_the_old_command_says_what_to_type(cli: Cli) -> None:
+    assert "`equipoise --install-completion`" in cli("completion", "bash", status=2).err

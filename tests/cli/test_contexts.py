@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from equipoise.cli import run
+from cli.command_line import Cli
 
 
 @pytest.fixture(scope="module")
@@ -30,26 +30,20 @@ def surfaces(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def test_inspect_names_a_column_with_few_values(
-    surfaces: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["inspect", surfaces, "--json"]) == 0
-    notes = json.loads(capsys.readouterr().out)["notes"]
+def test_inspect_names_a_column_with_few_values(surfaces: str, cli: Cli) -> None:
+    notes = cli.json("inspect", surfaces)["notes"]
     named = [note for note in notes if "may be a context" in note]
     assert len(named) == 1
     assert named[0].startswith("surface may be a context of matches (3 values: ")
     assert named[0].endswith("tune tells what --column context=surface is worth")
-    assert run(["inspect", surfaces, "--column", "context=surface", "--json"]) == 0
-    assert "may be a context" not in capsys.readouterr().out
+    shown = cli("inspect", surfaces, "--column", "context=surface", "--json")
+    assert "may be a context" not in shown.out
 
 
-def test_tune_tells_what_a_context_is_worth(
-    surfaces: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tune_tells_what_a_context_is_worth(surfaces: str, cli: Cli) -> None:
     """The same figures as those of a backtest, under either name of the column."""
     words = ["--system", "elo", "--metric", "log_loss", "--grid", "k=20,40", "--first", "50%"]
-    assert run(["tune", surfaces, *words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli.json("tune", surfaces, *words)
     (worth,) = [one for one in found["held_out"]["gains"] if one["kind"] == "context"]
     assert worth["column"] == "surface"
     assert worth["value"] == 100.0
@@ -58,25 +52,21 @@ def test_tune_tells_what_a_context_is_worth(
     for setting in (f"with.{best}", f"without.{best}", "with.context_deviation=100"):
         pair += ["--set", setting]
     history = ["--column", "context=surface", "--from", "50%"]
-    assert run(["backtest", surfaces, *history, *pair, "--json"]) == 0
-    alone = json.loads(capsys.readouterr().out)["differences"][0]
+    alone = cli.json("backtest", surfaces, *history, *pair)["differences"][0]
     assert worth["difference"]["metrics"] == alone["metrics"]
     assert alone["metrics"]["log_loss"] < -0.01
-    assert run(["tune", surfaces, "--column", "context=surface", *words]) == 0
+    shown = cli("tune", surfaces, "--column", "context=surface", *words)
     change = f"{alone['metrics']['log_loss']:+.5f}"
     said = f"context as a context (--set context_deviation=100) changes log_loss by {change} "
-    err = capsys.readouterr().err
+    err = shown.err
     assert said in err
     assert next(line for line in err.splitlines() if said in line).endswith(": better")
 
 
-def test_leaderboards_tell_what_columns_are_worth(
-    surfaces: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_leaderboards_tell_what_columns_are_worth(surfaces: str, cli: Cli) -> None:
     """The same figures as those of a backtest: calibration, a context and a rating period."""
     board = ["leaderboard", surfaces, "--system", "glicko2", "--system", "performance"]
-    assert run([*board, "--errors", "none", "--json"]) == 0
-    gains = json.loads(capsys.readouterr().out)["gains"]
+    gains = cli.json(*board, "--errors", "none")["gains"]
     found = {one["kind"]: one for one in gains}
     assert [one["kind"] for one in gains] == ["calibration", "context", "periods"]
     assert {one["system"] for one in gains} == {"glicko2"}
@@ -88,13 +78,11 @@ def test_leaderboards_tell_what_columns_are_worth(
     for kind, setting in settings.items():
         pair = ["--system", "with=glicko2", "--system", "without=glicko2", "--set", setting]
         words = ["--column", "context=surface", "--from", "50%", *pair, "--json"]
-        assert run(["backtest", surfaces, *words]) == 0
-        alone = json.loads(capsys.readouterr().out)["differences"][0]
+        alone = json.loads(cli("backtest", surfaces, *words).out)["differences"][0]
         assert found[kind]["difference"]["metrics"] == alone["metrics"]
         assert found[kind]["difference"]["intervals"] == alone["intervals"]
     assert found["context"]["difference"]["intervals"]["log_loss"][1] < 0
-    assert run([*board, "--errors", "none"]) == 0
-    lines = capsys.readouterr().err.splitlines()
+    lines = cli(*board, "--errors", "none").err.splitlines()
     said = "glicko2: surface as a context (--column context=surface --set glicko2.{})".format(
         f"context_deviation={found['context']['value']:g}"
     )
@@ -103,23 +91,22 @@ def test_leaderboards_tell_what_columns_are_worth(
     assert sum(line.startswith("glicko2: ") for line in lines) == 3
 
 
-def test_leaderboards_of_groups_or_of_few_matches_tell_nothing(
-    surfaces: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_leaderboards_of_groups_or_of_few_matches_tell_nothing(surfaces: str, cli: Cli) -> None:
     board = ["leaderboard", surfaces, "--system", "elo", "--errors", "none", "--json"]
     for few in (["--by", "surface"], ["--until", "2020-01-10"]):
-        assert run([*board, *few]) == 0
-        assert json.loads(capsys.readouterr().out)["gains"] == []
+        assert json.loads(cli(*board, *few).out)["gains"] == []
 
 
-def test_rate_shows_ratings_in_a_context(surfaces: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rate_shows_ratings_in_a_context(surfaces: str, cli: Cli) -> None:
     words = [surfaces, "--system", "elo", "--column", "context=surface"]
     deviation = ["--set", "context_deviation=100"]
     for number, surface in enumerate(("Clay", "Grass", "Hard")):
-        assert run(["rate", *words, *deviation, "--context", surface]) == 0
-        rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+        rows = [
+            line.split()
+            for line in cli("rate", *words, *deviation, "--context", surface).out.splitlines()[1:]
+        ]
         assert {int(row[0].removeprefix("p")) % 3 for row in rows[:3]} == {number}
         ratings = [float(row[1]) for row in rows]
         assert ratings == sorted(ratings, reverse=True)
-    assert run(["rate", *words, "--context", "Clay"]) == 2
-    assert "unless context_deviation is set" in capsys.readouterr().err
+    shown = cli("rate", *words, "--context", "Clay", status=2)
+    assert "unless context_deviation is set" in shown.err

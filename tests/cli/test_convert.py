@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from cli.command_line import Cli
 from equipoise.cli import run
 from equipoise.formats import read_history
 from formats.comparing import assert_same_history
@@ -19,12 +19,9 @@ EXAMPLES = ROOT / "examples"
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "parquet", "jsonl", "json", "arrow"])
 @pytest.mark.parametrize("name", ["contests.csv", "worldcup2022.csv"])
-def test_a_long_table_is_the_same_history(
-    name: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_long_table_is_the_same_history(name: str, suffix: str, tmp_path: Path, cli: Cli) -> None:
     source, target = str(EXAMPLES / name), str(tmp_path / f"out.{suffix}")
-    assert run(["convert", source, target]) == 0
-    assert "nothing is lost" in capsys.readouterr().err
+    assert "nothing is lost" in cli("convert", source, target).err
     assert_same_history(read_history(target), read_history(source))
 
 
@@ -36,39 +33,29 @@ def test_a_long_table_is_the_same_history(
     ],
 )
 def test_other_forms_follow_the_suffix_or_the_option(
-    name: str,
-    target: str,
-    options: list[str],
-    written: int,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    name: str, target: str, options: list[str], written: int, tmp_path: Path, cli: Cli
 ) -> None:
     """Each is then read by the command that reads this form."""
     path = str(tmp_path / target)
-    assert run(["convert", str(EXAMPLES / name), path, *options, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["written"] == written
-    assert run(["inspect", path, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["contents"]["matches"] == written
+    assert cli.json("convert", str(EXAMPLES / name), path, *options)["written"] == written
+    assert cli.json("inspect", path)["contents"]["matches"] == written
 
 
-def test_reading_options_select_what_is_written(tmp_path: Path) -> None:
+def test_reading_options_select_what_is_written(tmp_path: Path, cli: Cli) -> None:
     target = tmp_path / "out.csv"
     source = str(EXAMPLES / "contests.csv")
-    assert run(["convert", source, str(target), "--from", "2020-06-01"]) == 0
+    cli("convert", source, str(target), "--from", "2020-06-01")
     assert 0 < pl.read_csv(target)["match"].n_unique() < 40
 
 
-def test_ids_that_look_like_numbers_are_said_to_change(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ids_that_look_like_numbers_are_said_to_change(tmp_path: Path, cli: Cli) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text(
         '{"match": 1, "player": "7", "rank": 1}\n{"match": 1, "player": "8", "rank": 2}\n'
     )
-    assert run(["convert", str(source), str(tmp_path / "out.csv")]) == 0
-    assert "some values have another type: ids of players" in capsys.readouterr().err
-    assert run(["convert", str(source), str(tmp_path / "out.parquet")]) == 0
-    assert "nothing is lost" in capsys.readouterr().err
+    shown = cli("convert", str(source), str(tmp_path / "out.csv"))
+    assert "some values have another type: ids of players" in shown.err
+    assert "nothing is lost" in cli("convert", str(source), str(tmp_path / "out.parquet")).err
 
 
 @pytest.mark.parametrize(
@@ -93,39 +80,35 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_written(
     status: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     for name in ("contests.csv", "league.csv", "lobby.csv"):
         (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     monkeypatch.chdir(tmp_path)
-    assert run(["convert", *arguments]) == status
-    assert said in capsys.readouterr().err
+    assert said in cli("convert", *arguments, status=status).err
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_file_that_exists_is_only_replaced_on_request(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_exists_is_only_replaced_on_request(tmp_path: Path, cli: Cli) -> None:
     """A pattern that a shell expands must not lose its last file."""
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_bytes((EXAMPLES / "worldcup2022.csv").read_bytes())
     before = (tmp_path / "two.csv").read_bytes()
     names = [str(tmp_path / "one.csv"), str(tmp_path / "two.csv")]
-    assert run(["convert", *names]) == 2
-    assert "add --overwrite to replace it" in capsys.readouterr().err
+    assert "add --overwrite to replace it" in cli("convert", *names, status=2).err
     assert (tmp_path / "two.csv").read_bytes() == before
-    assert run(["convert", *names, "--overwrite"]) == 0
+    cli("convert", *names, "--overwrite")
     assert (tmp_path / "two.csv").read_bytes() != before
 
 
-def test_several_files_become_one(tmp_path: Path) -> None:
+def test_several_files_become_one(tmp_path: Path, cli: Cli) -> None:
     rows = (EXAMPLES / "contests.csv").read_text().splitlines()
     head, first, second = rows[0], rows[1:60], rows[60:117]
     for name, part in (("a.csv", first), ("b.csv", second)):
         (tmp_path / name).write_text("\n".join([head, *part]) + "\n")
     target = str(tmp_path / "all.parquet")
-    assert run(["convert", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), target]) == 0
+    cli("convert", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), target)
     assert read_history(target).participations == 116
 
 

@@ -10,12 +10,12 @@ import pytest
 import typer
 import typer.main
 
-from equipoise.analysis.requests import typed
-from equipoise.cli.options import add_command, option
+from equipoise.analysis.requests import Typed, assignments, typed
+from equipoise.cli.options import add_command
 from equipoise.cli.report import cell, cut, dates, minutes, table
 from equipoise.errors import InvalidParameterError
 
-Loud: Any = Annotated[bool, option(False, "Louder.")]
+Loud: Any = Annotated[bool, Typed("Louder.")]
 
 
 def letters(texts: list[str], name: str) -> str:
@@ -70,7 +70,7 @@ def now(*, sound: Sound) -> int:
 
 def made(function: Any, name: str = "say") -> Any:
     application = typer.Typer(rich_markup_mode=None, add_completion=False)
-    add_command(application, name, function, "Example: say")
+    add_command(application, name, function)
     return typer.main.get_command(application)
 
 
@@ -78,6 +78,14 @@ def test_a_command_gets_its_groups_whole() -> None:
     """Options without a name are called like their parameter."""
     words = ["ho", "--loud", "--times", "3"]
     assert made(command).main(words, standalone_mode=False) == 7
+
+
+def test_a_command_without_its_option_gets_what_its_factory_makes() -> None:
+    def hear(*, names: dict[str, str] = typed(dict, "Names.", many=True, read=letters)) -> int:
+        assert names == {}
+        return 1
+
+    assert made(hear).main([], standalone_mode=False) == 1
 
 
 def test_options_stand_where_their_field_does_and_say_their_defaults() -> None:
@@ -97,6 +105,18 @@ def test_values_are_those_of_the_fields_and_commands_can_lack_an_option() -> Non
     typed = ["--spelled", "a", "--spelled", "b", "--no-breath", "--tune", "c", "--tune", "d"]
     words = ["ho", *typed, "--ears", "1", "--title", "t", "--high"]
     assert one.main(words, standalone_mode=False) == 2
+
+
+def test_a_command_gets_the_default_that_a_class_makes() -> None:
+    """As `serve` without --set does."""
+
+    def told(
+        *, set_: dict[str, str] = typed(dict, "Settings.", many=True, read=assignments)
+    ) -> int:
+        return len(set_)
+
+    for words, settings in (([], 0), (["--set", "a=b"], 1)):
+        assert made(told).main(words, standalone_mode=False) == settings
 
 
 def test_an_option_about_a_chart_needs_it() -> None:

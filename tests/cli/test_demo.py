@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import typer.main
 
+from cli.command_line import Cli
 from equipoise.analysis.simulate.computation import STEPS, Step, tour
-from equipoise.cli import run
 from equipoise.cli.application import create_application
 from equipoise.errors import EquipoiseError
 
@@ -19,11 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_step_is_shown_with_its_command_and_works(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(["demo"]) == 0
-    out = capsys.readouterr().out
+    out = cli("demo").out
     assert "kernels are compiled first" in " ".join(out.split())
     for number, step in enumerate(STEPS, start=1):
         assert f"{number}. " in out
@@ -34,18 +33,14 @@ def test_every_step_is_shown_with_its_command_and_works(
     assert Path.cwd() == tmp_path
 
 
-def test_the_files_of_the_tour_can_be_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_files_of_the_tour_can_be_kept(tmp_path: Path, cli: Cli) -> None:
     folder = tmp_path / "tour"
-    assert run(["demo", "--keep", str(folder)]) == 0
+    cli("demo", "--keep", str(folder))
     assert {"contests.csv", "season.npz"} <= set(os.listdir(folder))
     sample = (folder / "contests.csv").read_bytes()
     assert sample == (ROOT / "examples" / "contests.csv").read_bytes()
-    capsys.readouterr()
-    assert run(["demo", "--keep", str(folder)]) == 2
-    assert "new or empty folder" in capsys.readouterr().err
-    assert run(["demo", "--keep", str(tmp_path / "no" / "where")]) == 2
+    assert "new or empty folder" in cli("demo", "--keep", str(folder), status=2).err
+    cli("demo", "--keep", str(tmp_path / "no" / "where"), status=2)
 
 
 def test_steps_are_commands_with_their_options() -> None:

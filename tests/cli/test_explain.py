@@ -13,23 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.command_line import Cli
 from equipoise.analysis.explain.command import ordinal, print_explanation, rounded_parts, summary
 from equipoise.analysis.explain.computation import explain_message, written
-from equipoise.cli import run
-from equipoise.data.explanation import (
-    Contribution,
-    Explanation,
-    Opponent,
-    Quantity,
-    Remembered,
-)
+from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity, Remembered
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
-
-
-def explain(*arguments: str) -> int:
-    return run(["explain", *arguments])
 
 
 def made(**instead: Any) -> Explanation:
@@ -139,10 +129,7 @@ def test_what_is_not_known_is_left_out(capsys: pytest.CaptureFixture[str]) -> No
     assert "0.059996" in text
     assert "between -70.00 and +80.00 points" in text
     assert "nan" not in text
-    bare = printed(
-        capsys,
-        made(quantities=(), opponents=(), remembered=(), least_change=math.nan),
-    )
+    bare = printed(capsys, made(quantities=(), opponents=(), remembered=(), least_change=math.nan))
     assert "Intermediate values" not in bare
     assert "Opponents" not in bare
     assert "The new rating" not in bare
@@ -179,23 +166,18 @@ def test_times_are_written_as_the_history_has_them() -> None:
     assert written(math.nan, "date") is None
 
 
-def test_the_sample_is_explained_as_it_was_rated(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_sample_is_explained_as_it_was_rated(tmp_path: Path, cli: Cli) -> None:
     """Text and JSON, held against the trace."""
     trace = tmp_path / "trace.jsonl"
-    assert run(["rate", SAMPLE, "--trace", str(trace), "--output", str(tmp_path / "r.csv")]) == 0
+    cli("rate", SAMPLE, "--trace", str(trace), "--output", str(tmp_path / "r.csv"))
     rows = [json.loads(line) for line in trace.read_text().splitlines()]
     last = [row for row in rows if row["player"] == "cedar-bear"][-1]
-    capsys.readouterr()
-    assert explain(SAMPLE, "--player", "cedar-bear") == 0
-    out = capsys.readouterr().out
+    out = cli("explain", SAMPLE, "--player", "cedar-bear").out
     assert out.startswith("cedar-bear came ")
     assert (
         f"-> {last['rating']:.2f} +- {1.96 * last['deviation']:.0f} (95 %)." in out.splitlines()[0]
     )
-    assert explain(SAMPLE, "--player", "cedar-bear", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli.json("explain", SAMPLE, "--player", "cedar-bear")
     assert (found["match"], found["time"]) == (last["match"], last["time"])
     assert found["rating"] == pytest.approx(last["rating"], abs=1e-9)
     parts = [part["change"] for part in found["contributions"]]
@@ -206,39 +188,34 @@ def test_the_sample_is_explained_as_it_was_rated(
     "arguments",
     [["--system", "elo"], ["--set", "rho=0.04"], ["--system", "elo", "--set", "home_advantage=50"]],
 )
-def test_a_duel_without_times(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
+def test_a_duel_without_times(tmp_path: Path, cli: Cli, arguments: list[str]) -> None:
     path = tmp_path / "h.csv"
     path.write_text("match,player,rank,side\n7,1,0,home\n7,2,1,away\n8,2,0,home\n8,1,0,away\n")
-    assert explain(str(path), "--player", "1", *arguments) == 0
-    assert "1 drew against 2 (expected score 0." in capsys.readouterr().out
-    assert explain(str(path), "--player", "1", "--match", "7", *arguments, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    shown = cli("explain", str(path), "--player", "1", *arguments)
+    assert "1 drew against 2 (expected score 0." in shown.out
+    found = cli.json("explain", str(path), "--player", "1", "--match", "7", *arguments)
     assert (found["player"], found["match"], found["time"]) == (1, 7, None)
 
 
-def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_saved_state_is_gone_on_from(tmp_path: Path, cli: Cli) -> None:
     """With its system; a match that it has rated cannot be explained from it."""
     state, half = str(tmp_path / "state.npz"), "2020-05-01"
     arguments = ["--until", half, "--set", "rho=0.5", "--output", str(tmp_path / "r.csv")]
-    assert run(["rate", SAMPLE, *arguments, "--save", state]) == 0
+    cli("rate", SAMPLE, *arguments, "--save", state)
     player = ["--player", "jade-ant"]
-    assert explain(SAMPLE, *player, "--set", "rho=0.5") == 0
-    straight = capsys.readouterr().out
-    assert explain(SAMPLE, *player, "--state", state) == 0
-    assert capsys.readouterr().out == straight
-    assert explain(SAMPLE, "--player", "cedar-bear", "--match", "1", "--state", state) == 1
-    assert "has rated match 1 already" in capsys.readouterr().err
+    straight = cli("explain", SAMPLE, *player, "--set", "rho=0.5").out
+    assert cli("explain", SAMPLE, *player, "--state", state).out == straight
+    shown = cli(
+        "explain", SAMPLE, "--player", "cedar-bear", "--match", "1", "--state", state, status=1
+    )
+    assert "has rated match 1 already" in shown.err
     one = ["--player", "cedar-bear", "--match", "1"]
-    assert explain(SAMPLE, *one, "--set", "rho=0.5") == 0
-    straight = capsys.readouterr().out
-    assert explain(SAMPLE, *one, "--state", state, "--restart") == 0
-    assert capsys.readouterr().out == straight
+    straight = cli("explain", SAMPLE, *one, "--set", "rho=0.5").out
+    assert cli("explain", SAMPLE, *one, "--state", state, "--restart").out == straight
 
 
 def test_the_chain_begins_with_the_statistics(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What each statistic adds comes first, and adds up to the performance [TG2] (5)."""
     rows = ["match,player,team,rank,kills,deaths"]
@@ -248,8 +225,7 @@ def test_the_chain_begins_with_the_statistics(
     monkeypatch.chdir(tmp_path)
     Path("equipoise.toml").write_text("[reading.stat]\nkills = 1\ndeaths = -0.5\n")
     arguments = [str(path), "--player=ann", "--system=team-glicko2", "--json"]
-    assert run(["explain", *arguments]) == 0
-    quantities = json.loads(capsys.readouterr().out)["quantities"]
+    quantities = json.loads(cli("explain", *arguments).out)["quantities"]
     named = {one["name"]: one["value"] for one in quantities}
     assert list(named)[:3] == ["kills", "deaths", "performance"]
     assert named["kills"] - 0.5 * named["deaths"] == named["performance"] == 7.0
@@ -267,32 +243,27 @@ def test_a_range_of_changes_has_the_change_that_is_shown(
     assert "gives a change between -70.00 and +23.42 points." in out
 
 
-def test_the_default_system_and_missing_columns_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_default_system_and_missing_columns_are_named(tmp_path: Path, cli: Cli) -> None:
     """A list of another system shows another change."""
     source = tmp_path / "games.csv"
     source.write_text("match,player,rank\n1,ada,1\n1,ben,2\n", encoding="utf-8")
     for named, arguments in ((True, []), (False, ["--system", "elo"])):
-        assert explain(str(source), "--player", "ada", *arguments) == 0
-        assert ("rated by elo-mmr" in capsys.readouterr().err) == named
-    assert explain(str(source), "--player", "ada", "--system", "uscf") == 0
-    assert "no column birth_year: uscf assumes" in " ".join(capsys.readouterr().err.split())
+        shown = cli("explain", str(source), "--player", "ada", *arguments)
+        assert ("rated by elo-mmr" in shown.err) == named
+    shown = cli("explain", str(source), "--player", "ada", "--system", "uscf")
+    assert "no column birth_year: uscf assumes" in " ".join(shown.err.split())
 
 
-def test_the_posterior_is_printed_drawn_and_a_message(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_posterior_is_printed_drawn_and_a_message(tmp_path: Path, cli: Cli) -> None:
     """Mode and deviation are those of the explanation; the density integrates to 1."""
     arguments = [SAMPLE, "--player", "jade-kite", "--posterior"]
-    assert explain(*arguments, "--json") == 0
-    message = json.loads(capsys.readouterr().out)
+    message = cli.json("explain", *arguments)
     one = message["posterior"]
     assert one["rating"] == message["rating"]
     assert one["deviation"] == message["deviation"]
     step = one["skill"][1] - one["skill"][0]
     assert math.fsum(one["density"]) * step == pytest.approx(1.0, abs=1e-9)
     chart = tmp_path / "skill.svg"
-    assert explain(*arguments, "--chart", str(chart)) == 0
-    assert f"mean                {one['mean']:.2f}" in capsys.readouterr().out
+    shown = cli("explain", *arguments, "--chart", str(chart))
+    assert f"mean                {one['mean']:.2f}" in shown.out
     assert "Skill of jade-kite" in chart.read_text()

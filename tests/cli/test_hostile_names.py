@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from cli.command_line import Cli
 from equipoise.cli import run
 from equipoise.wording import printable
 
@@ -133,11 +134,7 @@ def check(text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("on_terminal", [False, True])
 def test_no_command_prints_a_name_raw(
-    history: str,
-    games: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    on_terminal: bool,
+    history: str, games: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_terminal: bool
 ) -> None:
     """In a pipe, and on a terminal, where colours are left out to see what else is printed."""
     monkeypatch.setenv("TERM", "dumb")
@@ -166,24 +163,20 @@ def test_no_error_prints_a_name_raw(
             assert err
 
 
-def test_help_is_printed_line_by_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_printed_line_by_line(cli: Cli) -> None:
     """Without any arguments it is an error of usage, and still help."""
-    assert run([]) == 2
-    err = capsys.readouterr().err
+    err = cli(status=2).err
     assert err.startswith("Usage: equipoise")
     assert len(err.splitlines()) > 20
     assert "\\n" not in err
 
 
-def test_json_and_files_keep_the_exact_names(
-    history: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["rate", history, "--json"]) == 0
-    out, _ = capsys.readouterr()
+def test_json_and_files_keep_the_exact_names(history: str, tmp_path: Path, cli: Cli) -> None:
+    out, _ = cli("rate", history, "--json")
     check(out)
     assert {row["player"] for row in json.loads(out)["ratings"]} == set(NAMES)
     target = tmp_path / "ratings.parquet"
-    assert run(["rate", history, "--output", str(target)]) == 0
+    cli("rate", history, "--output", str(target))
     assert set(pl.read_parquet(target)["player"]) == set(NAMES)
 
 
@@ -202,14 +195,11 @@ def test_one_file_prints() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are UTF-8 elsewhere")
-def test_names_of_files_that_are_not_utf8_are_escaped_in_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_of_files_that_are_not_utf8_are_escaped_in_json(tmp_path: Path, cli: Cli) -> None:
     """They ended the command with a traceback."""
     path = tmp_path / "\udcff.csv"
     path.write_text("match,player,rank\n1,a,1\n1,b,2\n")
     database = f"sqlite:///{tmp_path / 'pools.db'}"
     given = ["db", "import", str(tmp_path / "*.csv"), "--each", "--create", "--system", "elo"]
-    assert run([*given, "--database", database, "--json"]) == 1
-    (failed,) = json.loads(capsys.readouterr().out)["failed"]
+    (failed,) = cli.json(*given, "--database", database, status=1)["failed"]
     assert failed["pool"] == r"\udcff"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.command_line import Cli
 from equipoise.analysis.performance.command import _NUMBERS
-from equipoise.cli import run
 from equipoise.tournament.tie_breaks import TIE_BREAKS
 
 ROOT = Path(__file__).parents[2]
@@ -23,14 +23,9 @@ PLAYER_KEYS = {
 }
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert run(["performance", *arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def test_the_interzonal_of_1970(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_interzonal_of_1970(cli: Cli) -> None:
     """[PRE]_ Table 3 and READINGS C5: all 276 games put the last two at 2372 and 2352."""
-    found = answer(capsys, INTERZONAL, "--anchor", "2557")
+    found = cli.json("performance", INTERZONAL, "--anchor", "2557")
     assert found["exists"]
     assert not found["relative"]
     players = found["players"]
@@ -42,26 +37,17 @@ def test_the_interzonal_of_1970(capsys: pytest.CaptureFixture[str]) -> None:
         assert one["expected"] == pytest.approx(one["points"], abs=1e-9)
 
 
-def test_without_ratings_the_answer_is_relative(capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, INTERZONAL)
-    assert found["relative"]
-    assert sum(one["ppr"] for one in found["players"]) == pytest.approx(0.0, abs=1e-6)
-    run(["performance", INTERZONAL])
-    assert "Relative: no rating is known" in capsys.readouterr().out
-
-
-def test_the_table_promises_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_promises_what_it_shows(cli: Cli) -> None:
     """Expected and actual points stand side by side, and how far they differ below."""
-    assert run(["performance", INTERZONAL, "--anchor", "2557"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("performance", INTERZONAL, "--anchor", "2557").out.splitlines()
     assert lines[0].split() == ["player", "games", "points", "expected", "PPR", "+-"]
     assert lines[1].split() == ["1", "Fischer", "23", "18.5", "18.5000", "2805.8", "116.1"]
     assert any(line.startswith("The PPRs predict every score: expected and") for line in lines)
 
 
-def test_the_world_cup_has_none_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_world_cup_has_none_and_says_why(cli: Cli) -> None:
     """64 matches: Qatar and Canada lost all, and one half of the draw won both semi-finals."""
-    found = answer(capsys, WORLD_CUP)
+    found = cli.json("performance", WORLD_CUP)
     assert not found["exists"]
     assert [(len(one["winners"]), len(one["losers"]), one["games"]) for one in found["sweeps"]] == [
         (15, 1, 3.0),
@@ -74,61 +60,85 @@ def test_the_world_cup_has_none_and_says_why(capsys: pytest.CaptureFixture[str])
     assert by_name["Qatar"]["class_ppr"] is None
     assert by_name["Qatar"]["upper"] < by_name["France"]["class_ppr"]
     assert by_name["Argentina"]["status"] == "swept"
-    assert run(["performance", WORLD_CUP]) == 0
-    out = capsys.readouterr().out
-    assert "Qatar lost all 3 games." in out
-    assert "Qatar cannot be placed above or below Canada." in out
 
 
-def test_strict_ends_with_status_one_and_the_sweeps(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["performance", WORLD_CUP, "--strict", "--json"]) == 1
-    error = json.loads(capsys.readouterr().err)["error"]
+@pytest.mark.parametrize(
+    ("words", "relative", "said"),
+    [
+        (INTERZONAL, True, ["Relative: no rating is known and no --anchor is given, so the PPRs"]),
+        (f"{INTERZONAL} --anchor Fischer=2800", False, ["The PPRs predict every score"]),
+        (
+            WORLD_CUP,
+            True,
+            [
+                "Qatar lost all 3 games.",
+                "Qatar cannot be placed above or below Canada.",
+                "so the ratings within every class have mean 0.",
+            ],
+        ),
+        (
+            f"{WORLD_CUP} --anchor 1500",
+            False,
+            [
+                "Each class by itself is given the average rating",
+                "the columns `at least` and `at most`, on the scale of that class.",
+            ],
+        ),
+        (
+            f"{WORLD_CUP} --anchor France=2000",
+            False,
+            ["Only the class of France has a known level."],
+        ),
+        (
+            f"{WORLD_CUP} --prior 1",
+            True,
+            [
+                "Regularised: every player was given 1 drawn game against",
+                "no --anchor is given, so the average player is at 0.",
+            ],
+        ),
+        (f"{WORLD_CUP} --prior 1 --anchor Qatar=1500", False, ["Regularised"]),
+    ],
+    ids=["free", "held", "classes", "average", "held in a class", "prior", "prior and held"],
+)
+def test_the_level_of_the_ratings_is_told(
+    words: str, relative: bool, said: list[str], cli: Cli
+) -> None:
+    """`tests/tournament/test_anchors.py` has the numbers."""
+    found = cli.json("performance", *words.split())
+    assert (found["relative"], found["regularised"]) == (relative, "--prior" in words)
+    assert all(one["ppr"] is not None for one in found["players"]) == (
+        WORLD_CUP not in words or "--prior" in words
+    )
+    out = cli("performance", *words.split()).out
+    assert [sentence for sentence in said if sentence not in out] == []
+    assert ("Relative" in out) == relative
+    assert ("Each class by itself" in out) == words.endswith("--anchor 1500")
+
+
+def test_strict_ends_with_status_one_and_the_sweeps(cli: Cli) -> None:
+    error = json.loads(cli("performance", WORLD_CUP, "--strict", "--json", status=1).err)["error"]
     assert error["code"] == "no-equilibrium"
     assert "took every point of Qatar (3 games)" in error["message"]
     assert "(--prior 1 gives some)" in error["message"]
 
 
-def test_columns_from_ratings_have_a_legend(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_from_ratings_have_a_legend(tmp_path: Path, cli: Cli) -> None:
     games = tmp_path / "games.csv"
     games.write_text(RATED)
-    run(["performance", str(games)])
-    out = capsys.readouterr().out.splitlines()
+    shown = cli("performance", str(games))
+    out = shown.out.splitlines()
     assert [line[:5] for line in out if line[:4] in ("TPR:", "CPR:", "FIDE")] == [
         "TPR: ",
         "CPR: ",
         "FIDE:",
     ]
-    run(["performance", INTERZONAL])
-    assert "TPR" not in capsys.readouterr().out
+    assert "TPR" not in cli("performance", INTERZONAL).out
 
 
-def test_a_regularised_answer_is_labelled(capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, WORLD_CUP, "--prior", "1")
-    assert found["regularised"]
-    assert all(one["ppr"] is not None for one in found["players"])
-    run(["performance", WORLD_CUP, "--prior", "1"])
-    out = capsys.readouterr().out
-    assert "Regularised: every player was given 1 drawn game against" in out
-    assert "no --anchor is given, so the average player is at 0." in out
-
-
-def test_a_prior_follows_a_held_player(capsys: pytest.CaptureFixture[str]) -> None:
-    """The level comes from the held player, so nothing is relative."""
-    free = answer(capsys, WORLD_CUP, "--prior", "1")["players"]
-    held = answer(capsys, WORLD_CUP, "--prior", "1", "--anchor", "Qatar=1500")
-    (shift,) = (1500.0 - one["ppr"] for one in free if one["player"] == "Qatar")
-    moved = {one["player"]: one["ppr"] + shift for one in free}
-    for one in held["players"]:
-        assert one["ppr"] == pytest.approx(moved[one["player"]], abs=1e-6)
-    run(["performance", WORLD_CUP, "--prior", "1", "--anchor", "Qatar=1500"])
-    assert "Relative" not in capsys.readouterr().out
-
-
-def test_superiority_of_named_players(capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(
-        capsys, INTERZONAL, "--superiority", "--player", "Fischer", "--player", "Jimenez"
+def test_superiority_of_named_players(cli: Cli) -> None:
+    found = cli.json(
+        "performance", INTERZONAL, "--superiority", "--player", "Fischer", "--player", "Jimenez"
     )
     assert found["superiority"]["players"] == ["Fischer", "Jimenez"]
     matrix = found["superiority"]["probability"]
@@ -137,10 +147,12 @@ def test_superiority_of_named_players(capsys: pytest.CaptureFixture[str]) -> Non
     assert matrix[0][1] + matrix[1][0] == pytest.approx(1.0)
 
 
-def test_colours_and_draws_are_estimated_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_colours_and_draws_are_estimated_on_request(cli: Cli) -> None:
     """Ratings in error bars: nearly as far apart as those whose bars allow for draws anyway."""
-    plain = answer(capsys, INTERZONAL)
-    found = answer(capsys, INTERZONAL, "--colour-advantage", "estimate", "--draws", "davidson")
+    plain = cli.json("performance", INTERZONAL)
+    found = cli.json(
+        "performance", INTERZONAL, "--colour-advantage", "estimate", "--draws", "davidson"
+    )
     assert 20 < found["colour_advantage"] < 150
     assert found["draw_parameter"] > 0
     best, plainly = found["players"][0], plain["players"][0]
@@ -149,40 +161,37 @@ def test_colours_and_draws_are_estimated_on_request(capsys: pytest.CaptureFixtur
         assert one["expected"] == pytest.approx(one["points"], abs=1e-9)
 
 
-def test_output_and_chart_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_and_chart_are_written(tmp_path: Path, cli: Cli) -> None:
     table, chart = tmp_path / "table.csv", tmp_path / "chart.svg"
     arguments = ["performance", INTERZONAL, "--also", "linear", "--also", "recursive"]
-    assert run([*arguments, "--output", str(table), "--chart", str(chart)]) == 0
+    cli(*arguments, "--output", str(table), "--chart", str(chart))
     with table.open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 24
     assert {"linear", "recursive"} <= set(rows[0])
     assert chart.read_text().lstrip().startswith("<?xml")
-    assert run(["performance", WORLD_CUP, "--chart", str(chart)]) == 0
+    cli("performance", WORLD_CUP, "--chart", str(chart))
     assert "no equilibrium" in chart.read_text()
 
 
-def test_tie_breaks_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tie_breaks_are_columns(cli: Cli) -> None:
     """Names are separated by commas or repeated; JSON has them in `extra`."""
     given = ["--tie-breaks", "sonneborn-berger,wins", "--tie-breaks", "buchholz-cut1,wins"]
-    found = answer(capsys, INTERZONAL, *given)
+    found = cli.json("performance", INTERZONAL, *given)
     best = found["players"][0]
     tie_breaks = {"sonneborn_berger": 206.0, "wins": 15.0, "buchholz_cut1": 252.0}
     assert best["extra"] == {"place": 1.0, **tie_breaks}
-    assert run(["performance", INTERZONAL, *given]) == 0
-    printed = capsys.readouterr().out
+    printed = cli("performance", INTERZONAL, *given).out
     assert "SB  won  BH-C1" in printed
 
 
-def test_tie_breaks_do_not_guess_unplayed_rounds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tie_breaks_do_not_guess_unplayed_rounds(tmp_path: Path, cli: Cli) -> None:
     games = tmp_path / "games.csv"
     games.write_text("white,black,result\nana,bo,1-0\nbo,cy,1-0\ncy,ana,1/2-1/2\ndan,ana,1-0\n")
-    found = answer(capsys, str(games), "--tie-breaks", "buchholz,wins")
+    found = cli.json("performance", str(games), "--tie-breaks", "buchholz,wins")
     assert {row["extra"]["buchholz"] for row in found["players"]} == {None}
     assert "3 players have fewer games than others" in found["notes"][-1]
-    found = answer(capsys, str(games), "--tie-breaks", "buchholz", "--unplayed", "ignore")
+    found = cli.json("performance", str(games), "--tie-breaks", "buchholz", "--unplayed", "ignore")
     points = {row["player"]: row["extra"]["buchholz"] for row in found["players"]}
     assert points["dan"] == 1.5
 
@@ -193,75 +202,39 @@ RATED = (
 )
 
 
-def test_every_tie_break_can_be_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_tie_break_can_be_printed(tmp_path: Path, cli: Cli) -> None:
     """Each has a heading of its own, also beside the columns that are always there."""
     games = tmp_path / "games.csv"
     games.write_text(RATED)
-    assert run(["performance", str(games), "--tie-breaks", "tpr"]) == 0
-    heads = capsys.readouterr().out.splitlines()[0]
+    heads = cli("performance", str(games), "--tie-breaks", "tpr").out.splitlines()[0]
     assert "TPR" in heads.replace("FIDE TPR", "")
     assert "FIDE TPR" in heads
     given = ["--tie-breaks", ",".join(TIE_BREAKS), "--also", "linear", "--k-factor", "20"]
-    assert run(["performance", str(games), *given, "--unplayed", "ignore"]) == 0
+    cli("performance", str(games), *given, "--unplayed", "ignore")
     heads = [head for head, _ in _NUMBERS.values()]
     assert len(set(heads)) == len(heads)
 
 
-def test_columns_that_lack_ratings_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_that_lack_ratings_are_named(tmp_path: Path, cli: Cli) -> None:
     games = tmp_path / "games.csv"
     games.write_text(RATED)
     given = [str(games), "--k-factor", "20", "--tie-breaks", "wins,aro,tpr"]
-    assert not any("empty" in note for note in answer(capsys, *given)["notes"])
+    assert not any("empty" in note for note in cli.json("performance", *given)["notes"])
     lines = [line.rsplit(",", 2)[0] for line in RATED.splitlines()]
     games.write_text("\n".join(lines) + "\n")
-    (note,) = (note for note in answer(capsys, *given)["notes"] if "empty" in note)
+    (note,) = (note for note in cli.json("performance", *given)["notes"] if "empty" in note)
     assert "ratings" in note
     assert note.endswith(": aro, fide-performance, fide_change")
-    assert run(["performance", str(games), "--k-factor", "20"]) == 0
-    assert "fide_change" in capsys.readouterr().err
+    assert "fide_change" in cli("performance", str(games), "--k-factor", "20").err
 
 
-def test_a_player_held_at_a_rating(capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, INTERZONAL, "--anchor", "Fischer=2800")
-    assert found["held"] == ["Fischer"]
-    assert found["players"][0]["ppr"] == pytest.approx(2800.0, abs=1e-9)
-
-
-def test_a_held_player_gives_the_level_of_one_class(capsys: pytest.CaptureFixture[str]) -> None:
-    """France is in the upper half; nothing but bounds places the other half beside it."""
-    found = answer(capsys, WORLD_CUP, "--anchor", "France=2000")
-    assert not found["relative"]
-    by_name = {one["player"]: one for one in found["players"]}
-    assert by_name["France"]["class_ppr"] == 2000.0
-    assert by_name["France"]["lower"] is None
-    assert by_name["Japan"]["class_ppr"] is None
-    assert by_name["Japan"]["upper"] < 2500.0
-    assert found["reasons"][-1].startswith("Only the class of France has a known level.")
-    run(["performance", WORLD_CUP, "--anchor", "France=2000"])
-    assert "Relative" not in capsys.readouterr().out
-
-
-def test_an_average_is_that_of_each_class(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["performance", WORLD_CUP, "--anchor", "1500"])
-    out = capsys.readouterr().out
-    assert "Each class by itself is given the average rating" in out
-    assert "the columns `at least` and `at most`, on the scale of that class." in out
-    run(["performance", WORLD_CUP])
-    out = capsys.readouterr().out
-    assert "so the ratings within every class have mean 0." in out
-    assert "Each class by itself" not in out
-
-
-def test_bad_games_are_refused_with_their_lines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_games_are_refused_with_their_lines(tmp_path: Path, cli: Cli) -> None:
     """Against oneself, an impossible result: both told at once, and nothing written."""
     games, table = tmp_path / "games.csv", tmp_path / "table.csv"
     games.write_text("white,black,result\nann,bob,1-0\ncyd,cyd,1-0\nann,cyd,2-0\n")
-    assert run(["performance", str(games), "--output", str(table), "--json"]) == 1
-    problems = json.loads(capsys.readouterr().err)["error"]["problems"]
+    problems = json.loads(
+        cli("performance", str(games), "--output", str(table), "--json", status=1).err
+    )["error"]["problems"]
     assert [one["line"] for one in problems] == [3, 4]
     assert not table.exists()
 
@@ -288,24 +261,19 @@ BAD_PGN = """\
 """
 
 
-def test_bad_games_are_skipped_on_request(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_games_are_skipped_on_request(tmp_path: Path, cli: Cli) -> None:
     """They are counted and named with their lines; without the option nothing is rated."""
     path = tmp_path / "games.pgn"
     path.write_text(BAD_PGN)
-    assert run(["performance", str(path)]) == 1
-    assert "line 10, Result" in capsys.readouterr().err
-    assert run(["performance", str(path), "--skip-bad"]) == 0
-    out, err = capsys.readouterr()
+    assert "line 10, Result" in cli("performance", str(path), status=1).err
+    out, err = cli("performance", str(path), "--skip-bad")
     assert "expected and actual points agree exactly" in out
     lines = err.splitlines()
     assert lines[0] == "1 bad result was skipped"
     assert lines[1].startswith(f"  {path}, line 10, Result: must be a result")
     assert "1 rating is marked as provisional (as '1500?'); the number is read." in lines
-    assert run(["performance", str(path), "--skip-bad", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = cli.json("performance", str(path), "--skip-bad")
     assert answer["skipped"] == 1
     assert [one["line"] for one in answer["problems"]] == [10]
-    assert run(["performance", str(path), "--skip-bad=rows"]) == 2
-    assert "--skip-bad takes no value for games" in capsys.readouterr().err
+    shown = cli("performance", str(path), "--skip-bad=rows", status=2)
+    assert "--skip-bad takes no value for games" in shown.err

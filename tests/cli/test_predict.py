@@ -6,11 +6,11 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import equipoise as eq
+from cli.command_line import Cli
 from equipoise.analysis.predict.command import _print_teams
 from equipoise.cli import run
 from equipoise.messages.questions import PredictedPlayer, PredictedTeam, PredictMessage
@@ -46,19 +46,11 @@ def teams(*players: str) -> list[str]:
     return [word for player in players for word in ("--team", player)]
 
 
-def answer(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out)
-
-
-def test_calibrate_shows_the_uncorrected_chance_beside_the_corrected(
-    saved: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_calibrate_shows_the_uncorrected_chance_beside_the_corrected(saved: str, cli: Cli) -> None:
     two = teams("jade-kite", "cedar-bear")
-    assert predict(saved, *two, "--json") == 0
-    plain = answer(capsys)
+    plain = cli.json("predict", "--state", saved, *two)
     assert plain["uncalibrated"] is None
-    assert predict(saved, *two, "--calibrate", SAMPLE, "--json") == 0
-    found = answer(capsys)
+    found = cli.json("predict", "--state", saved, *two, "--calibrate", SAMPLE)
     assert found["uncalibrated"] == [team["expected"] for team in plain["teams"]]
     assert "chances are calibrated by the matches so far" in found["notes"]
     # The curve is that of the library.
@@ -66,30 +58,26 @@ def test_calibrate_shows_the_uncorrected_chance_beside_the_corrected(
     expected = eq.predict(eq.EloMMR(), pool, [["jade-kite"], ["cedar-bear"]]).expected
     assert [team["expected"] for team in found["teams"]] == list(expected)
     assert expected != tuple(found["uncalibrated"])
-    assert predict(saved, *two, "--calibrate", SAMPLE) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("predict", "--state", saved, *two, "--calibrate", SAMPLE).out.splitlines()
     assert lines[0].split() == ["player", "rating", "deviation", "expected", "uncalibrated"]
     assert lines[1].split()[-1] == f"{found['uncalibrated'][0]:.4f}"
 
 
-def test_calibrate_needs_a_state_without_known_ratings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_calibrate_needs_a_state_without_known_ratings(tmp_path: Path, cli: Cli) -> None:
     known = tmp_path / "known.csv"
     known.write_text("player,rating\na,1600\nb,1500\n")
     given = [*teams("a", "b"), "--calibrate", SAMPLE]
-    assert run(["predict", "--initial", str(known), *given]) == 2
-    assert "--calibrate needs --state" in capsys.readouterr().err
+    shown = cli("predict", "--initial", str(known), *given, status=2)
+    assert "--calibrate needs --state" in shown.err
     state = state_of(tmp_path, "match,player,rank\n1,a,1\n1,b,2\n", "--initial", str(known))
-    assert predict(state, *given) == 2
-    assert "a state that began with known ratings" in capsys.readouterr().err
+    shown = cli("predict", "--state", state, *given, status=2)
+    assert "a state that began with known ratings" in shown.err
 
 
-def test_a_duel_is_one_table_and_what_each_result_would_do(
-    saved: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert predict(saved, *teams("cedar-bear", "jade-kite"), "--what-if") == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_a_duel_is_one_table_and_what_each_result_would_do(saved: str, cli: Cli) -> None:
+    lines = cli(
+        "predict", "--state", saved, *teams("cedar-bear", "jade-kite"), "--what-if"
+    ).out.splitlines()
     assert lines[0].split() == ["player", "rating", "deviation", "expected"]
     expected = {line.split()[0]: float(line.split()[3]) for line in lines[1:3]}
     assert list(expected) == ["jade-kite", "cedar-bear"]
@@ -101,11 +89,8 @@ def test_a_duel_is_one_table_and_what_each_result_would_do(
     assert results["win"] > results["draw"] > results["loss"]
 
 
-def test_a_small_field_shows_every_pair_best_first(
-    saved: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert predict(saved, *teams(*reversed(FOUR)), "--places") == 0
-    tables = capsys.readouterr().out.split("\n\n")
+def test_a_small_field_shows_every_pair_best_first(saved: str, cli: Cli) -> None:
+    tables = cli("predict", "--state", saved, *teams(*reversed(FOUR)), "--places").out.split("\n\n")
     assert [line.split()[0] for line in tables[0].splitlines()[1:]] == FOUR
     assert tables[1].startswith("Places in 10,000 sampled matches (seed 0)")
     assert "first" in tables[1]
@@ -116,13 +101,10 @@ def test_a_small_field_shows_every_pair_best_first(
     assert all(chance[i][j] + chance[j][i] in (99, 100, 101) for i in range(4) for j in range(4))
 
 
-def test_json_keeps_the_order_that_was_given(
-    saved: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_keeps_the_order_that_was_given(saved: str, cli: Cli) -> None:
     """The expected score is the mean chance to beat another; places agree with it."""
     given = list(reversed(FOUR))
-    assert predict(saved, *teams(*given), "--places", "--samples", "5000", "--json") == 0
-    found = answer(capsys)
+    found = cli.json("predict", "--state", saved, *teams(*given), "--places", "--samples", "5000")
     assert [team["players"][0]["player"] for team in found["teams"]] == given
     assert (found["samples"], found["seed"], found["what_if"]) == (5000, 0, [])
     for row, team in zip(found["pairs"], found["teams"], strict=True):
@@ -134,10 +116,7 @@ def test_json_keeps_the_order_that_was_given(
 
 
 def test_a_field_comes_from_a_file_or_a_pipe(
-    saved: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """A player a line; the first column; or the column `player`, as `rate` writes it."""
     found = []
@@ -148,80 +127,69 @@ def test_a_field_comes_from_a_file_or_a_pipe(
         "seat,player\n" + "\n".join(f"1,{player}" for player in FOUR),
     ):
         (tmp_path / "field.csv").write_text(text, encoding="utf-8")
-        assert predict(saved, "--field", str(tmp_path / "field.csv"), "--json") == 0
-        found.append(answer(capsys))
+        found.append(cli.json("predict", "--state", saved, "--field", str(tmp_path / "field.csv")))
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(FOUR[1:])))
-    assert predict(saved, "--team", FOUR[0], "--field", "-", "--json") == 0
-    assert all(one == found[0] for one in [*found, answer(capsys)])
+    shown = cli.json("predict", "--state", saved, "--team", FOUR[0], "--field", "-")
+    assert all(one == found[0] for one in [*found, shown])
 
 
-def test_a_whole_pool_meets_and_is_printed_in_a_pipe(
-    saved: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_whole_pool_meets_and_is_printed_in_a_pipe(saved: str, cli: Cli) -> None:
     """120 players: a row each, every place, but no table of pairs."""
     ratings = str(Path(saved).with_name("ratings.csv"))
     arguments = ["--field", ratings, "--what-if", "--player", "fjord-kite", "--player", FOUR[0]]
-    assert predict(saved, *arguments) == 0
-    first, *tried = capsys.readouterr().out.split("\n\n")
+    first, *tried = cli("predict", "--state", saved, *arguments).out.split("\n\n")
     assert len(first.splitlines()) == 121
     assert [one.splitlines()[0].split()[2] for one in tried] == ["fjord-kite", "jade-kite"]
     assert [len(one.splitlines()) for one in tried] == [122, 122]
-    assert predict(saved, *arguments, "--json") == 0
-    found = answer(capsys)
+    found = cli.json("predict", "--state", saved, *arguments)
     assert found["pairs"] is None
     assert [len(one["outcomes"]) for one in found["what_if"]] == [120, 120]
 
 
-def test_ids_with_commas_and_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ids_with_commas_and_numbers(tmp_path: Path, cli: Cli) -> None:
     text = 'match,player,team,rank\n1,"Li, An",x,0\n1,"O""Hara",x,0\n1,bo,y,1\n1,cy,y,1\n'
     state = state_of(tmp_path, text, "--system", "elo")
-    assert predict(state, "--team", '"Li, An","O""Hara"', "--team", "bo, cy", "--json") == 0
-    found = answer(capsys)["teams"]
+    found = cli.json(
+        "predict", "--state", state, "--team", '"Li, An","O""Hara"', "--team", "bo, cy"
+    )["teams"]
     assert [[one["player"] for one in team["players"]] for team in found] == [
         ["Li, An", 'O"Hara'],
         ["bo", "cy"],
     ]
     assert found[0]["deviation"] is None
     numbers = state_of(tmp_path, "match,player,rank\n1,7,0\n1,8,1\n")
-    assert predict(numbers, *teams("8", "7"), "--what-if", "--json") == 0
-    found = answer(capsys)
+    found = cli.json("predict", "--state", numbers, *teams("8", "7"), "--what-if")
     assert found["teams"][0]["players"][0]["player"] == 8
     assert found["what_if"][0]["player"] == 8
 
 
-def test_teams_are_named_by_their_players(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_teams_are_named_by_their_players(tmp_path: Path, cli: Cli) -> None:
     rows = "".join(f"1,{name},{name[0]},{rank}\n" for rank, name in enumerate(["a1", "b1", "c1"]))
     state = state_of(tmp_path, "match,player,team,rank\n" + rows, "--system", "elo")
-    assert predict(state, *teams("a1,c1", "b1"), "--what-if", "--player", "c1") == 0
-    out = capsys.readouterr().out
+    out = cli("predict", "--state", state, *teams("a1,c1", "b1"), "--what-if", "--player", "c1").out
     assert out.splitlines()[0].split()[0] == "team"
     assert "a1, c1" in out
     assert "Rating of c1 after each" in out
 
 
-def test_home_and_time_count_where_the_system_knows_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_home_and_time_count_where_the_system_knows_them(tmp_path: Path, cli: Cli) -> None:
     text = "match,time,player,rank,side\n1,2024-01-01,a,0,home\n1,2024-01-01,b,0,away\n"
     state = state_of(tmp_path, text, "--system", "elo", "--set", "home_advantage=60")
     expected = []
     for more in ([], ["--home", "a"], ["--home", "b", "--at", "2024-05-01"]):
-        assert predict(state, *teams("a", "b"), *more, "--json") == 0
-        expected.append(answer(capsys)["teams"][0]["expected"])
+        shown = cli.json("predict", "--state", state, *teams("a", "b"), *more)
+        expected.append(shown["teams"][0]["expected"])
     assert expected[2] < expected[0] < expected[1]
-    assert predict(state, *teams("a", "b"), "--at", "2024-05-01", "--json") == 0
-    told, draws = answer(capsys)["notes"]
+    told, draws = cli.json("predict", "--state", state, *teams("a", "b"), "--at", "2024-05-01")[
+        "notes"
+    ]
     assert told == "elo does not use --at: no rating depends on it"
     assert "elo does not model draws" in draws
     drifts = state_of(tmp_path, text, "--set", "drift_per_day=10")
-    assert predict(drifts, *teams("a", "b"), "--at", "2024-05-01", "--json") == 0
-    later = answer(capsys)
+    later = cli.json("predict", "--state", drifts, *teams("a", "b"), "--at", "2024-05-01")
     assert later["at"] == "2024-05-01"
     assert not [one for one in later["notes"] if "--at" in one]
-    assert predict(drifts, *teams("a", "b"), "--json") == 0
-    now = answer(capsys)["teams"][0]
+    now = cli.json("predict", "--state", drifts, *teams("a", "b"))["teams"][0]
     assert later["teams"][0]["deviation"] ** 2 == pytest.approx(now["deviation"] ** 2 + 1210)
 
 
@@ -234,29 +202,26 @@ def test_home_and_time_count_where_the_system_knows_them(
     ],
 )
 def test_a_field_that_cannot_be_read_is_explained(
-    saved: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    content: bytes,
-    message: str,
+    saved: str, tmp_path: Path, cli: Cli, content: bytes, message: str
 ) -> None:
     (tmp_path / "field.csv").write_bytes(content)
-    assert predict(saved, "--field", str(tmp_path / "field.csv"), "--json") == 1
-    error = json.loads(capsys.readouterr().err)["error"]
+    error = json.loads(
+        cli(
+            "predict", "--state", saved, "--field", str(tmp_path / "field.csv"), "--json", status=1
+        ).err
+    )["error"]
     assert error["code"] == "invalid-data"
     assert error["problems"][0]["rule"] == message
 
 
-def test_a_state_without_times_has_no_when(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_state_without_times_has_no_when(tmp_path: Path, cli: Cli) -> None:
     state = state_of(tmp_path, "match,player,rank\n1,a,0\n1,b,1\n")
-    assert predict(state, *teams("a", "b"), "--what-if") == 0
-    assert predict(state, *teams("a", "b"), "--at", "2024-01-01") == 2
-    assert "needs a state with times" in capsys.readouterr().err
+    cli("predict", "--state", state, *teams("a", "b"), "--what-if")
+    shown = cli("predict", "--state", state, *teams("a", "b"), "--at", "2024-01-01", status=2)
+    assert "needs a state with times" in shown.err
 
 
-def test_win_and_draw_of_two_teams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_win_and_draw_of_two_teams(tmp_path: Path, cli: Cli) -> None:
     """The model's, or estimated from 50 matches or more; below there are none."""
     rows = [
         f"{number},{name},{0 if number % 3 == 0 else place}\n"
@@ -265,47 +230,47 @@ def test_win_and_draw_of_two_teams(tmp_path: Path, capsys: pytest.CaptureFixture
     ]
     head = "match,player,rank\n"
     state = state_of(tmp_path, head + "".join(rows), "--system", "glicko2")
-    assert predict(state, *teams("ann", "bob"), "--json") == 0
-    found = answer(capsys)
+    found = cli.json("predict", "--state", state, *teams("ann", "bob"))
     assert (found["by"], found["draw_by"]) == ("glicko2", "estimate")
     # A third of the matches were drawn, and the two are about equal.
     assert found["draw"] == pytest.approx(1 / 3, abs=0.02)
     for win, team in zip(found["win"], found["teams"], strict=True):
         assert win + found["draw"] / 2 == pytest.approx(team["expected"], abs=1e-15)
-    assert predict(state, *teams("ann", "bob")) == 0
-    assert "% (estimated from earlier draws)" in capsys.readouterr().out
+    shown = cli("predict", "--state", state, *teams("ann", "bob"))
+    assert "% (estimated from earlier draws)" in shown.out
     state = state_of(tmp_path, head + "".join(rows[:98]), "--system", "glicko2")
-    assert predict(state, *teams("ann", "bob"), "--json") == 0
-    found = answer(capsys)
+    found = cli.json("predict", "--state", state, *teams("ann", "bob"))
     assert found["win"] is found["draw"] is found["draw_by"] is None
     assert sum(team["expected"] for team in found["teams"]) == pytest.approx(1)
     state = state_of(tmp_path, head + "".join(rows[:2]), "--system", "trueskill")
-    assert predict(state, *teams("ann", "bob"), "--json") == 0
-    assert answer(capsys)["draw_by"] == "trueskill"
+    assert cli.json("predict", "--state", state, *teams("ann", "bob"))["draw_by"] == "trueskill"
 
 
 def test_teams_that_the_system_cannot_rate_are_compared_by_their_means(
-    saved: str, capsys: pytest.CaptureFixture[str]
+    saved: str, cli: Cli
 ) -> None:
     """As in a lobby, and the answer says so."""
     two = teams("jade-kite,dune-kite", "jade-ant,cedar-bear")
-    assert predict(saved, *two, "--json") == 0
-    assert answer(capsys)["by"] == "team mean"
-    assert predict(saved, *two) == 0
-    assert (
-        "elo-mmr cannot rate these teams; they are compared by their mean ratings"
-        in capsys.readouterr().out
-    )
+    assert cli.json("predict", "--state", saved, *two)["by"] == "team mean"
+    shown = cli("predict", "--state", saved, *two)
+    assert "elo-mmr cannot rate these teams; they are compared by their mean ratings" in shown.out
 
 
-def test_newcomers_are_marked(saved: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert predict(saved, *teams("jade-kite", "jade-kit"), "--json") == 0
-    found = answer(capsys)
+def test_newcomers_are_marked(saved: str, cli: Cli) -> None:
+    found = cli.json("predict", "--state", saved, *teams("jade-kite", "jade-kit"))
     assert [one["newcomer"] for team in found["teams"] for one in team["players"]] == [False, True]
     assert found["newcomers"] == ["jade-kit"]
     assert "did you mean jade-kite" in found["notes"][0]
-    assert predict(saved, *teams("jade-kite", "jade-kit"), "--what-if", "--player", "jade-kit") == 0
-    assert "jade-kit (new)" in capsys.readouterr().out
+    shown = cli(
+        "predict",
+        "--state",
+        saved,
+        *teams("jade-kite", "jade-kit"),
+        "--what-if",
+        "--player",
+        "jade-kit",
+    )
+    assert "jade-kit (new)" in shown.out
 
 
 def test_win_and_draw_are_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -320,9 +285,7 @@ def test_win_and_draw_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ann wins 50.0 %, draw 20.0 %, bob wins 30.0 %" in capsys.readouterr().out
 
 
-def test_a_prediction_needs_a_state_or_known_ratings(
-    saved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_prediction_needs_a_state_or_known_ratings(saved: str, tmp_path: Path, cli: Cli) -> None:
     known = tmp_path / "known.csv"
     known.write_text("player,rating\nann,1800\n")
     two = teams("ann", "bob")
@@ -332,19 +295,20 @@ def test_a_prediction_needs_a_state_or_known_ratings(
         (("--initial", str(known), "--at", "2024-01-01"), "--at cannot be combined with --initial"),
         (("--state", saved, "--system", "elo"), "the system must be the same"),
     ):
-        assert run(["predict", *arguments, *two]) == 2
-        assert message in capsys.readouterr().err
+        assert message in cli("predict", *arguments, *two, status=2).err
 
 
-def test_a_draw_rate_gives_win_and_draw_and_says_so(
-    saved: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert predict(saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2") == 0
-    shown = capsys.readouterr().out
+def test_a_draw_rate_gives_win_and_draw_and_says_so(saved: str, cli: Cli) -> None:
+    shown = cli(
+        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2"
+    ).out
     assert "(estimated from the given draw rate)" in shown
-    assert predict(saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2", "--json") == 0
-    found = answer(capsys)
+    found = cli.json(
+        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2"
+    )
     assert found["draw_by"] == "draw_rate"
     assert sum(found["win"]) + found["draw"] == pytest.approx(1, abs=1e-12)
-    assert predict(saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "2") == 2
-    assert "draw_rate must be a probability from 0 to 1" in capsys.readouterr().err
+    shown = cli(
+        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "2", status=2
+    )
+    assert "draw_rate must be a probability from 0 to 1" in shown.err

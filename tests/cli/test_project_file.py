@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 import typer.main
 
+from cli.command_line import Cli
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.analysis.systems import Settings
 from equipoise.cli import run
@@ -33,49 +34,45 @@ def settings(text: str) -> None:
     Path("equipoise.toml").write_text(text)
 
 
-def test_it_says_how_files_are_read_and_options_win(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_says_how_files_are_read_and_options_win(cli: Cli) -> None:
     settings('[reading]\nlower-score-is-better = true\ncolumn = { score = "goals" }\n')
-    assert run(["rate", "games.csv", "--system", "elo"]) == 0
-    out, err = capsys.readouterr()
+    out, err = cli("rate", "games.csv", "--system", "elo")
     assert out.splitlines()[1].startswith("bob")
     assert err.startswith(
         f"{Path.cwd()}/equipoise.toml: [reading] sets column, lower-score-is-better\n"
     )
     settings('[reading]\nlower-score-is-better = true\ncolumn = { score = "points" }\n')
-    assert run(["rate", "games.csv", "--system", "elo", "--column", "score=goals"]) == 0
-    assert "toml: [reading] sets lower-score-is-better\n" in capsys.readouterr().err
+    shown = cli("rate", "games.csv", "--system", "elo", "--column", "score=goals")
+    assert "toml: [reading] sets lower-score-is-better\n" in shown.err
     settings('[reading]\nlower-score-is-better = true\ncolumn = { score = "goals" }\n')
-    assert run(["strengths", "games.csv", "--prior", "1"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split()[1] == "bob"
+    assert cli("strengths", "games.csv", "--prior", "1").out.splitlines()[1].split()[1] == "bob"
 
 
-def test_what_is_true_there_can_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_true_there_can_be_switched_off(cli: Cli) -> None:
     settings(
         '[reading]\nlower-score-is-better = true\nskip-bad = true\ncolumn = { score = "goals" }\n'
     )
     command = ["rate", "games.csv", "--system", "elo", "--column", "score=goals"]
-    assert run([*command, "--no-lower-score-is-better"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("ann")
+    assert cli(*command, "--no-lower-score-is-better").out.splitlines()[1].startswith("ann")
     Path("games.csv").write_text(RESULTS + "2,2024-01-02,ann,many\n2,2024-01-02,bob,1\n")
-    assert run(command) == 0
-    assert run([*command, "--skip-bad=no"]) == 1
+    cli(*command)
+    cli(*command, "--skip-bad=no", status=1)
     Path("unused.csv").write_text("match,player,rank,performance\n1,ann,1,3\n1,bob,2,1\n")
     settings("[reading]\nstrict = true\n")
-    assert run(["rate", "unused.csv", "--system", "elo"]) == 2
-    assert run(["rate", "unused.csv", "--system", "elo", "--no-strict"]) == 0
+    cli("rate", "unused.csv", "--system", "elo", status=2)
+    cli("rate", "unused.csv", "--system", "elo", "--no-strict")
     Path("duels.csv").write_text("white,black,result\nann,bob,1-0\nbob,ann,1-0\nann,,1-0\n")
     settings("[reading]\nskip-bad = true\n")
-    assert run(["performance", "duels.csv"]) == 0
-    assert run(["performance", "duels.csv", "--skip-bad=no"]) == 1
+    cli("performance", "duels.csv")
+    cli("performance", "duels.csv", "--skip-bad=no", status=1)
 
 
-def test_values_of_toml_are_those_that_one_types(capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_of_toml_are_those_that_one_types(cli: Cli) -> None:
     rows = ["match,time,player,rank,official"]
     rows += [f"{m},2024-0{m}-01,{p},{p > 'a'},{m < 3}" for m in (1, 2, 3) for p in "ab"]
     Path("h.csv").write_text("\n".join(rows).replace("True", "1").replace("False", "0"))
     settings("[reading]\nfrom = 2024-02-01\nwhere = { official = 1 }\n")
-    assert run(["rate", "h.csv", "--system", "elo", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["summary"]["matches"] == 1
+    assert cli.json("rate", "h.csv", "--system", "elo")["summary"]["matches"] == 1
 
 
 def test_a_parameter_file_wins_and_an_option_wins_over_both() -> None:
@@ -86,10 +83,9 @@ def test_a_parameter_file_wins_and_an_option_wins_over_both() -> None:
     assert with_weights(project, named).statistics == {"kills": 2.0, "deaths": -1.0}
 
 
-def test_json_is_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_alone(cli: Cli) -> None:
     settings('[reading]\ncolumn = { score = "goals" }\n')
-    assert run(["rate", "games.csv", "--system", "elo", "--json"]) == 0
-    out, err = capsys.readouterr()
+    out, err = cli("rate", "games.csv", "--system", "elo", "--json")
     summary = json.loads(out)["summary"]
     assert summary["matches"] == 1
     assert summary["notes"][0] == f"{Path.cwd()}/equipoise.toml: [reading] sets column"
@@ -127,9 +123,7 @@ def test_every_command_that_reads_is_among_those() -> None:
 
 
 @pytest.mark.parametrize("command", READING)
-def test_the_json_of_every_command_names_the_settings(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_json_of_every_command_names_the_settings(command: str, cli: Cli) -> None:
     days = "".join(
         f"2024-01-{day:02},{('ann,bob', 'bob,cyd', 'cyd,ann')[day % 3]},{result}\n"
         for day in range(1, 29)
@@ -137,48 +131,44 @@ def test_the_json_of_every_command_names_the_settings(
     )
     Path("h.csv").write_text(f"time,white,black,result\n{days}")
     settings('[reading]\ntime-format = "iso"\n')
-    capsys.readouterr()
-    assert run([*command.split(), "h.csv", *READING[command], "--json"]) == 0
-    out, err = capsys.readouterr()
+    out, err = cli(*command.split(), "h.csv", *READING[command], "--json")
     assert f"{Path.cwd()}/equipoise.toml: [reading] sets time-format" in out
     assert "sets" not in err
 
 
 def test_the_nearest_folder_above_has_it(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     settings('[reading]\ncolumn = { score = "goals" }\n')
     below = project / "season" / "spring"
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
-    assert run(["rate", "../../games.csv", "--system", "elo"]) == 0
-    assert f"{project}/equipoise.toml: [reading] sets column" in capsys.readouterr().err
+    shown = cli("rate", "../../games.csv", "--system", "elo")
+    assert f"{project}/equipoise.toml: [reading] sets column" in shown.err
 
 
-def test_games_of_a_tournament_are_read_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_of_a_tournament_are_read_the_same(cli: Cli) -> None:
     """Keys that say nothing of games, such as statistics, are left to other commands."""
     Path("t.csv").write_text("W,B,result\na,b,1-0\nb,a,1-0\nx,y,?\n")
     settings(
         '[reading]\nskip_bad = true\nstat = { kills = 1 }\ncolumn = { white = "W", black = "B" }\n'
     )
-    assert run(["performance", "t.csv"]) == 0
-    out, err = capsys.readouterr()
+    out, err = cli("performance", "t.csv")
     assert out.splitlines()[1].split()[:2] == ["1", "a"]
     assert "sets skip_bad, column" in err
 
 
-def test_a_command_that_reads_nothing_ignores_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_reads_nothing_ignores_it(cli: Cli) -> None:
     settings("[reading]\nnonsense = 1\n")
-    assert run(["systems", "elo"]) == 0
-    assert run(["simulate", "--players", "3", "--contests", "1", "--output", "made.csv"]) == 0
-    assert "toml" not in capsys.readouterr().err
+    cli("systems", "elo")
+    shown = cli("simulate", "--players", "3", "--contests", "1", "--output", "made.csv")
+    assert "toml" not in shown.err
 
 
 @pytest.mark.parametrize("text", ["[rate]\nk = 20\n", "time-format = 's'\n"])
-def test_other_settings_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_settings_are_refused(text: str, cli: Cli) -> None:
     settings(text)
-    assert run(["rate", "games.csv", "--column", "score=goals"]) == 2
-    told = capsys.readouterr().err
+    told = cli("rate", "games.csv", "--column", "score=goals", status=2).err
     assert "equipoise.toml may have the key system and the section [reading]; got" in told
     assert "kept in a parameter file (--parameters FILE.toml), or in a saved state" in told
 
@@ -218,43 +208,38 @@ def test_the_system_of_the_project_rates_if_nothing_else_names_one(
     assert system("--parameters", "p.toml") == ("elo", False)
 
 
-def test_the_system_of_the_project_yields_to_saved_states(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_system_of_the_project_yields_to_saved_states(cli: Cli) -> None:
     games = ["games.csv", "--column", "score=goals"]
-    assert run(["rate", *games, "--system", "elo", "--save", "s.npz"]) == 0
+    cli("rate", *games, "--system", "elo", "--save", "s.npz")
     settings('system = "glicko2"\n')
-    capsys.readouterr()
     for option in ("--state", "--initial"):
-        assert run(["rate", *games, option, "s.npz"]) == 0
-        assert "sets the system" not in capsys.readouterr().err
-    assert run(["predict", "--state", "s.npz", "--team", "ann", "--team", "bob"]) == 0
-    assert run(["rate", *games, "--save", "new.npz"]) == 0
+        assert "sets the system" not in cli("rate", *games, option, "s.npz").err
+    cli("predict", "--state", "s.npz", "--team", "ann", "--team", "bob")
+    shown = cli("rate", *games, "--save", "new.npz")
     note = f"{Path.cwd()}/equipoise.toml sets the system glicko2; --system chooses another system"
-    assert note in capsys.readouterr().err
+    assert note in shown.err
     settings("system = 3\n")
-    assert run(["rate", *games]) == 2
-    assert "equipoise.toml: system must be text; got 3" in capsys.readouterr().err
+    assert "equipoise.toml: system must be text; got 3" in cli("rate", *games, status=2).err
 
 
-def test_the_system_of_the_project_is_in_the_command_of_a_page(tmp_path: Path) -> None:
+def test_the_system_of_the_project_is_in_the_command_of_a_page(tmp_path: Path, cli: Cli) -> None:
     settings('system = "elo"\n')
     Path("games.csv").write_text(SEASON)
     words = ["--column", "score=goals", "--min-history", "0", "--resamples", "0"]
-    assert run(["backtest", "games.csv", *words, "--report", "r.html"]) == 0
+    cli("backtest", "games.csv", *words, "--report", "r.html")
     assert "--resamples 0 --report r.html --column score=goals --system elo" in (
         (tmp_path / "r.html").read_text()
     )
 
 
 def test_a_table_of_names_is_looked_for_beside_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     (tmp_path / "names.csv").write_text("name,same_as\nBen,ben\n")
     settings('[reading]\nsynonyms = "names.csv"\ncolumn = { score = "goals" }\n')
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
-    assert run(["inspect", "../games.csv"]) == 0
+    cli("inspect", "../games.csv")
 
 
 @pytest.mark.parametrize(
@@ -271,35 +256,28 @@ def test_a_table_of_names_is_looked_for_beside_the_file(
         ("unplaced", "equipoise.toml must be TOML"),
     ],
 )
-def test_what_is_wrong_is_named_with_the_file(
-    text: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_is_named_with_the_file(text: str, message: str, cli: Cli) -> None:
     settings(f"[reading]\n{text}\n")
     for command in ("rate", "backtest", "inspect"):
-        assert run([command, "games.csv"]) == 2
-        assert message in capsys.readouterr().err
-    assert run(["rate", "games.csv", "--json"]) == 2
-    assert json.loads(capsys.readouterr().err)["error"]["code"] == "invalid-parameter"
+        assert message in cli(command, "games.csv", status=2).err
+    shown = cli("rate", "games.csv", "--json", status=2)
+    assert json.loads(shown.err)["error"]["code"] == "invalid-parameter"
 
 
-def test_an_option_of_other_commands_says_where_it_belongs(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(["tune", "games.csv", "--unplaced", "last"]) == 2
+def test_an_option_of_other_commands_says_where_it_belongs(cli: Cli) -> None:
+    shown = cli("tune", "games.csv", "--unplaced", "last", status=2)
     assert (
         "No such option: --unplaced. It is an option of `equipoise rate`, `equipoise convert`, "
         "`equipoise inspect`; for other commands set `unplaced` below [reading] in the file "
         "equipoise.toml.\n"
-    ) in capsys.readouterr().err
-    assert run(["demo", "--unplaced", "last"]) == 2
-    assert "[reading]" not in capsys.readouterr().err
+    ) in shown.err
+    assert "[reading]" not in cli("demo", "--unplaced", "last", status=2).err
 
 
-def test_inspect_says_what_a_suggested_command_needs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_says_what_a_suggested_command_needs(cli: Cli) -> None:
     rows = [f"{m},{p},{m % 3}" for m in range(40) for p in ("ann", "bob", "cyd")[: 2 + m % 2]]
     Path("h.csv").write_text("match,player,score\n" + "\n".join(rows) + "\n")
-    assert run(["inspect", "h.csv", "--lower-score-is-better"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("inspect", "h.csv", "--lower-score-is-better").out
     assert "equipoise rate h.csv --lower-score-is-better" in shown
     assert "--lower-score-is-better --system all" not in shown
 
@@ -313,11 +291,9 @@ def test_inspect_says_what_a_suggested_command_needs(capsys: pytest.CaptureFixtu
         ["leaderboard", "games.csv"],
     ],
 )
-def test_a_title_needs_a_chart_in_every_command(
-    command: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*command, "--title", "Mine"]) == 2
-    assert "--title is about the chart, and needs --chart\n" in capsys.readouterr().err
+def test_a_title_needs_a_chart_in_every_command(command: list[str], cli: Cli) -> None:
+    shown = cli(*command, "--title", "Mine", status=2)
+    assert "--title is about the chart, and needs --chart\n" in shown.err
 
 
 @pytest.mark.parametrize(
@@ -333,7 +309,7 @@ def test_a_title_needs_a_chart_in_every_command(
     ],
 )
 def test_a_setting_without_a_place_in_the_format_is_a_note_and_an_option_an_error(
-    setting: str, source: str, what: str, capsys: pytest.CaptureFixture[str]
+    setting: str, source: str, what: str, cli: Cli
 ) -> None:
     Path("games.csv").write_text(RESULTS.replace("goals", "score"))
     Path("list.csv").write_text("white,black,result\nann,bob,1-0\nbob,ann,1-0\n")
@@ -343,26 +319,22 @@ def test_a_setting_without_a_place_in_the_format_is_a_note_and_an_option_an_erro
     settings(f"[reading]\n{setting}\n")
     key, _, value = setting.partition(" = ")
     note = f"equipoise.toml: [reading] {key} has no effect on {what}"
-    assert run(["rate", source, "--system", "elo"]) == 0
-    assert f"{note}\n" in capsys.readouterr().err
-    assert run(["inspect", source, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    assert f"{note}\n" in cli("rate", source, "--system", "elo").err
+    shown = cli.json("inspect", source)
     assert note in shown["notes"]
     assert f"--{key}" not in shown["next"]["command"]
     value = {"true": "", '{ white = "W" }': "white=W"}.get(value, value.strip('"'))
-    assert run(["rate", source, f"--{key}", *filter(None, [value])]) == 2
+    cli("rate", source, f"--{key}", *filter(None, [value]), status=2)
 
 
 def test_settings_without_a_place_are_notes_for_games_and_streams_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     content = "white,black,result\nann,bob,1-0\nbob,ann,1-0\n"
     Path("list.csv").write_text(content)
     settings("[reading]\nfrom = 2020-01-01\n")
     note = "equipoise.toml: [reading] from has no effect on a table without a column time"
-    assert run(["performance", "list.csv", "--json"]) == 0
-    assert note in json.loads(capsys.readouterr().out)["notes"]
+    assert note in cli.json("performance", "list.csv")["notes"]
     stdin = SimpleNamespace(buffer=io.BytesIO(content.encode()))
     monkeypatch.setattr("sys.stdin", stdin)
-    assert run(["performance", "-", "--format", "csv"]) == 0
-    assert f"{note}\n" in capsys.readouterr().err
+    assert f"{note}\n" in cli("performance", "-", "--format", "csv").err

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from equipoise.cli import run
+from cli.command_line import Cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "public-histories.md"
 
@@ -28,7 +27,7 @@ ROWS = {
 
 @pytest.mark.parametrize("name", [*ROWS, "Language models"])
 def test_the_command_reads_a_file_of_that_form(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     section = PAGE.read_text().partition(f"\n{name}:\n")[2]
@@ -42,5 +41,4 @@ def test_the_command_reads_a_file_of_that_form(
             {**votes, "conversation_a": turns, "tstamp": [1682351591.1, 1682351600.5]}
         )
         table.write_parquet(words[2])
-    assert run([*words[1:], "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["summary"]["matches"] == 2
+    assert cli.json(*words[1:])["summary"]["matches"] == 2

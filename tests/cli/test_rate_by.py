@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import re
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import polars as pl
 import pytest
 
+from cli.command_line import Cli
 from equipoise.analysis.rate.computation import RateRequest
 from equipoise.analysis.rate.partitions import places_of, rate_by
 from equipoise.analysis.reading import HistoryRequest
@@ -49,17 +50,21 @@ def data(tmp_path: Path) -> Path:
     return root
 
 
+Message = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def message(cli: Cli) -> Message:
+    """Give what rates pools and returns the JSON message."""
+
+    def rated(*words: str | Path, status: int = 0, columns: str = "mode,region") -> Any:
+        return cli.json("rate", *words, "--by", columns, "-s", "elo", status=status)
+
+    return rated
+
+
 def by(*arguments: str | Path, columns: str = "mode,region") -> int:
     return run(["rate", *map(str, arguments), "--by", columns, "-s", "elo"])
-
-
-def message(
-    capsys: pytest.CaptureFixture[str], *arguments: str | Path, status: int = 0, **more: str
-) -> dict[str, Any]:
-    capsys.readouterr()
-    assert by(*arguments, "--json", **more) == status
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -71,11 +76,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_each_pool_is_rated_as_alone(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_pool_is_rated_as_alone(data: Path, tmp_path: Path, message: Message) -> None:
     out = tmp_path / "out"
-    found = message(capsys, data, "--output", f"{out}/ratings.csv", "--save", f"{out}/")
+    found = message(data, "--output", f"{out}/ratings.csv", "--save", f"{out}/")
     assert [(one["values"]["mode"], one["values"]["region"]) for one in found["pools"]] == [
         ("casual", "eu"),
         ("casual", "na"),
@@ -118,52 +121,48 @@ def test_columns_give_the_same_as_folders(data: Path, tmp_path: Path) -> None:
     assert contents(tmp_path / "both") == contents(tmp_path / "folders")
 
 
-def test_several_files_of_a_pool_are_read_together(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_files_of_a_pool_are_read_together(tmp_path: Path, message: Message) -> None:
     folder = tmp_path / "data" / "mode=ranked"
     folder.mkdir(parents=True)
     table = matches(1)
     table.head(30).write_csv(folder / "1.csv")
     table.tail(30).write_csv(folder / "2.csv")
     pattern = str(tmp_path / "data" / "*" / "*.csv")
-    found = message(capsys, pattern, "--output", f"{tmp_path}/out/", columns="mode")
+    found = message(pattern, "--output", f"{tmp_path}/out/", columns="mode")
     assert [one["matches"] for one in found["pools"]] == [30]
 
 
 def test_links_in_the_output_are_followed_and_stay(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, message: Message
 ) -> None:
     folder = tmp_path / "out" / "mode=ranked" / "region=eu"
     folder.mkdir(parents=True)
     (tmp_path / "elsewhere.csv").write_text("old")
     (folder / "ratings.csv").symlink_to(tmp_path / "elsewhere.csv")
-    message(capsys, data, "--output", f"{tmp_path}/out/ratings.csv")
+    message(data, "--output", f"{tmp_path}/out/ratings.csv")
     assert (folder / "ratings.csv").is_symlink()
     assert (tmp_path / "elsewhere.csv").read_text() != "old"
 
 
-def test_a_name_that_is_too_long_fails_its_pool_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_is_too_long_fails_its_pool_alone(tmp_path: Path, message: Message) -> None:
     table = pl.concat(
         matches(0, 4).with_columns((pl.col("match") + 10 * at).alias("match"), mode=pl.lit(value))
         for at, value in enumerate(("ok", 300 * "x"))
     )
     table.write_parquet(tmp_path / "all.parquet")
     given = [tmp_path / "all.parquet", "--output", f"{tmp_path}/out/"]
-    found = message(capsys, *given, columns="mode", status=1)
+    found = message(*given, columns="mode", status=1)
     assert [one["status"] for one in found["pools"]] == ["rated", "failed"]
     assert "too long" in found["pools"][1]["error"]
 
 
 def test_a_bad_file_fails_its_pool_alone(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], message: Message
 ) -> None:
     bad = data / "mode=ranked" / "region=eu" / "part-0.csv"
     bad.with_name("part-0.parquet").unlink()
     bad.write_text("match,player,rank\n1,ann,1\n1,ben,x\n")
-    found = message(capsys, data, "--output", f"{tmp_path}/out/", status=1)
+    found = message(data, "--output", f"{tmp_path}/out/", status=1)
     assert [one["status"] for one in found["pools"]] == ["rated", "rated", "failed", "rated"]
     (problem,) = found["pools"][2]["problems"]
     assert (problem["file"], problem["line"], problem["field"]) == (str(bad), 3, "rank")
@@ -175,7 +174,7 @@ def test_a_bad_file_fails_its_pool_alone(
     assert "3 rated, 1 failed" in error
 
 
-def test_values_that_no_path_can_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_that_no_path_can_have(tmp_path: Path, message: Message) -> None:
     values = ["../x", "a/b", "a=b", "", None, MISSING, "100%", "..", "50%2F"]
     table = pl.concat(
         matches(0, 4).with_columns(
@@ -185,7 +184,7 @@ def test_values_that_no_path_can_have(tmp_path: Path, capsys: pytest.CaptureFixt
     )
     table.write_parquet(tmp_path / "all.parquet")
     out = tmp_path / "deep" / "out"
-    found = message(capsys, tmp_path / "all.parquet", "--output", f"{out}/", columns="mode")
+    found = message(tmp_path / "all.parquet", "--output", f"{out}/", columns="mode")
     # The empty and the missing value are one pool.
     assert len(found["pools"]) == len(values) - 1
     written = sorted(one.parent.name for one in out.rglob("ratings.parquet"))
@@ -196,10 +195,8 @@ def test_values_that_no_path_can_have(tmp_path: Path, capsys: pytest.CaptureFixt
     assert read == {*values} - {""}
 
 
-def test_where_selects_folders(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = message(capsys, data, "--output", f"{tmp_path}/out/", "--where", "mode=ranked")
+def test_where_selects_folders(data: Path, tmp_path: Path, message: Message) -> None:
+    found = message(data, "--output", f"{tmp_path}/out/", "--where", "mode=ranked")
     assert [one["values"]["region"] for one in found["pools"]] == ["eu", "na"]
 
 
@@ -230,9 +227,8 @@ def test_wrong_usage_is_named(
     assert said in capsys.readouterr().err
 
 
-def test_options_that_need_by(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["rate", str(data), "--workers", "2"]) == 2
-    assert "--workers needs --by" in capsys.readouterr().err
+def test_options_that_need_by(data: Path, cli: Cli) -> None:
+    assert "--workers needs --by" in cli("rate", str(data), "--workers", "2", status=2).err
 
 
 def test_a_match_has_one_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -308,7 +304,7 @@ class Bucket(BaseHTTPRequestHandler):
 
 @pytest.mark.slow
 def test_objects_of_a_cloud(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    data: Path, tmp_path: Path, message: Message, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handler = type("Here", (Bucket,), {"root": tmp_path})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -323,9 +319,9 @@ def test_objects_of_a_cloud(
             monkeypatch.setenv(name, value)
         try:
             arguments = ["s3://bucket/data/", "--output", f"{tmp_path}/cloud/ratings.csv"]
-            assert message(capsys, *arguments)["rated"] == 4
+            assert message(*arguments)["rated"] == 4
             pattern = "s3://bucket/data/mode=ranked/**/*.parquet"
-            assert message(capsys, pattern, *arguments[1:])["rated"] == 2
+            assert message(pattern, *arguments[1:])["rated"] == 2
         finally:
             server.shutdown()
     assert by(data, "--output", f"{tmp_path}/here/ratings.csv") == 0

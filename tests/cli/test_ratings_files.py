@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import equipoise as eq
-from equipoise.cli import run
+from cli.command_line import Cli
 
 LEAGUE = str(Path(__file__).parents[2] / "examples" / "league.csv")
 
@@ -24,38 +24,29 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return state, listed
 
 
-def test_balance_takes_a_state_as_ratings(
-    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_balance_takes_a_state_as_ratings(files: tuple[str, str], cli: Cli) -> None:
     players = ["--players", "ada,ben,cem,dia", "--json"]
-    assert run(["balance", "--ratings", files[0], *players]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert run(["balance", "--state", files[0], *players]) == 0
-    assert json.loads(capsys.readouterr().out) == found
-    assert run(["balance", "--ratings", files[1], *players]) == 0
-    listed = json.loads(capsys.readouterr().out)
+    found = json.loads(cli("balance", "--ratings", files[0], *players).out)
+    assert json.loads(cli("balance", "--state", files[0], *players).out) == found
+    listed = json.loads(cli("balance", "--ratings", files[1], *players).out)
     assert listed["teams"] == found["teams"]
     assert f"{files[1]}: RD was read as deviation" in listed["notes"]
 
 
-def test_a_table_in_the_place_of_a_state_names_the_option(
-    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["balance", "--state", files[1], "--players", "ada,ben"]) == 2
-    assert f"use --ratings {files[1]}" in capsys.readouterr().err
-    assert run(["predict", "--state", files[1], "--team", "ada", "--team", "ben"]) == 2
-    assert f"use --initial {files[1]}" in capsys.readouterr().err
+def test_a_table_in_the_place_of_a_state_names_the_option(files: tuple[str, str], cli: Cli) -> None:
+    shown = cli("balance", "--state", files[1], "--players", "ada,ben", status=2)
+    assert f"use --ratings {files[1]}" in shown.err
+    shown = cli("predict", "--state", files[1], "--team", "ada", "--team", "ben", status=2)
+    assert f"use --initial {files[1]}" in shown.err
 
 
-def test_known_ratings_of_a_list_say_how_they_were_read(
-    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_known_ratings_of_a_list_say_how_they_were_read(files: tuple[str, str], cli: Cli) -> None:
     known = ["--initial", files[1], "--system", "glicko2", "--json"]
-    assert run(["predict", *known, "--team", "ada", "--team", "ben"]) == 0
-    notes = json.loads(capsys.readouterr().out)["notes"]
+    notes = json.loads(cli("predict", *known, "--team", "ada", "--team", "ben").out)["notes"]
     assert f"{files[1]}: Elo was read as rating" in notes
-    assert run(["rate", LEAGUE, *known, "--initial-mapping", "1000=1100,2000=1900"]) == 0
-    notes = json.loads(capsys.readouterr().out)["summary"]["notes"]
+    notes = json.loads(cli("rate", LEAGUE, *known, "--initial-mapping", "1000=1100,2000=1900").out)[
+        "summary"
+    ]["notes"]
     assert f"{files[1]}: Name was read as player" in notes
 
 
@@ -79,32 +70,29 @@ BEGIN = (
 
 @pytest.mark.parametrize("arguments", BEGIN, ids=lambda one: one[0])
 def test_a_saved_state_of_known_ratings_names_its_system(
-    arguments: tuple[str, ...], files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], files: tuple[str, str], cli: Cli
 ) -> None:
-    assert run([*arguments, "--initial", files[0]]) == 0
-    unnamed = capsys.readouterr()
+    unnamed = cli(*arguments, "--initial", files[0])
     assert f"glicko2 is the system of {files[0]}" in unnamed.err
-    assert run([*arguments, "--initial", files[0], "--system", "glicko2"]) == 0
-    assert capsys.readouterr().out == unnamed.out
+    assert cli(*arguments, "--initial", files[0], "--system", "glicko2").out == unnamed.out
 
 
 @pytest.mark.parametrize("arguments", BEGIN, ids=lambda one: one[0])
 def test_a_list_with_volatility_is_not_taken_for_one_of_the_default_system(
-    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], tmp_path: Path, cli: Cli
 ) -> None:
     known = str(tmp_path / "glicko2.csv")
-    assert run(["rate", LEAGUE, "--system", "glicko2", "--output", known]) == 0
-    assert run([*arguments, "--initial", known]) == 2
-    assert "add --system glicko2, or the system that made them" in capsys.readouterr().err
+    cli("rate", LEAGUE, "--system", "glicko2", "--output", known)
+    shown = cli(*arguments, "--initial", known, status=2)
+    assert "add --system glicko2, or the system that made them" in shown.err
     for named in (["--system", "glicko2"], ["--initial-mapping", "1000=1100,2000=1900"]):
-        assert run([*arguments, "--initial", known, *named]) == 0
+        cli(*arguments, "--initial", known, *named)
 
 
 @pytest.mark.parametrize("arguments", BEGIN, ids=lambda one: one[0])
 def test_a_list_of_an_unknown_system_begins_the_default_one_and_a_note_says_so(
-    arguments: tuple[str, ...], files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], files: tuple[str, str], cli: Cli
 ) -> None:
     note = f"{files[1]} does not say which system made its ratings: elo-mmr, the default system"
     for named in ([], ["--system", "elo"]):
-        assert run([*arguments, "--initial", files[1], *named]) == 0
-        assert (note in capsys.readouterr().err) == (not named)
+        assert (note in cli(*arguments, "--initial", files[1], *named).err) == (not named)

@@ -11,15 +11,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from equipoise.cli import run
+from cli.command_line import Cli
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = str(ROOT / "examples" / "rebalance.json")
 DOCUMENT: dict[str, Any] = json.loads(Path(EXAMPLE).read_text())
-
-
-def rebalance(*arguments: str) -> int:
-    return run(["rebalance", *arguments])
 
 
 def document(sizes: list[int], alliance: tuple[int, int, int, int]) -> dict[str, Any]:
@@ -47,9 +43,8 @@ def write(path: Path, value: object) -> str:
     return str(path)
 
 
-def test_the_example_comes_out_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert rebalance(EXAMPLE) == 0
-    out, err = capsys.readouterr()
+def test_the_example_comes_out_in_words(cli: Cli) -> None:
+    out, err = cli("rebalance", EXAMPLE)
     assert err == ""
     assert out.splitlines()[:7] == [
         "Permutation: a session of 1 player is filled.",
@@ -65,11 +60,8 @@ def test_the_example_comes_out_in_words(capsys: pytest.CaptureFixture[str]) -> N
     assert "Chosen from 6 sequences." in out
 
 
-def test_all_lists_the_documents_rows_and_marks_the_result(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert rebalance(EXAMPLE, "--all") == 0
-    rows = capsys.readouterr().out.partition("Sequences\n")[2].splitlines()
+def test_all_lists_the_documents_rows_and_marks_the_result(cli: Cli) -> None:
+    rows = cli("rebalance", EXAMPLE, "--all").out.partition("Sequences\n")[2].splitlines()
     assert len(rows) == 7
     assert rows[1].split() == [
         "1",
@@ -84,46 +76,38 @@ def test_all_lists_the_documents_rows_and_marks_the_result(
         "6.67",
     ]
     assert rows[6].startswith("6 *  {D,E} {B} {C}")
-    assert rebalance(EXAMPLE, "--all", "--max-sequences", "2", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli.json("rebalance", EXAMPLE, "--all", "--max-sequences", "2")
     assert (len(found["candidates"]), found["truncated"]) == (2, True)
 
 
-def test_greedy_prints_its_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_greedy_prints_its_steps(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path / "r.json", document([3, 3, 2, 2, 1, 1, 1, 1], (2, 2, 7, 7)))
-    assert rebalance(path) == 0
-    out = capsys.readouterr().out
+    out = cli("rebalance", path).out
     assert out.startswith("Greedy: the ruleset is strict, 2 x 7 players: 14 in all, more than 12.")
     assert len(out.partition("Steps\n")[2].splitlines()) == 9
 
 
-def test_methods_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert rebalance(EXAMPLE, "--compare") == 0
-    out = capsys.readouterr().out
+def test_methods_are_compared(tmp_path: Path, cli: Cli) -> None:
+    out = cli("rebalance", EXAMPLE, "--compare").out
     assert [line.split()[0] for line in out.splitlines()[1:5]] == [
         "permutation",
         "combination",
         "greedy",
         "optimal",
     ]
-    assert rebalance(EXAMPLE, "--compare", "--json") == 0
-    found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
+    found = {one["method"]: one for one in cli.json("rebalance", EXAMPLE, "--compare")["methods"]}
     assert found["permutation"]["chosen"]
     assert found["optimal"]["gap_distance"] == found["combination"]["gap_distance"] == 0
     assert found["greedy"]["distance"] == 35
     assert found["greedy"]["gap_distance"] == pytest.approx(35 - 20 / 3)
     three = write(tmp_path / "r.json", document([1] * 9, (3, 3, 3, 3)))
-    assert rebalance(three, "--compare", "--json") == 0
-    found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
+    found = {one["method"]: one for one in cli.json("rebalance", three, "--compare")["methods"]}
     assert found["combination"]["chosen"]
 
 
-def test_a_method_that_gives_way_is_said_to_in_a_comparison(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_method_that_gives_way_is_said_to_in_a_comparison(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path / "r.json", document([2, 2, 2, 3, 3, 2], (2, 2, 7, 7)))
-    assert rebalance(path, "--compare", "--json") == 0
-    found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
+    found = {one["method"]: one for one in cli.json("rebalance", path, "--compare")["methods"]}
     gave_way = [one for one in found.values() if one["teams"] is None]
     assert all(
         "combination does" in one["note"] or "no sequence" in one["note"] for one in gave_way
@@ -132,12 +116,11 @@ def test_a_method_that_gives_way_is_said_to_in_a_comparison(
 
 
 def test_standard_input_is_read_and_a_table_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(EXAMPLE).read_bytes())))
     target = tmp_path / "teams.csv"
-    assert rebalance("-", "--output", str(target)) == 0
-    assert capsys.readouterr().out
+    assert cli("rebalance", "-", "--output", str(target)).out
     table = pl.read_csv(target)
     assert table.columns == ["team", "player", "party", "mmr"]
     assert table["team"].to_list() == [1, 1, 1, 2, 2]

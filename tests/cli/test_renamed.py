@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.command_line import Cli
 from cli.test_usage import commands
 from equipoise.cli import run
 from equipoise.cli.helping import why_gone
@@ -52,20 +53,16 @@ def test_an_old_option_does_what_the_new_one_does(
     assert printed(old) == (status, out, [f"{names[0]} is now called {names[1]}.", *err])
 
 
-def test_help_has_the_new_names_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["rate", "--help"])
-    shown = capsys.readouterr().out
+def test_help_has_the_new_names_alone(cli: Cli) -> None:
+    shown = cli("rate", "--help")
+    shown = shown.out
     assert "--state FILE.npz" in shown
     assert not {"--resume", "--memory", "--raw"} & set(shown.split())
 
 
-def test_words_after_two_dashes_and_options_of_other_commands_stay(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(["rate", "--", "--raw"]) == 1
-    assert "is now called" not in capsys.readouterr().err
-    assert run(["inspect", HISTORY, "--raw"]) == 2
-    assert "No such option: --raw" in capsys.readouterr().err
+def test_words_after_two_dashes_and_options_of_other_commands_stay(cli: Cli) -> None:
+    assert "is now called" not in cli("rate", "--", "--raw", status=1).err
+    assert "No such option: --raw" in cli("inspect", HISTORY, "--raw", status=2).err
 
 
 @pytest.mark.parametrize(
@@ -88,21 +85,21 @@ def test_an_old_command_does_what_the_new_one_does(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     pytest.importorskip("sqlalchemy")
     monkeypatch.chdir(tmp_path)
     name = words.split()[0]
     status = run(["db", *words.split()])
     new = capsys.readouterr()
-    assert run(words.split()) == status
-    old = capsys.readouterr()
+    old = cli(*words.split(), status=status)
     assert old.out == new.out
     assert old.err == f"`equipoise {name}` is now called `equipoise db {name}`.\n{new.err}"
 
 
-def test_the_first_page_of_help_has_no_old_command(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["--help"])
-    shown = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
+def test_the_first_page_of_help_has_no_old_command(cli: Cli) -> None:
+    shown = cli("--help")
+    shown = {line.split()[0] for line in shown.out.splitlines() if line.strip()}
     assert "db" in shown
     assert not {"keys", "import", "verify", "restore"} & shown
 
@@ -124,7 +121,11 @@ GONE = {
     "explain": {"--threads": "All cores", "--sheet": "[reading]"},
     "performance": {"--ratings --initial": "white_rating", "--synonyms": "[reading]"},
     "plot": {"--threads": "All cores", "--sheet": "[reading]"},
-    "rate": {"--cluster-ca --cluster-cert --cluster-key": "TLS", "--again": "each time"},
+    "rate": {
+        "--threads": "All cores",
+        "--cluster-ca --cluster-cert --cluster-key": "TLS",
+        "--again": "each time",
+    },
     "rebalance": {"--time-limit": "--nodes N"},
     "serve": {"--workers": "one process", "--replica --replica-lag": "standby"},
     "simulate": {"--newcomer-gap": "the key `newcomer_gap` of the file of a population"},
@@ -132,16 +133,16 @@ GONE = {
 }
 
 
-def test_removed_options_say_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_removed_options_say_what_to_do(cli: Cli) -> None:
     known = {name: {text for one in each.params for text in one.opts} for name, each in commands()}
     for command, hints in GONE.items():
         for options, hint in hints.items():
             for option in options.split():
                 assert option not in known[command]
                 assert hint in str(why_gone(f"equipoise {command}", option)), (command, option)
-    assert run(["balance", "x.csv", "--alternatives", "3"]) == 2
+    shown = cli("balance", "x.csv", "--alternatives", "3", status=2)
     message = "No such option: --alternatives. The five next best splits are shown.\n"
-    assert message in capsys.readouterr().err
+    assert message in shown.err
 
 
 def test_no_option_is_called_removed_where_it_is_left() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.cli import run
+from cli.command_line import Cli
 
 COMMANDS = {
     "rate": [],
@@ -23,10 +23,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_names_are_pointed_out_and_merged_on_request(
-    command: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command: str, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Doubles are told on standard error, and nothing is told where they are known."""
     history = tmp_path / "history.csv"
@@ -37,8 +34,7 @@ def test_names_are_pointed_out_and_merged_on_request(
     synonyms.write_text("name,same_as\nAnn,ann\n")
     more = [word.format(folder=tmp_path) for word in COMMANDS[command]]
     more += ["--system", "elo"]
-    assert run([*command.split(), str(history), *more]) == 0
-    told = capsys.readouterr().err
+    told = cli(*command.split(), str(history), *more).err
     assert "'Ann' and 'ann' may be one player: they differ only in case" in told
     (tmp_path / "pool.db").unlink(missing_ok=True)
     if command == "rate":
@@ -46,8 +42,7 @@ def test_names_are_pointed_out_and_merged_on_request(
     else:
         (tmp_path / "equipoise.toml").write_text(f'[reading]\nsynonyms = "{synonyms}"\n')
         monkeypatch.chdir(tmp_path)
-    assert run([*command.split(), str(history), *more]) == 0
-    assert "may be one player" not in capsys.readouterr().err
+    assert "may be one player" not in cli(*command.split(), str(history), *more).err
 
 
 @pytest.mark.parametrize(
@@ -55,28 +50,25 @@ def test_names_are_pointed_out_and_merged_on_request(
     [(None, "no such file or directory"), ("name,same_as\na,a\n", "line 2, name: must differ")],
 )
 def test_problems_of_synonyms_name_their_file_and_option(
-    content: str | None, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: str | None, problem: str, tmp_path: Path, cli: Cli
 ) -> None:
     history, synonyms = tmp_path / "history.csv", tmp_path / "names.csv"
     history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
     if content is not None:
         synonyms.write_text(content)
-    assert run(["rate", str(history), "--synonyms", str(synonyms)]) == 1
-    told = capsys.readouterr().err
+    told = cli("rate", str(history), "--synonyms", str(synonyms), status=1).err
     assert f"1 problem in {synonyms} (--synonyms):\n" in told
     assert problem in told
 
 
 @pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
 def test_new_names_are_compared_with_a_saved_state(
-    dry_run: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    dry_run: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     may, june, state = (tmp_path / name for name in ("may.csv", "june.csv", "club.npz"))
     may.write_text("match,player,rank\n1,Eva Fischer,0\n1,Ben Cole,1\n")
     june.write_text("match,player,rank\n2,Eva Fisher,0\n2,ben cole,1\n3,Eva Fisher,0\n3,Al,1\n")
-    assert run(["rate", str(may), "--system", "elo", "--save", str(state)]) == 0
-    capsys.readouterr()
-    assert run(["rate", str(june), "--state", str(state), *dry_run]) == 0
-    told = capsys.readouterr().err
+    cli("rate", str(may), "--system", "elo", "--save", str(state))
+    told = cli("rate", str(june), "--state", str(state), *dry_run).err
     assert "'Eva Fisher' is new, and may be 'Eva Fischer' of the saved state\n" in told
     assert "'ben cole' is new, and may be 'Ben Cole' of the saved state: they differ only" in told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -39,18 +38,18 @@ def columns(path: Path | str, *names: str) -> dict[str, list[object]]:
     return {name: table[name].to_list() for name in names}
 
 
-def test_an_order_keeps_its_numbers_in_every_table(history, tmp_path, capsys):
+def test_an_order_keeps_its_numbers_in_every_table(history, tmp_path, cli):
     """Traces and ratings; and the trace is read as the same order again."""
     source = history(1, 1, 2, 3)
     trace, output = tmp_path / "trace.csv", tmp_path / "ratings.csv"
-    assert run(["rate", source, *ELO, "--trace", str(trace), "--output", str(output)]) == 0
-    assert "an order without dates" in capsys.readouterr().err
+    shown = cli("rate", source, *ELO, "--trace", str(trace), "--output", str(output))
+    assert "an order without dates" in shown.err
     assert columns(trace, "time") == {"time": [1, 1, 1, 1, 2, 2, 3, 3]}
     ratings = columns(output, "player", "last_time")
     last = dict(zip(ratings["player"], ratings["last_time"], strict=True))
     assert last == {"ann": 2, "bob": 3, "cyd": 2, "dan": 3}
     again = tmp_path / "again.csv"
-    assert run(["rate", str(trace), *ELO, "--output", str(again)]) == 0
+    cli("rate", str(trace), *ELO, "--output", str(again))
     assert again.read_text() == output.read_text()
 
 
@@ -65,21 +64,15 @@ def test_an_order_keeps_its_numbers_in_every_table(history, tmp_path, capsys):
         ["audit", "drift", "--active-days", "30", *ELO],
     ],
 )
-def test_options_that_need_dates_are_refused_for_an_order(history, capsys, options):
+def test_options_that_need_dates_are_refused_for_an_order(history, cli, options):
     """Where they are given; the message says how the numbers become seconds."""
     command, *rest = options
     sub = [command, rest.pop(0)] if command == "audit" else [command]
-    assert run([*sub, history(1, 1, 2, 3), *rest]) == 2
-    assert "order without dates" in capsys.readouterr().err
+    assert "order without dates" in cli(*sub, history(1, 1, 2, 3), *rest, status=2).err
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        ["rate", *ELO],
-        ["audit", "drift", *ELO],
-        ["plot", "--player", "ann", *ELO],
-    ],
+    "command", [["rate", *ELO], ["audit", "drift", *ELO], ["plot", "--player", "ann", *ELO]]
 )
 def test_every_command_reads_an_order(history, capsys, command):
     """What counts days by itself counts matches."""
@@ -89,79 +82,67 @@ def test_every_command_reads_an_order(history, capsys, command):
     assert "an order without dates" in capsys.readouterr().out
 
 
-def test_a_drift_and_an_explanation_tell_the_numbers_of_an_order(history, tmp_path, capsys):
+def test_a_drift_and_an_explanation_tell_the_numbers_of_an_order(history, tmp_path, cli):
     """Not a day in 1970."""
     source, table = history(1, 1, 2, 3), tmp_path / "drift.csv"
-    assert run(["audit", "drift", source, *ELO, "--output", str(table)]) == 0
+    cli("audit", "drift", source, *ELO, "--output", str(table))
     assert columns(table, "time") == {"time": [1, 1, 2, 3]}
-    capsys.readouterr()
-    assert run(["explain", source, "--player", "bob", *ELO]) == 0
-    assert "in match b2, 3" in capsys.readouterr().out
+    assert "in match b2, 3" in cli("explain", source, "--player", "bob", *ELO).out
 
 
-def test_serial_numbers_of_a_spreadsheet_are_refused_and_read_with_excel(history, capsys):
+def test_serial_numbers_of_a_spreadsheet_are_refused_and_read_with_excel(history, cli):
     """The refusal names the formats."""
     source = history(45322, 45322, 45323, 45351)
-    assert run(["rate", source, *ELO]) == 1
-    error = capsys.readouterr().err
+    error = cli("rate", source, *ELO, status=1).err
     assert "--time-format s " in error
     assert "--time-format excel" in error
     assert "got '45322'" in error
-    assert run(["rate", source, *ELO, "--time-format", "excel", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["ratings"]
+    rows = cli.json("rate", source, *ELO, "--time-format", "excel")["ratings"]
     assert {row["last_time"] for row in rows} == {"2024-02-01", "2024-02-29"}
 
 
-def test_a_state_of_an_order_goes_on_with_an_order_only(history, tmp_path, capsys):
+def test_a_state_of_an_order_goes_on_with_an_order_only(history, tmp_path, cli):
     """And one with dates with dates only."""
     ordered, dated = history(1, 1, 2, 3), history(*["2024-01-31"] * 4, name="dated.csv")
     state = str(tmp_path / "state.npz")
-    assert run(["rate", ordered, *ELO, "--until", "3", "--save", state]) == 0
-    capsys.readouterr()
-    assert run(["rate", ordered, "--state", state, "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    cli("rate", ordered, *ELO, "--until", "3", "--save", state)
+    answer = cli.json("rate", ordered, "--state", state)
     assert (answer["summary"]["known_matches"], answer["summary"]["matches"]) == (3, 1)
     last = {row["player"]: row["last_time"] for row in answer["ratings"]}
     assert last == {"ann": 2, "bob": 3, "cyd": 2, "dan": 3}
-    assert run(["rate", dated, "--state", state]) == 1
-    assert "rated by an order without dates, up to 2, and this history has dates" in (
-        capsys.readouterr().err
-    )
-    assert run(["rate", dated, *ELO, "--save", state]) == 0
-    capsys.readouterr()
-    assert run(["rate", ordered, "--state", state]) == 1
-    error = capsys.readouterr().err
+    shown = cli("rate", dated, "--state", state, status=1)
+    assert "rated by an order without dates, up to 2, and this history has dates" in (shown.err)
+    cli("rate", dated, *ELO, "--save", state)
+    error = cli("rate", ordered, "--state", state, status=1).err
     assert "rated with dates" in error
     assert "--time-format s" in error
 
 
-def test_an_order_that_goes_back_is_no_continuation(history, tmp_path, capsys):
+def test_an_order_that_goes_back_is_no_continuation(history, tmp_path, cli):
     """As with dates: a match before the last one that was rated."""
     state = str(tmp_path / "state.npz")
-    assert run(["rate", history(5, 5, 6, 7), *ELO, "--save", state]) == 0
+    cli("rate", history(5, 5, 6, 7), *ELO, "--save", state)
     late = tmp_path / "late.csv"
     late.write_text("match,time,player,rank\nz,4,ann,0\nz,4,bob,1\n")
-    assert run(["rate", str(late), "--state", state]) == 1
-    assert "older than the last match of the saved state" in capsys.readouterr().err
+    shown = cli("rate", str(late), "--state", state, status=1)
+    assert "older than the last match of the saved state" in shown.err
     late.write_text("match,time,player,rank\nz,7,ann,0\nz,7,bob,1\n")
-    assert run(["rate", str(late), "--state", state]) == 0
+    cli("rate", str(late), "--state", state)
 
 
-def test_a_state_saved_by_an_earlier_version_goes_on_with_its_seconds(tmp_path, capsys):
+def test_a_state_saved_by_an_earlier_version_goes_on_with_its_seconds(tmp_path, cli):
     """It took the numbers of rounds for seconds since 1970; --time-format s still does."""
     state, rounds = str(EARLIER / "rounds.npz"), str(EARLIER / "rounds.csv")
     longer = tmp_path / "longer.csv"
     longer.write_text(Path(rounds).read_text() + "c1,3,ann,0\nc1,3,dan,1\n")
-    assert run(["rate", str(longer), "--state", state]) == 1
-    assert "--time-format s" in capsys.readouterr().err
-    assert run(["rate", str(longer), "--state", state, "--time-format", "s", "--json"]) == 0
-    resumed = json.loads(capsys.readouterr().out)
+    assert "--time-format s" in cli("rate", str(longer), "--state", state, status=1).err
+    resumed = cli.json("rate", str(longer), "--state", state, "--time-format", "s")
     assert resumed["summary"]["known_matches"] == 4
-    assert run(["rate", str(longer), *ELO, "--time-format", "s", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["ratings"] == resumed["ratings"]
+    shown = cli.json("rate", str(longer), *ELO, "--time-format", "s")
+    assert shown["ratings"] == resumed["ratings"]
 
 
-def test_simulated_times_are_read_as_they_were_made(tmp_path, capsys):
+def test_simulated_times_are_read_as_they_were_made(tmp_path, cli):
     """Whenever the first match is."""
     made = str(tmp_path / "made.csv")
     for first, written in (
@@ -172,23 +153,20 @@ def test_simulated_times_are_read_as_they_were_made(tmp_path, capsys):
         population = tmp_path / "population.toml"
         population.write_text(f'first_time = "{first}"')
         options = ["--players", "4", "--contests", "3", "--seed", "1"]
-        assert run(["simulate", str(population), *options, "--output", made]) == 0
+        cli("simulate", str(population), *options, "--output", made)
         assert Path(made).read_text().splitlines()[1].split(",")[1] == written
-        assert run(["rate", made, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["summary"]["matches"] == 3
+        assert cli.json("rate", made)["summary"]["matches"] == 3
     population.write_text('first_time = "45322"')
-    assert run(["simulate", str(population), "--output", made]) == 2
+    cli("simulate", str(population), "--output", made, status=2)
 
 
-def test_a_prediction_takes_a_time_as_it_is_written(history, tmp_path, capsys):
+def test_a_prediction_takes_a_time_as_it_is_written(history, tmp_path, cli):
     """As ratings do; a number that says nothing is refused."""
     state = str(tmp_path / "state.npz")
-    assert run(["rate", history(*["2024-01-31"] * 4), *ELO, "--save", state]) == 0
+    cli("rate", history(*["2024-01-31"] * 4), *ELO, "--save", state)
     match = ["predict", "--state", state, "--team", "ann", "--team", "bob", "--at"]
-    assert run([*match, "20240301"]) == 0
-    assert run([*match, "45322"]) == 2
-    assert "--time-format s" in capsys.readouterr().err
-    assert run([*match, "45352", "--time-format", "excel"]) == 0
-    assert run(["rate", history(1, 1, 2, 3), *ELO, "--save", state]) == 0
-    assert run([*match, "2024-03-01"]) == 2
-    assert "an order without dates" in capsys.readouterr().err
+    cli(*match, "20240301")
+    assert "--time-format s" in cli(*match, "45322", status=2).err
+    cli(*match, "45352", "--time-format", "excel")
+    cli("rate", history(1, 1, 2, 3), *ELO, "--save", state)
+    assert "an order without dates" in cli(*match, "2024-03-01", status=2).err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,136 +16,74 @@ from typing import Any
 import pytest
 import typer.main
 
-from equipoise.cli import run
+from cli.command_line import Cli
 from equipoise.cli.application import create_application
 from equipoise.cli.helping import HEADINGS, OFTEN
 from equipoise.cli.options import LETTERS
 
+NO_COMMAND = "No such command "
+
 
 @pytest.mark.parametrize(
-    ("words", "lines"),
+    ("words", "message", "page"),
     [
+        ("rate", "`equipoise rate` needs HISTORY (the matches)", "rate"),
         (
-            ["rate"],
-            [
-                "equipoise: `equipoise rate` needs HISTORY (the matches)",
-                "Example: equipoise rate examples/contests.csv --system elo-mmr --output "
-                "ratings.csv",
-                "No file yet? `equipoise demo --keep sample` writes sample/contests.csv.",
-                "See `equipoise rate --help`.",
-            ],
+            "explain x.csv",
+            "`equipoise explain` needs --player PLAYER (the player whose change of rating is "
+            "explained)",
+            "explain",
+        ),
+        ("rate --systm elo", "No such option: --systm. Did you mean --system?", "rate"),
+        ("rate x.csv --zzz", "No such option: --zzz", "rate"),
+        ("tune x.csv --workers 0", "--workers must be at least 1; got '0'", "tune"),
+        ("compare a b --top two", "--top must be a whole number; got 'two'", "compare"),
+        ("simulate --attendance wide", "--attendance must be a number; got 'wide'", "simulate"),
+        (
+            "convert x.csv y.csv --as table",
+            "--as must be one of history, games, trf; got 'table'",
+            "convert",
+        ),
+        ("--system elo", "No such option: --system. Options of a command come after its name.", ""),
+        ("rat", f"{NO_COMMAND}'rat'. Did you mean 'rate'?", ""),
+        ("verfy", f"{NO_COMMAND}'verfy'. Did you mean `equipoise db verify`?", ""),
+        ("audit drif", f"{NO_COMMAND}'drif'. Did you mean 'drift'?", "audit"),
+        ("version", f"{NO_COMMAND}'version'. Did you mean `equipoise --version`?", ""),
+        (
+            "reproduce elo-mmr --cases 50",
+            f"{NO_COMMAND}'reproduce'. The papers are compared with our numbers in the repository: "
+            "`make papers`, or `python -m papers.reproduce`.",
+            "",
         ),
         (
-            ["explain", "x.csv"],
-            [
-                "equipoise: `equipoise explain` needs --player PLAYER (the player whose change of "
-                "rating is explained)",
-                "Example: equipoise explain examples/contests.csv --player jade-kite",
-                "See `equipoise explain --help`.",
-            ],
-        ),
-        (
-            ["rate", "--systm", "elo"],
-            [
-                "equipoise: No such option: --systm. Did you mean --system?",
-                "See `equipoise rate --help`.",
-            ],
-        ),
-        (
-            ["rate", "x.csv", "--zzz"],
-            ["equipoise: No such option: --zzz", "See `equipoise rate --help`."],
-        ),
-        (
-            ["tune", "x.csv", "--workers", "0"],
-            ["equipoise: --workers must be at least 1; got '0'", "See `equipoise tune --help`."],
-        ),
-        (
-            ["rate", "x.csv", "--threads", "two"],
-            [
-                "equipoise: --threads must be a whole number; got 'two'",
-                "See `equipoise rate --help`.",
-            ],
-        ),
-        (
-            ["simulate", "--attendance", "wide"],
-            [
-                "equipoise: --attendance must be a number; got 'wide'",
-                "See `equipoise simulate --help`.",
-            ],
-        ),
-        (
-            ["convert", "x.csv", "y.csv", "--as", "table"],
-            [
-                "equipoise: --as must be one of history, games, trf; got 'table'",
-                "See `equipoise convert --help`.",
-            ],
-        ),
-        (
-            ["--system", "elo"],
-            [
-                "equipoise: No such option: --system. Options of a command come after its name.",
-                "See `equipoise --help`.",
-            ],
-        ),
-        (
-            ["rat"],
-            [
-                "equipoise: No such command 'rat'. Did you mean 'rate'?",
-                "See `equipoise --help`.",
-            ],
-        ),
-        (
-            ["verfy"],
-            [
-                "equipoise: No such command 'verfy'. Did you mean `equipoise db verify`?",
-                "See `equipoise --help`.",
-            ],
-        ),
-        (
-            ["audit", "drif"],
-            [
-                "equipoise: No such command 'drif'. Did you mean 'drift'?",
-                "See `equipoise audit --help`.",
-            ],
-        ),
-        (
-            ["version"],
-            [
-                "equipoise: No such command 'version'. Did you mean `equipoise --version`?",
-                "See `equipoise --help`.",
-            ],
-        ),
-        (
-            ["reproduce", "elo-mmr", "--cases", "50"],
-            [
-                "equipoise: No such command 'reproduce'. The papers are compared with our numbers "
-                "in the repository: `make papers`, or `python -m papers.reproduce`.",
-                "See `equipoise --help`.",
-            ],
-        ),
-        (
-            ["my matches.csv"],
-            [
-                "equipoise: 'my matches.csv' is a file, not a command. Did you mean `equipoise "
-                "rate 'my matches.csv'`?",
-                "See `equipoise --help`.",
-            ],
+            "'my matches.csv'",
+            "'my matches.csv' is a file, not a command. Did you mean `equipoise rate 'my "
+            "matches.csv'`?",
+            "",
         ),
     ],
 )
 def test_wrong_usage_says_what_to_type(
-    words: list[str],
-    lines: list[str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    words: str, message: str, page: str, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """And what lacks is shown in an example."""
     monkeypatch.chdir(tmp_path)
     Path("my matches.csv").touch()
-    assert run(words) == 2
-    shown = capsys.readouterr()
-    assert shown.err.splitlines() == lines
-    assert shown.out == ""
+    out, err = cli(*shlex.split(words), status=2)
+    first, *examples, last = err.splitlines()
+    assert (out, first, last) == (
+        "",
+        f"equipoise: {message}",
+        f"See `{' '.join(['equipoise', *page.split()])} --help`.",
+    )
+    example = {
+        "rate": [
+            "Example: equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv",
+            "No file yet? `equipoise demo --keep sample` writes sample/contests.csv.",
+        ],
+        "explain": ["Example: equipoise explain examples/contests.csv --player jade-kite"],
+    }
+    assert examples == (example[page] if "needs" in message else [])
 
 
 def commands(group: Any = None, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -168,30 +107,24 @@ def test_a_letter_means_the_same_in_every_command() -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["audit"], ["db", "keys"], ["systems"], ["db", "verify"]])
-def test_h_is_help_of_groups_and_of_commands_with_few_options(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*words, "-h"]) == 0
-    short = capsys.readouterr().out
-    assert run([*words, "--help"]) == 0
-    assert short == capsys.readouterr().out
+def test_h_is_help_of_groups_and_of_commands_with_few_options(words: list[str], cli: Cli) -> None:
+    short = cli(*words, "-h").out
+    assert short == cli(*words, "--help").out
     assert "-h, --help" in short
 
 
 def test_h_of_a_command_with_many_options_fits_a_screen(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert run(["rate", "-h"]) == 0
-    short = capsys.readouterr().out
+    short = cli("rate", "-h").out
     assert len(short.splitlines()) <= 40
     assert "--output FILE" in short
     assert "--synonyms FILE" in short
     assert "--time-format FORMAT" in short
     assert "--unplaced" not in short
     assert short.endswith(" options. `equipoise rate --help` shows all.\n")
-    assert run(["rate", "--help"]) == 0
-    whole = capsys.readouterr().out
+    whole = cli("rate", "--help").out
     assert re.findall(r"^[A-Z].*:$", whole, re.MULTILINE) == [
         "Arguments:",
         "Options:",
@@ -204,10 +137,9 @@ def test_h_of_a_command_with_many_options_fits_a_screen(
     ]
 
 
-def test_help_of_every_command_has_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_every_command_has_every_option(cli: Cli) -> None:
     for name, command in commands():
-        assert run([*name.split(), "--help"]) == 0
-        shown = capsys.readouterr().out
+        shown = cli(*name.split(), "--help").out
         for one in command.params:
             assert one.hidden or one.param_type_name == "argument" or one.opts[0] in shown, name
 
@@ -218,9 +150,8 @@ def test_names_in_the_tables_of_help_are_those_of_options() -> None:
     assert [name for name in listed if f"--{name}" not in known] == []
 
 
-def test_help_has_every_command_once_under_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--help"]) == 0
-    shown = capsys.readouterr().out
+def test_help_has_every_command_once_under_a_heading(cli: Cli) -> None:
+    shown = cli("--help").out
     listed = [line.split()[0] for line in shown.splitlines() if line[:2] == "  " and line[2] > " "]
     names = [name.split()[0] for name, _ in commands()]
     for name in set(names):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.command_line import Cli
 from equipoise.cli import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -221,11 +222,7 @@ WRONG = {
             2,
             "of at most 1 player for elo-mmr",
         ),
-        (
-            "--team jade-kite --team cedar-bear --player jade-kite",
-            2,
-            "--what-if",
-        ),
+        ("--team jade-kite --team cedar-bear --player jade-kite", 2, "--what-if"),
         (
             "--team jade-kite --team cedar-bear --what-if --player jade-ant",
             1,
@@ -236,16 +233,8 @@ WRONG = {
             2,
             "elo-mmr has no home advantage: leave out home",
         ),
-        (
-            "--team jade-kite --team cedar-bear --home jade-ant",
-            1,
-            "is in none of the teams",
-        ),
-        (
-            "--team jade-kite --team cedar-bear --at tomorrow",
-            2,
-            "--at",
-        ),
+        ("--team jade-kite --team cedar-bear --home jade-ant", 1, "is in none of the teams"),
+        ("--team jade-kite --team cedar-bear --at tomorrow", 2, "--at"),
         (
             "--team jade-kite --team cedar-bear --at 2001-01-01 --what-if",
             2,
@@ -312,6 +301,7 @@ def test_wrong_usage_is_explained_and_nothing_is_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     for library in ("sqlalchemy", "starlette", "distributed") if "db" in command else ():
         pytest.importorskip(library)
@@ -331,5 +321,4 @@ def test_wrong_usage_is_explained_and_nothing_is_written(
         Path("equipoise.db").unlink(missing_ok=True)  # a key may be refused after it was made
         assert {*tmp_path.iterdir()} == before, options
     if status and command != "serve":
-        assert run([*words, "--json"]) == status
-        assert json.loads(capsys.readouterr().err)["error"]["message"]
+        assert json.loads(cli(*words, "--json", status=status).err)["error"]["message"]

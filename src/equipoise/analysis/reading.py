@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from equipoise.analysis.advice import advice_on
+from equipoise.analysis.requests import GamesRequest, shared, suited
 from equipoise.analysis.requests import HistoryRequest as HistoryRequest
-from equipoise.analysis.requests import shared, suited
 from equipoise.charts import theme
 from equipoise.data.files import check_distinct
 from equipoise.data.history import History, with_performance
@@ -193,17 +193,16 @@ def missing_notes(system: RatingSystem, history: History, *, resumed: bool) -> l
     """
     notes: list[str] = []
     if hasattr(system, "missing"):
-        notes = system.missing(history, resumed=resumed)
+        notes += system.missing(history, resumed=resumed)
     if hasattr(system, "field_notes"):
-        notes = [*notes, *system.field_notes(history)]
+        notes += system.field_notes(history)
     if getattr(system, "shares", "off") != "off" and history.share is None:
-        notes = [*notes, f"{system.name} has no column share: every player counts whole"]
+        notes.append(f"{system.name} has no column share: every player counts whole")
     if "score" in system.capabilities.uses and history.scores() is None:
-        notes = [
-            *notes,
+        notes.append(
             f"{system.name} has no column score: no margin counts (--column score=goals reads "
-            "goals as score)",
-        ]
+            "goals as score)"
+        )
     return notes
 
 
@@ -232,20 +231,24 @@ def without_dates(history: History) -> str:
 
 
 def check_outputs(
-    request: HistoryRequest,
+    request: HistoryRequest | GamesRequest,
     others: Mapping[str, str | None] | None = None,
     *,
     tables: Mapping[str, str | None] | None = None,
     chart: str | None = None,
 ) -> None:
-    """Refuse outputs that cannot be written, or would overwrite the history or one another.
+    """Refuse outputs that cannot be written, or would overwrite the source or one another.
 
     others, tables : path by the name of the option; chart : path of `--chart`
     Raises : InvalidParameterError
     """
     written = {**(others or {}), **(tables or {}), "--chart": chart}
     outputs = {"--synonyms": request.synonyms, **written}
-    check_distinct({**paths_of(request.source, "HISTORY"), **outputs})
+    if isinstance(request, GamesRequest):
+        source = paths_of(request.games, "GAMES")
+    else:
+        source = paths_of(request.source, "HISTORY")
+    check_distinct({**source, **outputs})
     for path in (tables or {}).values():
         if path is not None:
             check_target(path)

@@ -1,11 +1,11 @@
-"""How fields of requests are typed on the command line, and options of several requests.
+"""How commands and their requests declare options, and the options that several requests share.
 
 A request is a dataclass. A field `teams: int = typed(2, "Number of teams.")` declares the option
-`--teams` where its type and default are declared; what several requests share has a type of
-its own, `Annotated[int, Typed("Number of threads.")]`. Options of reading are the same in every
-command that reads a history, and keys of the section `[reading]` of the file `equipoise.toml`; some
-of them are options of few commands alone. This module and those of the requests load no library,
-because the help of all commands loads them.
+`--teams` where its type and default are declared, and so does a parameter of a command; what
+several share has a type of its own, `Annotated[int, Typed("Number of threads.")]`. Options of
+reading are the same in every command that reads a history, and keys of the section `[reading]` of
+the file `equipoise.toml`; some of them are options of few commands alone. This module and those of
+the requests load no library, because the help of all commands loads them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import (
     Annotated,
     Any,
@@ -48,8 +48,9 @@ class Typed:
     otherwise : makes the value if nothing was typed, and has no effect on the default in Python
     commands : the only ones that have the option; without : those that have it not
     needs : field that must be given too, because the option is about the chart that is drawn there
-    completes : function of `cli/completion.py`
+    completes : function of `cli/options.py` that completes its values in a shell
     least, most : limits of a number
+    variable : environment variable that also sets it
     """
 
     help: str
@@ -66,6 +67,7 @@ class Typed:
     completes: str = ""
     least: float | None = None
     most: float | None = None
+    variable: str | None = None
 
     def option(self, field: str) -> str:
         """Return the name of the option that a field is."""
@@ -77,7 +79,7 @@ class Typed:
 
 
 def typed(default: object, help_text: str, metavar: str | None = None, **more: Any) -> Any:
-    """Return the default of a field, and how it is typed; `more` is that of `Typed`.
+    """Return the default of a field or parameter, and how it is typed; `more` is that of `Typed`.
 
     default : `...` for a required field; a class makes the default
     """
@@ -89,13 +91,24 @@ def typed(default: object, help_text: str, metavar: str | None = None, **more: A
     return field(default=default, metadata=how)
 
 
-def typed_fields(request: type[Any]) -> Iterator[tuple[Field[Any], Any, Typed]]:
-    """Yield the fields of a request that are typed, with their types, and how."""
-    hints, plain = get_type_hints(request, include_extras=True), get_type_hints(request)
-    for declared in fields(request):
+def typed_fields(kind: Any) -> Iterator[tuple[Field[Any], Any, Typed]]:
+    """Yield the fields of a request, or the parameters of a command, that are typed; and how."""
+    hints, plain = get_type_hints(kind, include_extras=True), get_type_hints(kind)
+    for declared in fields(kind) if is_dataclass(kind) else _parameters(kind):
         how = typed_of(hints[declared.name]) or declared.metadata.get("typed")
         if how is not None:
             yield declared, plain[declared.name], how
+
+
+def _parameters(function: Callable[..., object]) -> Iterator[Field[Any]]:
+    """Yield the parameters of a command as fields."""
+    for parameter in inspect.signature(function).parameters.values():
+        declared: Any = parameter.default
+        if not isinstance(declared, Field):
+            default = MISSING if declared is inspect.Parameter.empty else declared
+            declared = field(default=default)
+        declared.name = parameter.name
+        yield declared
 
 
 def typed_of(hint: object) -> Typed | None:
@@ -158,11 +171,6 @@ def ids(text: str, option: str) -> list[str]:
     return ids_of(text, option)
 
 
-def lists_of_ids(texts: list[str], option: str) -> list[list[str]]:
-    """Return the ids of each text. Raises : InvalidParameterError."""
-    return [ids(text, option) for text in texts]
-
-
 def title_of(source: object, otherwise: str) -> str:
     """Return the name of a file without its endings; `otherwise` for a stream or several files."""
     if not isinstance(source, str) or glob.has_magic(source):
@@ -190,10 +198,6 @@ SOURCES = (
 ALL_OF_THEM = ("rate", "convert", "inspect")
 #: Those in which `--from` is something else.
 _SCORING = ("backtest", "tune")
-
-
-def _weights(texts: list[str], option: str) -> dict[str, float]:
-    return numbers(assignments(texts, option), option)
 
 
 def _skip_bad(text: str, option: str) -> str | None:
@@ -280,14 +284,8 @@ Calibrate: TypeAlias = Annotated[
         "HISTORY",
     ),
 ]
-Threads: TypeAlias = Annotated[
-    int,
-    Typed(
-        "Number of threads for large matches. It does not change results. [default: all cores]",
-        otherwise=all_cores,
-        least=1,
-    ),
-]
+#: Threads for large matches, which do not change results: no option; a command uses all cores.
+Threads: TypeAlias = Annotated[int, Typed("", otherwise=all_cores, commands=("",))]
 Confidence: TypeAlias = Annotated[float, Typed("Confidence level of the intervals.")]
 Table: TypeAlias = Annotated[
     str | None, Typed("Write the table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE")
@@ -351,7 +349,7 @@ class HistoryRequest:
         "NAME=WEIGHT",
         name="--stat",
         many=True,
-        read=_weights,
+        read=lambda texts, option: numbers(assignments(texts, option), option),
         commands=(*ALL_OF_THEM, "import"),
     )
     lower_score_is_better: bool = typed(

@@ -114,7 +114,15 @@ def write_parameters(
 def chosen_system(
     name: str | None, settings: Settings, assigned: Sequence[str]
 ) -> RatingSystem | None:
-    """Return the system of command line and parameter file; the command line overrides the file.
+    """Return the system of command line and parameter file, as `chosen_parameters`; or None."""
+    chosen = chosen_parameters(name, settings, assigned)
+    return None if chosen is None else make_system(*chosen)
+
+
+def chosen_parameters(
+    name: str | None, settings: Settings, assigned: Sequence[str]
+) -> tuple[str, dict[str, Any]] | None:
+    """Return name and parameters of a system; the command line overrides the parameter file.
 
     None if neither has a system or a parameter.
     """
@@ -122,7 +130,7 @@ def chosen_system(
         return None
     wanted = name or settings.system or DEFAULT_SYSTEM
     parameters = dict(settings.parameters) if wanted == (settings.system or wanted) else {}
-    return make_system(wanted, {**parameters, **assignments(assigned, "--set")})
+    return wanted, {**parameters, **assignments(assigned, "--set")}
 
 
 def with_every(named: Sequence[str]) -> tuple[list[str], frozenset[str]]:

@@ -15,15 +15,13 @@ from equipoise.cli.helping import (
     SHORT_HELP,
     CommandGroup,
     explain_usage,
-    help_wanted,
     with_new_command,
 )
 from equipoise.cli.options import add_command
 from equipoise.cli.report import (
     print_lines,
     report_error,
-    report_system_error,
-    report_usage_error,
+    report_foreign_error,
     say,
 )
 from equipoise.errors import EquipoiseError, exit_status
@@ -36,46 +34,44 @@ _STOPPED = 130
 class _Place(NamedTuple):
     """The place of a command, so that only the command that runs is loaded.
 
-    module : below `equipoise`; function : its name there
-    example : name of the text that ends the help; empty for a group of commands
+    module : below `equipoise`; function : its name there, or that of a group of commands
     """
 
     module: str
     function: str
-    example: str = "EXAMPLE"
 
 
 #: Heading of the help -> its commands in order.
 _COMMANDS = {
     "First steps": {
-        "demo": _Place("analysis.simulate.command", "demo", "DEMO_EXAMPLE"),
-        "systems": _Place("analysis.doctor.command", "systems", "SYSTEMS_EXAMPLE"),
+        "demo": _Place("analysis.simulate.command", "demo"),
+        "systems": _Place("analysis.doctor.command", "systems"),
         "doctor": _Place("analysis.doctor.command", "doctor"),
     },
     "From files to answers": {
         "inspect": _Place("analysis.inspect.command", "inspect"),
-        "convert": _Place("analysis.inspect.command", "convert", "CONVERT_EXAMPLE"),
+        "convert": _Place("analysis.inspect.command", "convert"),
         "rate": _Place("analysis.rate.command", "rate"),
         "explain": _Place("analysis.explain.command", "explain"),
-        "compare": _Place("analysis.rate.command", "compare", "COMPARE_EXAMPLE"),
+        "compare": _Place("analysis.rate.command", "compare"),
         "predict": _Place("analysis.predict.command", "predict"),
         "plot": _Place("analysis.plot.command", "plot"),
         "performance": _Place("analysis.performance.command", "performance"),
-        "strengths": _Place("analysis.performance.command", "strengths", "STRENGTHS_EXAMPLE"),
+        "strengths": _Place("analysis.performance.command", "strengths"),
         "balance": _Place("analysis.balance.command", "balance"),
-        "rebalance": _Place("analysis.balance.command", "rebalance", "REBALANCE_EXAMPLE"),
-        "matchmaking": _Place("analysis.matchmaking.command", "application", ""),
+        "rebalance": _Place("analysis.balance.command", "rebalance"),
+        "matchmaking": _Place("analysis.matchmaking.command", "application"),
         "simulate": _Place("analysis.simulate.command", "simulate"),
     },
     "Studies of a whole history": {
         "backtest": _Place("analysis.backtest.command", "backtest"),
         "leaderboard": _Place("analysis.leaderboard.command", "leaderboard"),
         "tune": _Place("analysis.tune.command", "tune"),
-        "audit": _Place("analysis.audit.command", "application", ""),
+        "audit": _Place("analysis.audit.command", "application"),
     },
     "The service and its database": {
         "serve": _Place("cli.service.serve", "serve"),
-        "db": _Place("cli.service.db", "application", ""),
+        "db": _Place("cli.service.db", "application"),
     },
 }
 _PLACES = {name: place for section in _COMMANDS.values() for name, place in section.items()}
@@ -116,11 +112,10 @@ def create_application(command: str | None = None) -> typer.Typer:
             continue
         module = importlib.import_module(f"equipoise.{place.module}")
         function = getattr(module, place.function)
-        if place.example:
-            example = getattr(module, place.example)
-            add_command(application, name, function, example)
-        else:
+        if isinstance(function, typer.Typer):
             application.add_typer(function, name=name)
+        else:
+            add_command(application, name, function)
     return application
 
 
@@ -156,16 +151,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status; errors are printed to standard error."""
-    import typer
-
-    from equipoise.cli.application import create_application
-
     arguments = with_new_command(arguments)
     as_json = "--json" in arguments
     try:
         with options_named():
             status = create_application(arguments[0] if arguments else None)(
-                args=_with_default_values(arguments),
+                # The parser would take the next word for the value of `--skip-bad`.
+                args=["--skip-bad=matches" if word == "--skip-bad" else word for word in arguments],
                 prog_name="equipoise",
                 standalone_mode=False,
                 obj=run,  # for `demo`, which runs other commands
@@ -176,18 +168,20 @@ def run(arguments: Sequence[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         status = _STOPPED
     except typer.TyperException as error:
-        if help_wanted(error) and not as_json:
+        # The message is the help, as after a group of commands without a command.
+        if type(error).__name__ == "NoArgsIsHelpError" and not as_json:
             say(*error.format_message().split("\n"))
         else:
             message, advice = explain_usage(error)
-            report_usage_error(message, as_json, advice=advice)
+            report_foreign_error("wrong-usage", message, as_json, *advice)
         return error.exit_code
     except BrokenPipeError:
         _leave_pipe()
         return 0
     except OSError as error:
         # For instance a full disk. This is no error in the package, so there is no traceback.
-        report_system_error(error, as_json)
+        place = "" if error.filename is None else f"{error.filename}: "
+        report_foreign_error("system", f"{place}{error.strerror or error}", as_json)
         return 1
     if status == _STOPPED:
         # Typer makes a status of Ctrl-C.
@@ -199,8 +193,3 @@ def _leave_pipe() -> None:
     """Write nothing more: the program that reads the output has ended (head, less)."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _with_default_values(arguments: Sequence[str]) -> list[str]:
-    """Give `--skip-bad` a value if it has none; the parser would take the next word for it."""
-    return ["--skip-bad=matches" if word == "--skip-bad" else word for word in arguments]

@@ -32,7 +32,7 @@ HEADINGS = {
     "Scoring": "min-history ties-as-authors least-difference resamples calibrate scores",
     "Model": "anchor select scale curve draws colour-advantage prior ties",
     "Tie-breaks": "tie-breaks order unplayed pairing tie-break-rules",
-    "Speed": "threads workers cluster memory-limit",
+    "Speed": "workers cluster memory-limit",
     "Output": "output predictions trace diff chart title size report details skills trials-output "
     "no-band no-performances no-escape-formulas json",
 }
@@ -120,7 +120,9 @@ class Command(TyperCommand):
             if parameter.param_type_name == "argument":
                 name, title = name.partition(" <")[0], "Arguments"
             else:
-                title = _OWN if short else _heading(ctx, parameter)
+                option = max(parameter.opts, key=len)
+                own = _ELSEWHERE.get(f"{ctx.info_name} {option}")
+                title = _OWN if short else own or _HEADING_OF.get(option, _OWN)
             sections.setdefault(title, []).append((name, _first_sentence(text) if short else text))
         if (
             not short
@@ -142,13 +144,6 @@ def print_short_help(context: typer.Context, wanted: bool) -> None:
         command: Any = context.command
         command.print_short_help(context)
         raise typer.Exit
-
-
-def _heading(context: Any, option: Any) -> str:
-    """Return the heading of an option."""
-    name = max(option.opts, key=len)
-    own = _ELSEWHERE.get(f"{context.info_name} {name}")
-    return own or _HEADING_OF.get(name, _OWN)
 
 
 def _first_sentence(text: str) -> str:
@@ -291,7 +286,7 @@ _GONE = (
     ("rebalance", "time-limit", "--nodes N limits the search, the same on every machine."),
     ("strengths", "scale", "400 points mean odds of ten to one."),
     (
-        "explain, plot, leaderboard, audit drift, audit incentives",
+        "rate, backtest, explain, plot, leaderboard, audit drift, audit incentives",
         "threads",
         "All cores are used, which does not change results.",
     ),
@@ -383,11 +378,6 @@ _LIKE = 0.7
 _TEXTS = re.compile(r"'([^']*)'")
 
 
-def help_wanted(error: typer.TyperException) -> bool:
-    """Return whether the message is the help, as after a group of commands without a command."""
-    return type(error).__name__ == "NoArgsIsHelpError"
-
-
 def explain_usage(error: typer.TyperException) -> tuple[str, list[str]]:
     """Return the message of an error of usage, and lines on what to type instead.
 
@@ -401,10 +391,9 @@ def explain_usage(error: typer.TyperException) -> tuple[str, list[str]]:
     elif rule := _of_value(error):
         message = rule
     elif type(error).__name__ == "MissingParameter" and context is not None:
-        parameter = getattr(error, "param", None)
-        message = _of_missing(parameter, context)
-        advice = _example(context, parameter)
-    return message, [*advice, _see(context)]
+        message, advice = _of_missing(getattr(error, "param", None), context)
+    page = "equipoise" if context is None else context.command_path
+    return message, [*advice, f"See `{page} --help`."]
 
 
 def _of_option(error: typer.TyperException, option: str, context: Any) -> str:
@@ -467,28 +456,16 @@ def _of_value(error: typer.TyperException) -> str | None:
     return f"{name} must be {rule}; got {printable(repr(value))}{gone}"
 
 
-def _of_missing(parameter: Any, context: Any) -> str:
-    """Return the message on an argument or option that is required."""
+def _of_missing(parameter: Any, context: Any) -> tuple[str, list[str]]:
+    """Return the message on a required argument or option, and an example with a file to try."""
     name = parameter.metavar or parameter.name.upper()
     if parameter.param_type_name == "option":
         name = f"{parameter.opts[0]} {name}"
     about = re.split(r"[:.](?: |$)", parameter.help or "", maxsplit=1)[0]
     meaning = f" ({about[:1].lower()}{about[1:]})" if about else ""
-    return f"`{context.command_path}` needs {name}{meaning}"
-
-
-def _example(context: Any, parameter: Any) -> list[str]:
-    """Return the first example of the command, and where a file to try comes from."""
     lines = (line.strip() for line in (context.command.epilog or "").splitlines())
     shown = [line for line in lines if line.startswith(f"{context.command_path} ")][:1]
     advice = [f"Example: {line}" for line in shown]
     if parameter.metavar == "HISTORY":
         advice.append("No file yet? `equipoise demo --keep sample` writes sample/contests.csv.")
-    return advice
-
-
-def _see(context: Any) -> str:
-    """Return where to read more: the help of the command, or of all."""
-    if context is None or context.parent is None:
-        return "See `equipoise --help`."
-    return f"See `{context.command_path} --help`."
+    return f"`{context.command_path}` needs {name}{meaning}", advice

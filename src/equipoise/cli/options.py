@@ -1,28 +1,20 @@
 """How commands declare their options, those that several share, and how to write them out.
 
 A command is a function with keyword-only parameters. A parameter is an argument, an option, or a
-request: a dataclass whose fields are arguments and options, see `analysis/requests.py`.
-
-Options of reading may also be settings of a project: of its file `equipoise.toml`, which is looked
-for in the working directory, and then in the folders above it. Its section `[reading]` has keys
-that are options of reading, also for commands that do not have the option, and its key `system` is
-the system of commands that rate a history, if nothing else names one.
+request: a dataclass whose fields are arguments and options, see `analysis/requests.py`. The
+docstring of a command is its help, which ends in an example.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import json
 import logging
-import os
+import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
-from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import (
@@ -38,22 +30,11 @@ from typing import (
 )
 
 import typer
-from typer.models import OptionInfo, ParameterInfo
 
-from equipoise.analysis.requests import (
-    PROJECT_FILE,
-    HistoryRequest,
-    Typed,
-    reading_options,
-    reading_words,
-    typed,
-    typed_fields,
-    typed_of,
-)
-from equipoise.cli import completion
+from equipoise.analysis.requests import Typed, typed, typed_fields
 from equipoise.cli.helping import Command, print_short_help
+from equipoise.cli.project import reading_settings, used_in_words, with_project_system
 from equipoise.cli.report import say
-from equipoise.data.files import read_toml
 from equipoise.errors import InvalidParameterError
 from equipoise.wording import how_to_install
 
@@ -70,138 +51,106 @@ LETTERS = {"--output": "-o", "--system": "-s"}
 _LAST = ("dry_run", "as_json")
 
 
-def option(
-    default: object, help_text: str, metavar: str | None = None, *, name: str = "", **more: Any
-) -> Any:
-    """Return the declaration of an option.
-
-    default : `...` for a required option; the help shows all other defaults but None and False
-    help_text : may end in a "[default: ...]" of its own, in words
-    metavar : the placeholder of the value in the help; by default that of a Literal is its choices
-    name : of the option; by default it is made of the parameter's name
-    more : more arguments of `typer.Option`
-    """
-    if default is not ... and default is not None and default is not False:
-        help_text += f" [default: {default}]"
-    names = [name] if name else []
-    return typer.Option(
-        default, *names, help=help_text, metavar=metavar, show_default=False, **more
-    )
+#: The end of a docstring, which the help has as it is: paragraphs of a heading and indented lines.
+_LISTED = re.compile(r"\n\n(?=\S.*:\n  )")
 
 
-def argument(help_text: str, metavar: str, *, default: object = ..., **more: Any) -> Any:
-    """Return the declaration of an argument; `default` is `...` for a required one."""
-    return typer.Argument(default, help=help_text, metavar=metavar, show_default=False, **more)
-
-
-def add_command(
-    application: typer.Typer, name: str, function: Callable[..., int | None], example: str
-) -> None:
-    """Add a command under a name, with the example that ends its help."""
-    application.command(name, cls=Command, epilog=example)(_plain(function, name))
+def add_command(application: typer.Typer, name: str, function: Callable[..., int | None]) -> None:
+    """Add a command under a name; its docstring ends in an example."""
+    text, *listed = _LISTED.split(inspect.getdoc(function) or "")
+    epilog = "\n\n".join(f"\b\n{paragraph}" for paragraph in listed)
+    application.command(name, cls=Command, help=text, epilog=epilog)(_plain(function, name))
 
 
 def _plain(function: Callable[..., int | None], command: str) -> Callable[..., int | None]:
     """Return a command with the options of its requests one by one, as Typer needs it."""
-    hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, _Group] = {}
-    own: list[str] = []
-    reading: list[inspect.Parameter] = []
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(function).parameters.values():
-        kind = hints[parameter.name]
-        if is_dataclass(kind):
-            groups[parameter.name] = group = _Group(kind, command)
-            parameters += group.parameters()
-            reading += group.parameters(reading=True)
-        else:
-            own.append(parameter.name)
-            parameters.append(_parameter(parameter.name, kind, parameter.default))
-
+    options = _Options(function, command)
+    reading = [*options.parameters(reading=True)]
+    parameters = [*options.parameters()]
     # The help has options of reading after the others.
-    last = [at for at, parameter in enumerate(parameters) if parameter.name in _LAST] or [
-        len(parameters)
-    ]
-    parameters[last[0] : last[0]] = reading
+    names = [parameter.name for parameter in parameters]
+    last = min(names.index(name) if name in names else len(names) for name in _LAST)
+    parameters[last:last] = reading
+    several = Systems in get_type_hints(function).values()
 
     @functools.wraps(function)
-    def called(short_help: bool, **typed: Any) -> int | None:
-        quiet = bool(typed.get("as_json"))
+    def called(short_help: bool, **words: Any) -> int | None:
         notes: tuple[str, ...] = ()
-        if reading and {"system", "parameters"} <= typed.keys():
-            typed, notes = _with_project_system(typed, Systems in hints.values())
-        requests = {name: group.made(typed, quiet, notes) for name, group in groups.items()}
-        return function(**requests, **{name: typed[name] for name in own})
+        if reading and {"system", "parameters"} <= words.keys():
+            words, notes = with_project_system(words, several)
+        status: int | None = options.made(words, bool(words.get("as_json")), notes)
+        return status
 
     # Typer's own -h would be the same as --help.
     short_help = typer.Option(False, "-h", hidden=True, is_eager=True, callback=print_short_help)
     shown: Any = called
-    parameters_and_help = [*parameters, _parameter("short_help", bool, short_help)]
-    shown.__signature__ = inspect.Signature(parameters_and_help)
-    shown.__annotations__ = {
-        parameter.name: parameter.annotation for parameter in parameters_and_help
-    }
+    parameters.append(_keyword("short_help", bool, short_help))
+    shown.__signature__ = inspect.Signature(parameters)
+    shown.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
 
 
-class _Group:
-    """The options of a request: its fields that are `Typed`, and those of requests in it."""
+class _Options:
+    """The options of a command, or of a request: what is `Typed` there and in requests in it."""
 
     def __init__(self, kind: Any, command: str) -> None:
         self._kind = kind
-        self._groups: dict[str, _Group] = {}
-        self._fields: dict[str, tuple[Typed, str, inspect.Parameter | None]] = {}
-        # Settings of the file are for fields of the request that names a section of it.
-        self._set = {
-            field.name for base in kind.__mro__ if "SECTION" in vars(base) for field in fields(base)
+        self._typed = {
+            field.name: (field, how, str(how.metavar) if how.argument else how.option(field.name))
+            for field, _, how in typed_fields(kind)
         }
-        for field, hint, how in typed_fields(kind):
-            required = field.default is field.default_factory is MISSING
-            default = ... if required else None if field.default is MISSING else field.default
-            option = how.metavar if how.argument else how.option(field.name)
-            parameter = None
-            if how.is_of(command):
-                if field.name in self._set and hint is bool and how.read is None:
-                    # A flag that the file of the project may set can be switched off.
-                    both = replace(how, name=f"{option}/--no-{str(option)[2:]}")
-                    parameter = _parameter(field.name, bool | None, None, both)
-                else:
-                    parameter = _parameter(field.name, hint, default, how)
-            self._fields[field.name] = (how, str(option), parameter)
+        # Settings of the file are for fields of the request that names a section of it.
+        bases = [base for base in getattr(kind, "__mro__", ()) if "SECTION" in vars(base)]
+        self._set = {field.name for base in bases for field in fields(base)}
+        # What Typer is told, and the options of requests, in order.
+        self._parts: dict[str, inspect.Parameter | _Options] = {}
         for name, hint in get_type_hints(kind).items():
-            if is_dataclass(hint) and name not in self._fields:
-                self._groups[name] = _Group(hint, command)
+            if name not in self._typed:
+                if is_dataclass(hint):
+                    self._parts[name] = _Options(hint, command)
+                elif hint is typer.Context:
+                    self._parts[name] = _keyword(name, hint)
+            elif self._typed[name][1].is_of(command):
+                self._parts[name] = self._parameter(name, hint)
 
     def parameters(self, reading: bool = False) -> Iterator[inspect.Parameter]:
         """Yield the options in the order of the fields: those of reading, or the others."""
-        for field in fields(self._kind):
-            if field.name in self._groups:
-                yield from self._groups[field.name].parameters(reading)
-                continue
-            how, _, parameter = self._fields.get(field.name, (Typed(""), "", None))
-            if parameter and reading == (field.name in self._set and not how.argument):
-                yield parameter
+        for name, part in self._parts.items():
+            if isinstance(part, _Options):
+                yield from part.parameters(reading)
+            elif reading == (name in self._set and not self._typed[name][1].argument):
+                yield part
 
-    def made(self, typed: Mapping[str, Any], quiet: bool, notes: tuple[str, ...] = ()) -> Any:
+    def made(self, words: Mapping[str, Any], quiet: bool, notes: tuple[str, ...]) -> Any:
         """Return the request of what was typed, and of what the file of the project sets.
+
+        A command is called, and its status is returned.
 
         quiet : whether the file is named in the notes of the answer alone
         notes : what else the file sets
         Raises : InvalidParameterError, InvalidDataError
         """
-        values = {name: group.made(typed, quiet, notes) for name, group in self._groups.items()}
+        values = {
+            name: part.made(words, quiet, notes) if isinstance(part, _Options) else words[name]
+            for name, part in self._parts.items()
+            if name not in self._typed
+        }
         settings = reading_settings() if self._set else {}
         used: dict[str, str] = {}
-        for name, (how, option, parameter) in self._fields.items():
-            value, called = None if parameter is None else typed[parameter.name], option
-            if name in self._set and option in settings and (value is None or value == []):
+        for name, (field, how, option) in self._typed.items():
+            value, called = words[name] if name in self._parts else None, option
+            if name in self._set and option in settings and value in (None, []):
                 value, called = settings[option]
                 used[option] = called
             if value is None or value == []:
                 if how.otherwise is not None:
                     values[name] = how.otherwise()
-            elif how.needs and value and not typed[how.needs]:
-                other = self._fields[how.needs][1]
+                elif field.default is not MISSING:
+                    values[name] = field.default
+                elif field.default_factory is not MISSING:
+                    values[name] = field.default_factory()
+            elif how.needs and value and not words[how.needs]:
+                other = self._typed[how.needs][2]
                 raise InvalidParameterError(f"{option} is about the chart, and needs {other}")
             elif how.read is not None:
                 values[name] = how.read(value, called)
@@ -218,49 +167,43 @@ class _Group:
                 say(*notes)
         return self._kind(**values)
 
-
-def _declared(kind: Any, how: Typed, default: Any) -> tuple[Any, ParameterInfo]:
-    """Return type and declaration for Typer of a field with this type and default."""
-    required = default is ... and how.otherwise is None
-    listed = get_origin(kind) is tuple
-    if how.read is not None or listed:
-        text = list[str] if how.many or listed else str
-        kind, default = text if required else text | None, None
-    elif how.off:
-        kind, default = bool, False
-    elif how.otherwise is not None:
-        kind, default = kind | None, None
-    if required:
-        default = ...
-    if how.argument:
-        assert how.metavar is not None
-        return kind, argument(how.help, how.metavar, default=default)
-    more: dict[str, Any] = {"min": how.least, "max": how.most}
-    if how.completes:
-        more["autocompletion"] = getattr(completion, how.completes)
-    return kind, option(default, how.help, how.metavar, name=how.name, **more)
-
-
-def _parameter(name: str, kind: Any, declared: Any, how: Typed | None = None) -> inspect.Parameter:
-    """Return a parameter whose default is its declaration, with name and placeholder.
-
-    how : how it is typed, if its type does not say so
-    """
-    how = how or typed_of(kind)
-    if get_origin(kind) is Annotated:
-        kind, declared = get_args(kind)[0], declared if how else get_args(kind)[1]
-    if how is not None:
-        kind, declared = _declared(kind, how, declared)
-    if isinstance(declared, OptionInfo):
-        declared = copy(declared)
-        # With the full name, Typer does not add a second option that switches a flag off.
-        names = declared.param_decls or (Typed("").option(name),)
-        declared.param_decls = (*names, *(LETTERS[letter] for letter in names if letter in LETTERS))
-        if declared.metavar is None:
+    def _parameter(self, name: str, kind: Any) -> inspect.Parameter:
+        """Return what Typer is told of a field of this type."""
+        field, how, option = self._typed[name]
+        default = None if field.default is MISSING else field.default
+        required = field.default is field.default_factory is MISSING and how.otherwise is None
+        if name in self._set and kind is bool and how.read is None:
+            # A flag that the file of the project may set can be switched off.
+            kind, default, option = bool | None, None, f"{option}/--no-{option[2:]}"
+        elif how.read is not None or get_origin(kind) is tuple:
+            kind = list[str] if how.many or how.read is None else str
+            kind, default = kind if required else kind | None, None
+        elif how.off or (kind is bool and required):
+            kind, default, required = bool, False, False
+        elif how.otherwise is not None:
+            kind, default = kind | None, None
+        about, metavar = how.help, how.metavar
+        more: dict[str, Any] = {"show_default": False, "min": how.least, "max": how.most}
+        if how.completes:
+            more["autocompletion"] = globals()[f"complete_{how.completes}"]
+        declared: Any = ... if required else default
+        if how.argument:
+            declared = typer.Argument(declared, help=about, metavar=metavar, **more)
+            return _keyword(name, kind, declared)
+        if not required and default is not None and default is not False:
+            about += f" [default: {default}]"
+        if metavar is None:
             choices = (part for part in (kind, *get_args(kind)) if get_origin(part) is Literal)
-            declared.metavar = "|".join(get_args(next(choices, None))) or None
-    assert isinstance(declared, ParameterInfo) or kind is typer.Context, name
-    default = declared if isinstance(declared, ParameterInfo) else inspect.Parameter.empty
+            metavar = "|".join(get_args(next(choices, None))) or None
+        # With the full name, Typer does not add a second option that switches a flag off.
+        names = (option, LETTERS[option]) if option in LETTERS else (option,)
+        more |= {"envvar": how.variable, "show_envvar": False}
+        return _keyword(
+            name, kind, typer.Option(declared, *names, help=about, metavar=metavar, **more)
+        )
+
+
+def _keyword(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
@@ -308,22 +251,18 @@ _Request = TypeVar("_Request", bound=Any)
 
 Database: TypeAlias = Annotated[
     str,
-    option(
-        "sqlite:///equipoise.db",
+    Typed(
         "The database: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME. The "
-        "environment variable EQUIPOISE_DATABASE also sets it.",
+        "environment variable EQUIPOISE_DATABASE also sets it. [default: sqlite:///equipoise.db]",
         "URL",
-        envvar="EQUIPOISE_DATABASE",
-        show_envvar=False,
+        variable="EQUIPOISE_DATABASE",
+        otherwise=lambda: "sqlite:///equipoise.db",
     ),
 ]
-Json: TypeAlias = Annotated[
-    bool, option(False, "Print the answer and any errors as JSON.", name="--json")
-]
+Json: TypeAlias = Annotated[bool, Typed("Print the answer and any errors as JSON.", name="--json")]
 DryRun: TypeAlias = Annotated[
     bool,
-    option(
-        False,
+    Typed(
         "Say what would be read, what is odd in it and what would refuse it, as `equipoise "
         "inspect` does. Nothing else is done.",
         name="--dry-run",
@@ -358,7 +297,9 @@ class System:
 
     def settings(self) -> Settings:
         """Return the settings of the parameter file. Raises : NotFoundError, InvalidDataError."""
-        return _settings(self.parameters)
+        from equipoise.analysis.systems import read_settings
+
+        return read_settings(self.parameters)
 
     def chosen(self, settings: Settings) -> RatingSystem | None:
         """Return the system that was chosen; None if neither option nor file names one."""
@@ -388,7 +329,9 @@ class Systems:
 
     def settings(self) -> Settings:
         """Return the settings of the parameter file. Raises : NotFoundError, InvalidDataError."""
-        return _settings(self.parameters)
+        from equipoise.analysis.systems import read_settings
+
+        return read_settings(self.parameters)
 
     def chosen(self, settings: Settings) -> dict[str, RatingSystem]:
         """Return the systems by label."""
@@ -402,12 +345,6 @@ class Systems:
 
         named, added = with_every(self.system)
         return chosen_systems(named, settings, self.set_), added
-
-
-def _settings(path: str | None) -> Settings:
-    from equipoise.analysis.systems import read_settings
-
-    return read_settings(path)
 
 
 def with_weights(history: _Request, settings: Settings) -> _Request:
@@ -466,154 +403,66 @@ class Cluster:
             yield executor
 
 
-_outside = ContextVar("outside_projects", default=False)
+# Values of options for the completion of shells, which ask `equipoise` with the words typed so
+# far. The answers may take longer than a command's help.
 
 
-def reading_settings() -> dict[str, tuple[Any, str]]:
-    """Return the settings of reading as if they were typed: option -> value, and what to call it.
+def complete_systems(incomplete: str) -> list[tuple[str, str]]:
+    """Return the systems that begin so, each with its purpose; a label may stand before."""
+    from equipoise.analysis.systems import list_systems
 
-    Raises : InvalidParameterError
-    """
-    path, content = _project()
-    section = content.get("reading", {})
-    if not isinstance(section, dict):
-        raise InvalidParameterError(f"{path}: reading must be a table; got {section!r}")
-    known = reading_options()
-    settings = {}
-    for key, value in section.items():
-        where, option = f"{path}: [reading] {key}", f"--{key.replace('_', '-')}"
-        if option not in known:
-            keys = ", ".join(option.removeprefix("--") for option in known)
-            raise InvalidParameterError(f"{where} must be one of {keys}; got {value!r}")
-        if option in settings:
-            raise InvalidParameterError(
-                f"{where} must be given once; {key} is also spelled otherwise"
-            )
-        typed = _as_typed(value, *known[option], where)
-        if option == "--synonyms" and "://" not in typed:
-            typed = str(path.parent / typed)
-        settings[option] = (typed, where)
-    return settings
+    label, equals, _ = incomplete.rpartition("=")
+    return [(f"{label}{equals}{system.name}", system.summary) for system in list_systems()]
 
 
-@contextmanager
-def outside_projects() -> Iterator[None]:
-    """Let no file of a project count for the commands that run meanwhile."""
-    token = _outside.set(True)
+def complete_parameters(context: typer.Context) -> list[tuple[str, str]]:
+    """Return NAME= for the parameters of the system that the words before name."""
+    system = context.params.get("system")
+    return _parameters_of(system or _default_system())
+
+
+def complete_labelled_parameters(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return NAME= for a single system, LABEL.NAME= for the parameters of several."""
+    named = [text.partition("=") for text in context.params.get("system") or ()]
+    labels = {label: name or label for label, _, name in named}
+    if len(labels) < 2 and "." not in incomplete:
+        return _parameters_of(next(iter(labels.values()), _default_system()))
+    return [
+        (f"{label}.{name}", about)
+        for label, system in labels.items()
+        for name, about in _parameters_of(system)
+    ]
+
+
+def _parameters_of(system: str) -> list[tuple[str, str]]:
+    from equipoise.analysis.systems import described
+    from equipoise.errors import EquipoiseError
+
     try:
-        yield
-    finally:
-        _outside.reset(token)
+        parameters = described(system).parameters
+    except EquipoiseError:
+        return []
+    return [
+        (f"{parameter.name}=", f"{parameter.type}, default {parameter.default}")
+        for parameter in parameters
+    ]
 
 
-def settings_as_typed(request: HistoryRequest, command: str) -> tuple[list[str], str]:
-    """Return the settings of a request as options of a command, and as TOML what it has not."""
-    known, words, others = reading_options(), list[str](), dict[str, list[str]]()
-    for option, spelled in reading_words(request):
-        if option not in request.set_by_project:
-            continue
-        if known[option][0].is_of(command):
-            words += spelled
-        else:
-            others.setdefault(option.removeprefix("--"), []).extend(spelled[1:])
-    texts = []
-    for name, values in others.items():
-        if known[f"--{name}"][0].many:
-            pairs = (pair.split("=", 1) for pair in values)
-            inside = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in pairs)
-            texts.append(f"{name} = {{ {inside} }}")
-        else:
-            # The folders of one machine mean nothing on another.
-            value = [Path(text).name if name == "synonyms" else text for text in values]
-            texts.append(f"{name} = {json.dumps(value[0]) if value else 'true'}")
-    return words, ", ".join(texts)
+def _default_system() -> str:
+    from equipoise.analysis.systems import DEFAULT_SYSTEM
+
+    return DEFAULT_SYSTEM
 
 
-def used_in_words(settings: Sequence[str]) -> str:
-    """Return which settings of the file are used."""
-    section = settings[0].rpartition(" ")[0]
-    return f"{section} sets {', '.join(option.rpartition(' ')[2] for option in settings)}"
+def complete_formats() -> list[str]:
+    """Return the formats of histories."""
+    from equipoise.formats.opening.kinds import Format
+
+    return list(get_args(Format))
 
 
-def _project() -> tuple[Path, dict[str, Any]]:
-    """Return the file of the project with its content, which is empty if there is none.
+def complete_time_formats() -> list[str]:
+    """Return the formats of times that have a name."""
+    from equipoise.formats.times import NAMED_FORMATS
 
-    Raises : InvalidParameterError
-    """
-    path = _file()
-    if path is None:
-        return Path(), {}
-    try:
-        content = read_toml(path)
-    except ValueError as error:
-        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
-    for key in content.keys() - {"system", "reading"}:
-        raise InvalidParameterError(
-            f"{path} may have the key system and the section [reading]; got {key}. Parameters of a "
-            "system are kept in a parameter file (--parameters FILE.toml), or in a saved state "
-            "(--save, --state)"
-        )
-    return path, content
-
-
-def _with_project_system(
-    typed: dict[str, Any], several: bool
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return options with the system of the project, and a note, if nothing else names a system.
-
-    several : whether the command has several systems
-    A parameter file, a saved state and a pool name one. Raises : InvalidParameterError
-    """
-    from equipoise.formats.opening.kinds import is_saved_state
-
-    named = [typed[name] for name in ("system", "parameters", "state", "create") if name in typed]
-    if any(value not in (None, []) for value in named) or is_saved_state(typed.get("initial")):
-        return typed, ()
-    path, content = _project()
-    system = content.get("system")
-    if system is None:
-        return typed, ()
-    if not isinstance(system, str):
-        raise InvalidParameterError(f"{path}: system must be text; got {system!r}")
-    note = f"{path} sets the system {system}; --system chooses another system"
-    return {**typed, "system": [system] if several else system}, (note,)
-
-
-def _file() -> Path | None:
-    """Return the file of the working directory, or else of the nearest folder above."""
-    if _outside.get():
-        return None
-    # A folder that may not be looked at has no file for us; os.path says so without an error.
-    folder = Path.cwd()
-    places = (parent / PROJECT_FILE for parent in (folder, *folder.parents))
-    return next((place for place in places if os.path.isfile(place)), None)
-
-
-def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
-    """Return a value of TOML as the command line would have it. Raises : InvalidParameterError."""
-    if is_flag:
-        rule, fits = "true or false", isinstance(value, bool)
-    elif typed.metavar == "[=rows]":
-        rule, fits = 'true, false, "matches" or "rows"', isinstance(value, bool | str)
-        if isinstance(value, bool):
-            value = "matches" if value else None
-    elif typed.many:
-        rule = f'a table, as {where.rpartition(" ")[2]} = {{NEW = "OLD"}}'
-        fits = isinstance(value, dict) and not any(
-            "=" in name or isinstance(item, dict | list) for name, item in value.items()
-        )
-        value = [f"{name}={_text(item)}" for name, item in value.items()] if fits else value
-    else:
-        # A sheet may be a number, and a time one of TOML's own.
-        rule, fits = "text", isinstance(value, str | int | date) and not isinstance(value, bool)
-        value = _text(value) if fits else value
-    if not fits:
-        raise InvalidParameterError(f"{where} must be {rule}; got {value!r}")
-    return value
-
-
-def _text(value: object) -> str:
-    """Return a value of TOML as it is typed on the command line."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value.isoformat() if isinstance(value, date) else str(value)
+    return list(NAMED_FORMATS)

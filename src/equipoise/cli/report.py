@@ -379,24 +379,10 @@ def report_error(error: EquipoiseError, as_json: bool) -> None:
     say(f"equipoise: {first}", *others, *notes, *([advice] if advice else []))
 
 
-def report_system_error(error: OSError, as_json: bool) -> None:
-    """Print an error of the operating system: the file and the reason."""
-    place = "" if error.filename is None else f"{error.filename}: "
-    message = f"{place}{error.strerror or error}"
-    _report("system", message, as_json)
-
-
-def report_usage_error(message: str, as_json: bool, *, advice: Sequence[str] = ()) -> None:
-    """Print an error of usage, and lines on what to type instead."""
-    _report("wrong-usage", message, as_json)
+def report_foreign_error(code: str, message: str, as_json: bool, *advice: str) -> None:
+    """Print an error that the package did not raise, and lines on what to do."""
     if not as_json:
-        say(*advice)
-
-
-def _report(code: str, message: str, as_json: bool) -> None:
-    """Print an error that the package did not raise."""
-    if not as_json:
-        say(f"equipoise: {message}")
+        say(f"equipoise: {message}", *advice)
         return
     from equipoise.messages.conversion import ErrorBody, ErrorMessage
 

@@ -17,13 +17,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.analysis.rate import computation
 from equipoise.analysis.rate import out_of_core as in_blocks
-from equipoise.analysis.rate.computation import (
-    RateAnswer,
-    RateRequest,
-    memory_for,
-    memory_of,
-    rate,
-)
+from equipoise.analysis.rate.computation import RateAnswer, RateRequest, memory_for, memory_of, rate
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.formats import large_files

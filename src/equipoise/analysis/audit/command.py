@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from equipoise.data.audits import Drift, Incentive
 
 
-EXAMPLE = """\b
-Example:
-  equipoise audit drift examples/contests.csv --system elo-mmr --active-days 30
-  equipoise audit drift examples/contests.csv --system elo-mmr --system elo --output drift.csv"""
-
-
 def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.Json) -> None:
     """Measure how the ratings of active players rise or fall as a whole, and why.
 
@@ -45,6 +39,10 @@ def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.J
     changes by performance, how much of that comes from scaling. Also shows where newcomers enter
     and how they perform in their first match, the points that they bring in and that inactive
     players hold, and what is handed out to hold the level.
+
+    Example:
+      equipoise audit drift examples/contests.csv --system elo-mmr --active-days 30
+      equipoise audit drift examples/contests.csv --system elo-mmr --system elo --output drift.csv
     """
     from equipoise.analysis.audit import computation as work
 
@@ -221,12 +219,6 @@ def _at_end(drift: Drift, field: str) -> float | None:
     return None if math.isnan(value) else value
 
 
-INCENTIVES_EXAMPLE = """\b
-Example:
-  equipoise audit incentives examples/contests.csv --system elo-mmr --player jade-kite
-  equipoise audit incentives examples/contests.csv --system elo --system glicko --budget 100"""
-
-
 def incentives(
     *,
     systems: options.Systems,
@@ -239,6 +231,10 @@ def incentives(
     The last matches of a player are rated again with worse places, never with better ones. In a
     system with aligned incentives no plan gains anything while the others are frozen. Systems that
     measure how much results vary can be exploited. The gain found is a lower bound.
+
+    Example:
+      equipoise audit incentives examples/contests.csv --system elo-mmr --player jade-kite
+      equipoise audit incentives examples/contests.csv --system elo --system glicko --budget 100
     """
     from equipoise.analysis.audit import computation as work
 
@@ -328,5 +324,5 @@ def _points(value: float, sign: str = "") -> str:
 application = create_group(
     "Audit rating systems: drift of the ratings, and incentives to throw matches."
 )
-add_command(application, "drift", drift, EXAMPLE)
-add_command(application, "incentives", incentives, INCENTIVES_EXAMPLE)
+add_command(application, "drift", drift)
+add_command(application, "incentives", incentives)

@@ -11,8 +11,10 @@ import typer
 
 from equipoise.analysis.backtest import BacktestRequest
 from equipoise.analysis.inspect.command import inspected
+from equipoise.analysis.requests import typed
 from equipoise.cli import options
-from equipoise.cli.options import command_line, option, settings_as_typed
+from equipoise.cli.options import command_line
+from equipoise.cli.project import settings_as_typed
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -29,32 +31,12 @@ if TYPE_CHECKING:
     from equipoise.analysis.backtest.computation import BacktestAnswer
 
 
-EXAMPLE = """\b
-Measures of the predictions, and which value is better:
-  pair_inv      pairs of a match predicted in the right order, in percent: higher
-  rank_dev      distance of predicted from actual places, in percent: lower
-  log_loss      how unlikely the results were by the predicted chances; confident
-                mistakes cost most, and chances of 50 % have 0.693: lower
-  brier         squared distance of chances from results: lower
-  ndcg          how well the first places were predicted; 1 is perfect: higher
-  outcome_loss  log loss of win, draw and loss: lower
-  rps           squared distance of the chances of win, draw and loss: lower
-  calibration   distance of expected from observed scores: lower
-A system whose values are not better than those of the baseline knows nothing.
-
-\b
-Example:
-  equipoise backtest examples/contests.csv --system elo-mmr --system elo --from 10%
-  equipoise backtest examples/contests.csv --system elo-mmr --system elo --report report.html
-  equipoise backtest examples/contests.csv --system all"""
-
-
 def backtest(
     *,
     context: typer.Context,
     systems: options.Systems,
     request: BacktestRequest,
-    details: bool = option(
+    details: bool = typed(
         False,
         "Print scores by experience, intervals, differences and calibration to standard output "
         "too. A terminal always shows them.",
@@ -71,6 +53,23 @@ def backtest(
     matches, and all players; it goes to standard error unless --details is given. --system all
     compares every system that can rate the history, unless its ratings run away in matches of many
     teams, and notes name the others.
+
+    Measures of the predictions, and which value is better:
+      pair_inv      pairs of a match predicted in the right order, in percent: higher
+      rank_dev      distance of predicted from actual places, in percent: lower
+      log_loss      how unlikely the results were by the predicted chances; confident
+                    mistakes cost most, and chances of 50 % have 0.693: lower
+      brier         squared distance of chances from results: lower
+      ndcg          how well the first places were predicted; 1 is perfect: higher
+      outcome_loss  log loss of win, draw and loss: lower
+      rps           squared distance of the chances of win, draw and loss: lower
+      calibration   distance of expected from observed scores: lower
+    A system whose values are not better than those of the baseline knows nothing.
+
+    Example:
+      equipoise backtest examples/contests.csv --system elo-mmr --system elo --from 10%
+      equipoise backtest examples/contests.csv --system elo-mmr --system elo --report report.html
+      equipoise backtest examples/contests.csv --system all
     """
     from equipoise.analysis.backtest import computation as work
 

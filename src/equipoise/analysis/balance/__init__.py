@@ -18,6 +18,10 @@ Teams: TypeAlias = Annotated[
 ]
 
 
+def _groups(texts: Sequence[str], option: str) -> list[list[str]]:
+    return [requests.ids(text, option) for text in texts]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additions:
     """Newcomers, parties and avoid pairs for a lobby.
@@ -36,7 +40,7 @@ class Additions:
         "A,B,...",
         name="--party",
         many=True,
-        read=requests.lists_of_ids,
+        read=_groups,
     )
     avoid: Sequence[Sequence[str]] = typed(
         (),
@@ -44,7 +48,7 @@ class Additions:
         "in --players.",
         "A,B,...",
         many=True,
-        read=requests.lists_of_ids,
+        read=_groups,
     )
     newcomers: tuple[str, ...] = typed(
         (),

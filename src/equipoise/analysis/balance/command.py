@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from equipoise.analysis.balance import BalanceRequest, RebalanceOrder
+from equipoise.analysis.requests import typed
 from equipoise.cli import options
-from equipoise.cli.options import option
 from equipoise.cli.report import (
     Table,
     cut,
@@ -24,13 +24,8 @@ if TYPE_CHECKING:
     from equipoise.analysis.balance.computation import BalanceAnswer
     from equipoise.analysis.balance.rebalance import RebalanceAnswer
     from equipoise.data.lobby import Balance, Constraint
-    from equipoise.data.rebalancing import PartyIds, Rebalance, Step
+    from equipoise.data.rebalancing import PartyIds, Rebalance
     from equipoise.messages.questions import ComparedMessage
-
-
-EXAMPLE = """\b
-Example:
-  equipoise balance examples/lobby.csv"""
 
 
 def balance(*, request: BalanceRequest, as_json: options.Json) -> None:
@@ -43,6 +38,9 @@ def balance(*, request: BalanceRequest, as_json: options.Json) -> None:
     if sizes differ, the best player is in the smaller team, unless a party makes that impossible.
     Parties stay together, locked players are in their teams, and players who avoid each other are
     in different teams.
+
+    Example:
+      equipoise balance examples/lobby.csv
     """
     from equipoise.analysis.balance.computation import balance_lobby, message_of
 
@@ -217,15 +215,10 @@ def _print_alternatives(balance: Balance) -> None:
     print_table(table(columns, rows))
 
 
-REBALANCE_EXAMPLE = """\b
-Example:
-  equipoise rebalance examples/rebalance.json --all"""
-
-
 def rebalance(
     *,
     order: RebalanceOrder,
-    compare: bool = option(False, "Compare all methods: distance, gap and time."),
+    compare: bool = typed(False, "Compare all methods: distance, gap and time."),
     as_json: options.Json,
 ) -> None:
     """Make even teams of matched parties, by the method of the ruleset.
@@ -233,6 +226,9 @@ def rebalance(
     Parties stay together, and members of a session stay in their teams. Numbers of players are made
     as equal as possible first, then mean attributes. A session or a loose ruleset is rebalanced by
     permutation, a strict ruleset by combination up to 12 players and by greedy above that.
+
+    Example:
+      equipoise rebalance examples/rebalance.json --all
     """
     from equipoise.analysis.balance.rebalance import compare_methods, rebalance_request
     from equipoise.messages.questions import rebalance_message
@@ -342,17 +338,17 @@ def _bound(result: Rebalance) -> str:
 def _print_steps(result: Rebalance) -> None:
     """Print the steps of the greedy method."""
     print_lines("", "Steps")
+    steps = (
+        (step, "  ".join(f"{team}: {total:g}" for team, total in step.order))
+        for step in result.steps[:_ROWS]
+    )
     columns = {"step": "d", "totals of teams": "", "party": "", "total": "g", "to team": "d"}
     rows = (
-        (number, cut(_totals(step), _CELL), _braces(step.party), step.total, step.team)
-        for number, step in enumerate(result.steps[:_ROWS], start=1)
+        (number, cut(totals, _CELL), _braces(step.party), step.total, step.team)
+        for number, (step, totals) in enumerate(steps, start=1)
     )
     print_table(table(columns, rows))
     _say_more(len(result.steps))
-
-
-def _totals(step: Step) -> str:
-    return "  ".join(f"{team}: {total:g}" for team, total in step.order)
 
 
 def _print_candidates(result: Rebalance) -> None:

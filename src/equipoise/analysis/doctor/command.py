@@ -21,16 +21,11 @@ from equipoise.analysis.doctor import (
     program_findings,
     version_findings,
 )
-from equipoise.cli import completion, options
-from equipoise.cli.options import argument, option
+from equipoise.analysis.requests import typed
+from equipoise.cli import options
 from equipoise.cli.report import compiling, print_json, print_lines, print_table, say, table
 from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
-
-EXAMPLE = """\b
-Example:
-  equipoise doctor --need service
-  equipoise doctor --compile elo-mmr glicko2"""
 
 #: Columns of the text, and those before a detail.
 _WIDE, _INDENT = 100, 26
@@ -38,28 +33,26 @@ _WIDE, _INDENT = 100, 26
 
 def doctor(
     *,
-    systems: list[str] | None = argument(
+    systems: tuple[str, ...] = typed(
+        (),
         "Rating systems, for --compile. [default: all that are built in]",
         "SYSTEM ...",
-        default=None,
-        autocompletion=completion.systems,
+        argument=True,
+        completes="systems",
     ),
-    compile_: bool = option(
+    compile_: bool = typed(
         False,
         "Compile the kernels of rating systems, so that no later command waits for them, and look "
         "at nothing else.",
     ),
-    need: list[str] | None = option(
-        None, "An extra that must be installed; can be repeated.", "EXTRA"
-    ),
-    database: str | None = option(
+    need: tuple[str, ...] = typed((), "An extra that must be installed; can be repeated.", "EXTRA"),
+    database: str | None = typed(
         None,
         "Also look at this database: sqlite:///FILE or "
         "postgresql+psycopg://USER:PASSWORD@HOST/NAME. The environment variable "
         "EQUIPOISE_DATABASE also sets it.",
         "URL",
-        envvar="EQUIPOISE_DATABASE",
-        show_envvar=False,
+        variable="EQUIPOISE_DATABASE",
     ),
     as_json: options.Json,
 ) -> int:
@@ -72,6 +65,10 @@ def doctor(
     With --compile, what the commands and the service need for a system with its default parameters
     is compiled, for images and servers. It is kept in the folder of compiled kernels
     (NUMBA_CACHE_DIR moves it). Kernels that are already there are not compiled again.
+
+    Example:
+      equipoise doctor --need service
+      equipoise doctor --compile elo-mmr glicko2
     """
     if compile_:
         if need:
@@ -209,18 +206,14 @@ def _compiled(system: str) -> _Compiled:
     return _Compiled(system, compilation.kernels, time.perf_counter() - start)
 
 
-SYSTEMS_EXAMPLE = """\b
-Example:
-  equipoise systems elo-mmr"""
-
-
 def systems(
     *,
-    name: str | None = argument(
+    name: str | None = typed(
+        None,
         "The system whose parameters to show.",
         "NAME",
-        default=None,
-        autocompletion=completion.systems,
+        argument=True,
+        completes="systems",
     ),
     as_json: options.Json,
 ) -> None:
@@ -228,6 +221,9 @@ def systems(
 
     Systems of other packages are listed with their package, which is imported when the system is
     named.
+
+    Example:
+      equipoise systems elo-mmr
     """
     from equipoise.analysis.systems import described, list_systems, refused_systems
 

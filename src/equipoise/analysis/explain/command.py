@@ -24,16 +24,14 @@ if TYPE_CHECKING:
     from equipoise.messages.histories import ExplainMessage, RememberedMessage
 
 
-EXAMPLE = """\b
-Example:
-  equipoise explain examples/contests.csv --player jade-kite"""
-
-
 def explain(*, system: options.System, request: ExplainRequest, as_json: options.Json) -> None:
     """Explain why a match changed a player's rating.
 
     The parts of the explanation add up to the change. The history is rated up to the match with
     the given system and parameters, as `equipoise rate` does.
+
+    Example:
+      equipoise explain examples/contests.csv --player jade-kite
     """
     from msgspec.structs import asdict
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from equipoise.analysis.inspect import ConvertRequest
-from equipoise.analysis.requests import HistoryRequest
+from equipoise.analysis.requests import HistoryRequest, typed
 from equipoise.cli import options
-from equipoise.cli.options import command_line, option
+from equipoise.cli.options import command_line
 from equipoise.cli.report import (
     compiling,
     cut,
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from equipoise.arrays import Ids
     from equipoise.rating.system import RatingSystem
 
-
-EXAMPLE = """\b
-Example:
-  equipoise inspect examples/contests.csv
-  equipoise inspect examples/worldcup2022.csv --matches 10"""
 
 #: What a kind of file is, in words.
 _KINDS = {
@@ -61,7 +56,7 @@ _PROBLEMS = 5
 
 def inspect(
     *,
-    matches: int = option(5, "Number of first matches to show.", min=0),
+    matches: int = typed(5, "Number of first matches to show.", least=0),
     history: HistoryRequest,
     as_json: options.Json,
 ) -> int:
@@ -70,6 +65,10 @@ def inspect(
     Nothing is rated and nothing is written. The file is read as `equipoise rate` reads it, with the
     same options. If it is no history, the answer names the command that reads it. The exit status
     is 1 if the file has problems, so that no command reads it as it is.
+
+    Example:
+      equipoise inspect examples/contests.csv
+      equipoise inspect examples/worldcup2022.csv --matches 10
     """
     from equipoise.analysis.inspect.inspection import InspectRequest, inspect_source
 
@@ -203,13 +202,6 @@ def _print_matches(answer: InspectMessage) -> None:
     print_table(table(columns, rows))
 
 
-CONVERT_EXAMPLE = """\b
-Example:
-  equipoise convert examples/contests.csv contests.parquet
-  equipoise convert examples/worldcup2022.csv matches.csv
-  equipoise convert examples/league.csv games.csv --as games
-  equipoise convert examples/interzonal1970.csv interzonal.trf"""
-
 _FORMS = {
     "history": "a long table",
     "games": "a table of games",
@@ -222,6 +214,12 @@ def convert(*, request: ConvertRequest, as_json: options.Json) -> None:
 
     The file is read as `equipoise rate` reads it, with the same options. What the new format cannot
     hold is said. OUT is written completely or not at all, and never over HISTORY.
+
+    Example:
+      equipoise convert examples/contests.csv contests.parquet
+      equipoise convert examples/worldcup2022.csv matches.csv
+      equipoise convert examples/league.csv games.csv --as games
+      equipoise convert examples/interzonal1970.csv interzonal.trf
     """
     from equipoise.analysis.inspect.conversion import convert as converted
 

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from equipoise.analysis.leaderboard.computation import LeaderboardAnswer
 
 
-EXAMPLE = """\b
-Example:
-  equipoise leaderboard examples/arena.csv
-  equipoise leaderboard examples/arena.csv --by category --chart leaderboard.svg
-  equipoise leaderboard examples/arena.csv --every week --system elo --system performance"""
-
 #: Rows on a terminal; a file or a pipe gets all of them.
 _SHOWN = 60
 
@@ -42,6 +36,11 @@ def leaderboard(*, request: LeaderboardRequest, as_json: options.Json) -> None:
     the first of these two, or else by the first system. Without --by, the last lines
     say what calibrated chances, a context and a rating period are worth to the rating
     systems, where the history has columns for them.
+
+    Example:
+      equipoise leaderboard examples/arena.csv
+      equipoise leaderboard examples/arena.csv --by category --chart leaderboard.svg
+      equipoise leaderboard examples/arena.csv --every week --system elo --system performance
     """
     from equipoise.analysis.leaderboard import computation as work
 

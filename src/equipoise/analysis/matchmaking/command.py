@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from equipoise.analysis.matchmaking.computation import SimulationAnswer
     from equipoise.data.matchmaking import Tick, Waiting
 
-EXAMPLE = """\b
-Example:
-  equipoise matchmaking tick examples/queue.json"""
-IMPORT_EXAMPLE = """\b
-Example:
-  equipoise matchmaking import flexmatch.json > ruleset.json"""
-
-SIMULATE_EXAMPLE = """\b
-Example:
-  equipoise matchmaking simulate --ruleset examples/narrow.json --days 5
-  equipoise matchmaking simulate --ruleset examples/narrow.json --ruleset examples/wide.json"""
-
 #: Width of a cell, and number of rows of a table; `--json` has everything.
 _CELL, _ROWS = 60, 200
 
@@ -51,6 +39,9 @@ def tick(*, order: TickOrder, as_json: options.Json) -> None:
 
     Each match is the best around its oldest ticket: most players, then least cost. The objective
     "accelbyte" has the cost of AccelByte's rulesets, "fair" that of an even win probability.
+
+    Example:
+      equipoise matchmaking tick examples/queue.json
     """
     from equipoise.matchmaking.request import read_tick_request
     from equipoise.messages.matchmaking import tick_message
@@ -129,6 +120,9 @@ def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
 
     Prints the ruleset, and on standard error every part that was changed or has no equivalent, with
     its path. With --json, both.
+
+    Example:
+      equipoise matchmaking import flexmatch.json > ruleset.json
     """
     from equipoise.matchmaking.flexmatch import import_flexmatch
     from equipoise.messages.conversion import plain, to_message
@@ -158,6 +152,10 @@ def simulate(
     People come, wait, give up, are matched by the tick of `matchmaking tick`, and play. Only they
     are models; every assumption is printed. All rulesets see the same people, so few days tell them
     apart. With --system, ratings change with every match, and their error is measured.
+
+    Example:
+      equipoise matchmaking simulate --ruleset examples/narrow.json --days 5
+      equipoise matchmaking simulate --ruleset examples/narrow.json --ruleset examples/wide.json
     """
     from equipoise.analysis.matchmaking import computation as work
 
@@ -232,6 +230,6 @@ def _print_days(answer: SimulationAnswer) -> None:
 
 
 application = create_group("Match tickets of a queue, import rule sets, and simulate days.")
-add_command(application, "tick", tick, EXAMPLE)
-add_command(application, "import", import_rules, IMPORT_EXAMPLE)
-add_command(application, "simulate", simulate, SIMULATE_EXAMPLE)
+add_command(application, "tick", tick)
+add_command(application, "import", import_rules)
+add_command(application, "simulate", simulate)

@@ -84,11 +84,6 @@ def rating_range(series: PerformanceSeries, rows: Ints) -> tuple[float, float]:
     return low - edge, high + edge
 
 
-def score_text(points: float, games: float) -> str:
-    """Return a score in the notation of chess players: "5.5/9"."""
-    return f"{points:g}/{games:g}"
-
-
 def rating_text(series: PerformanceSeries, row: int) -> str:
     """Return a player's rating as text: "2857 \N{PLUS-MINUS SIGN} 120", or bounds."""
     if np.isfinite(series.ppr[row]):
@@ -224,7 +219,7 @@ def _write_numbers(figure: Figure, axes: Axes, series: PerformanceSeries, rows: 
     """Write score and rating at the right of every row, in two columns."""
     columns: list[tuple[list[Text], float]] = []
     for texts, colour in (
-        ([score_text(series.points[row], series.games[row]) for row in rows], theme.MUTED),
+        ([f"{series.points[row]:g}/{series.games[row]:g}" for row in rows], theme.MUTED),
         ([rating_text(series, row) for row in rows.tolist()], theme.WORDS[0]),
     ):
         written = [
@@ -234,7 +229,9 @@ def _write_numbers(figure: Figure, axes: Axes, series: PerformanceSeries, rows: 
         columns.append((written, max(map(theme.text_width, written))))
     room = sum(wide + _GAP for _, wide in columns)
     theme.fit_axes(figure, axes, right=room)
-    _leave_room_for_legend(figure, axes)
+    box = axes.get_position()
+    legend = 1.5 * theme.SMALL / (72 * figure.get_size_inches()[1])
+    axes.set_position((box.x0, box.y0, box.width, box.height - legend))
     points = 72 * figure.get_size_inches()[0] * axes.get_position().width
     end = 0.0
     for written, wide in columns:
@@ -242,12 +239,6 @@ def _write_numbers(figure: Figure, axes: Axes, series: PerformanceSeries, rows: 
         for text in written:
             text.set_transform(axes.get_yaxis_transform())
             text.set_x(1.0 + end / points)
-
-
-def _leave_room_for_legend(figure: Figure, axes: Axes) -> None:
-    box = axes.get_position()
-    line = 1.5 * theme.SMALL / (72 * figure.get_size_inches()[1])
-    axes.set_position((box.x0, box.y0, box.width, box.height - line))
 
 
 def _write_legend(

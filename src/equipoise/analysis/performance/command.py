@@ -13,6 +13,7 @@ from equipoise.analysis.performance import PerformanceRequest, StrengthsRequest
 from equipoise.analysis.requests import HistoryRequest, shared
 from equipoise.cli import options
 from equipoise.cli.report import (
+    cell,
     print_first,
     print_json,
     print_lines,
@@ -28,14 +29,7 @@ from equipoise.wording import counted
 if TYPE_CHECKING:
     from equipoise.analysis.performance.computation import PerformanceAnswer, StrengthsAnswer
     from equipoise.arrays import Floats
-    from equipoise.data.reading import GamesReading
     from equipoise.data.tournament import Superiority, TieBreakDetails, TournamentPerformance
-
-
-EXAMPLE = """\b
-Example:
-  equipoise performance examples/interzonal1970.csv --anchor 2557
-  equipoise performance examples/interzonal1970.csv --tie-breaks sb,de,wins --order points"""
 
 
 def performance(
@@ -54,6 +48,10 @@ def performance(
 
     Ratings before the tournament come from the games: columns such as white_rating and
     black_rating, the tags WhiteElo and BlackElo, or a FIDE report.
+
+    Example:
+      equipoise performance examples/interzonal1970.csv --anchor 2557
+      equipoise performance examples/interzonal1970.csv --tie-breaks sb,de,wins --order points
     """
     from equipoise.analysis.performance.computation import message_of, rate_performance
 
@@ -135,13 +133,13 @@ def _print_performance(answer: PerformanceAnswer) -> None:
     lines = [*_precision(performance), *_labels(performance), *reasons]
     print_lines(*lines)
     reading = answer.reading
-    say(
-        *_skipped(reading),
-        *_left_out(answer),
-        *_unrated(performance),
-        *reading.notes,
-        *answer.notes,
-    )
+    if reading.problems:
+        results = counted(reading.skipped, "bad result was", "bad results were")
+        say(f"{results} skipped", *problem_lines(reading.problems))
+    counts = [f"{count:,} {reason}" for reason, count in reading.left_out.items() if count]
+    if counts:
+        say(f"Not counted as games: {', '.join(counts)}.")
+    say(*_unrated(performance), *reading.notes, *answer.notes)
 
 
 def _print_players(performance: TournamentPerformance) -> None:
@@ -174,12 +172,10 @@ def _print_details(details: TieBreakDetails) -> None:
     print_lines(f"{details.name} of {details.player}: {total}")
     heads = {"round": ">", "opponent": "", "kind": "", "points": ">", "score": ">"}
     rows = details.to_polars().select(*heads, "value", "status").iter_rows()
-    shown = (["" if value is None else _short(value) for value in row] for row in rows)
+    shown = (
+        [cell(value, ".10g" if isinstance(value, float) else "") for value in row] for row in rows
+    )
     print_table(table({**heads, "value": ">", "": ""}, shown))
-
-
-def _short(value: object) -> str:
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _cell(name: str, value: object) -> str:
@@ -296,20 +292,6 @@ def _known(column: Floats) -> set[int]:
     return {row for row, value in enumerate(column.tolist()) if not math.isnan(value)}
 
 
-def _skipped(reading: GamesReading) -> list[str]:
-    """Return how many results --skip-bad skipped, and their problems."""
-    if not reading.problems:
-        return []
-    results = counted(reading.skipped, "bad result was", "bad results were")
-    return [f"{results} skipped", *problem_lines(reading.problems)]
-
-
-def _left_out(answer: PerformanceAnswer) -> list[str]:
-    """Return one line on the rounds that were not games."""
-    counts = [f"{count:,} {reason}" for reason, count in answer.reading.left_out.items() if count]
-    return [f"Not counted as games: {', '.join(counts)}."] if counts else []
-
-
 def _unrated(performance: TournamentPerformance) -> list[str]:
     """Return a line on unrated opponents, if there are any."""
     standing = performance.standing
@@ -329,27 +311,18 @@ def _print_superiority(performance: TournamentPerformance, matrix: Superiority) 
     shown = names[:_MATRIX]
     print_lines("Probability that the player of a row is better than that of a column, in percent")
     heads = [str(place) for place in range(1, len(shown) + 1)]
+    chances = matrix.probability[: len(shown), : len(shown)].tolist()
     rows = (
         (
             heads[i],
             name,
-            *(_percent(chance) for chance in matrix.probability[i, : len(shown)].tolist()),
+            *("" if math.isnan(chance) else f"{100 * chance:.0f}" for chance in row),
         )
-        for i, name in enumerate(shown)
+        for i, (name, row) in enumerate(zip(shown, chances, strict=True))
     )
     print_table(table({" ": ">", "player": "", **dict.fromkeys(heads, ">")}, rows))
     if len(shown) < len(names):
         say(f"... and {len(names) - len(shown)} more; --json has them all.")
-
-
-def _percent(probability: float) -> str:
-    return "" if math.isnan(probability) else f"{100 * probability:.0f}"
-
-
-STRENGTHS_EXAMPLE = """\b
-Example:
-  equipoise strengths examples/contests.csv --ties breslow --prior 1 --anchor 1500
-  equipoise strengths examples/contests.csv --top 1 --ties breslow --prior 1"""
 
 
 def strengths(*, request: StrengthsRequest, as_json: options.Json) -> None:
@@ -360,6 +333,10 @@ def strengths(*, request: StrengthsRequest, as_json: options.Json) -> None:
     place of a match are not ranked among themselves, so a choice of one among five has the ranks 1,
     2, 2, 2, 2. If a group of players was never beaten by the others, there are no finite strengths:
     the answer then names the groups.
+
+    Example:
+      equipoise strengths examples/contests.csv --ties breslow --prior 1 --anchor 1500
+      equipoise strengths examples/contests.csv --top 1 --ties breslow --prior 1
     """
     from equipoise.analysis.performance.computation import estimate_strengths
     from equipoise.analysis.performance.computation import strengths_message as strengths_message

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from equipoise.analysis.reading import check_outputs, history_message, read
 from equipoise.analysis.requests import shared, suited, title_of
 from equipoise.arrays import Floats
 from equipoise.charts import theme
-from equipoise.data.files import check_distinct
 from equipoise.data.games import Games
 from equipoise.data.history import History
 from equipoise.data.reading import GamesReading, HistoryReading
@@ -24,8 +22,7 @@ from equipoise.data.tournament import TieBreakDetails, TournamentPerformance
 from equipoise.errors import InvalidDataError, require
 from equipoise.formats.games.reading import scan_games
 from equipoise.formats.histories import summarise
-from equipoise.formats.sources import paths_of
-from equipoise.formats.writing import check_target, write_table
+from equipoise.formats.writing import write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import (
     PerformanceMessage,
@@ -65,7 +62,7 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
 
     Raises : EquipoiseError, and then nothing was written
     """
-    _check_outputs(request)
+    check_outputs(request, tables={"--output": request.output}, chart=request.chart)
     request, reading = suited(
         request,
         request.games,
@@ -76,9 +73,11 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         raise InvalidDataError(
             reading.problems, summarise(reading.problems, request.games), advice=advice
         )
+    # Ids of the games may be numbers.
+    id_of = {str(player): player for player in reading.games.player_ids.tolist()}
     own = {
         "anchor": request.anchor.average,
-        "anchors": _anchors(reading.games.player_ids.tolist(), request.anchor.held),
+        "anchors": {id_of.get(name, name): held for name, held in request.anchor.held.items()},
         "by_points": request.order == "points",
         "threads": threads,
     }
@@ -129,22 +128,6 @@ def _details(games: Games, request: PerformanceRequest) -> tuple[TieBreakDetails
     )
 
 
-def _check_outputs(request: PerformanceRequest) -> None:
-    """Refuse outputs that cannot be written, before reading."""
-    outputs = {"--output": request.output, "--chart": request.chart}
-    check_distinct({**paths_of(request.games, "GAMES"), **outputs})
-    if request.output is not None:
-        check_target(request.output)
-    if request.chart is not None:
-        theme.check_file(request.chart)
-
-
-def _anchors(players: list[Any], anchors: Mapping[str, float]) -> dict[Any, float]:
-    """Return the held ratings by the ids of the games, where numbers may be given as text."""
-    id_of = {str(player): player for player in players}
-    return {id_of.get(name, name): rating for name, rating in anchors.items()}
-
-
 def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
     """Return the JSON message."""
     performance, reading = answer.performance, answer.reading
@@ -166,16 +149,17 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
         left_out={name: count for name, count in reading.left_out.items() if count},
         notes=[*reading.notes, *answer.notes],
         superiority=superiority,
-        details=[_details_message(detail) for detail in answer.details],
+        details=[
+            to_message(
+                TieBreakMessage,
+                detail,
+                parts=[TieBreakPartMessage(**row) for row in detail.to_polars().to_dicts()],
+            )
+            for detail in answer.details
+        ],
         skipped=reading.skipped,
         problems=reading.problems,
     )
-
-
-def _details_message(details: TieBreakDetails) -> TieBreakMessage:
-    """Return the parts of a tie-break of a player."""
-    parts = [TieBreakPartMessage(**row) for row in details.to_polars().iter_rows(named=True)]
-    return to_message(TieBreakMessage, details, parts=parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -239,12 +223,7 @@ def strengths_message(answer: StrengthsAnswer, request: StrengthsRequest) -> Str
         StrengthsMessage,
         answer.strengths,
         players=[StrengthRow(**row) for row in answer.table().iter_rows(named=True)],
-        components=components_of(answer.strengths),
+        components=int(answer.strengths.component.max(initial=-1)) + 1,
         confidence=request.confidence,
         history=history_message(answer.history, answer.reading),
     )
-
-
-def components_of(strengths: RankingStrengths) -> int:
-    """Return the number of groups of players who are connected by matches."""
-    return int(strengths.component.max(initial=-1)) + 1

@@ -6,13 +6,6 @@ from equipoise.analysis.plot import PlotRequest
 from equipoise.cli import options
 from equipoise.cli.report import print_chart, print_json, reading_lines, say, sheet, working
 
-EXAMPLE = """\b
-Example:
-  equipoise plot examples/contests.csv --player jade-kite
-  equipoise plot examples/contests.csv --player jade-kite --player birch-fox --output chart.svg
-  equipoise plot examples/league.csv --look-back --system glicko
-  equipoise plot examples/contests.csv --distribution --min-matches 10 --output ratings.png"""
-
 
 def plot(*, request: PlotRequest, system: options.System, as_json: options.Json) -> None:
     """Draw players' ratings over time, or the distribution of all ratings.
@@ -20,6 +13,12 @@ def plot(*, request: PlotRequest, system: options.System, as_json: options.Json)
     The line shows the rating after each match, the band its 95 % range. Dots show
     performances, if the system has them. --look-back shows who was best when, as all results
     show it. --json prints the numbers of the chart.
+
+    Example:
+      equipoise plot examples/contests.csv --player jade-kite
+      equipoise plot examples/contests.csv --player jade-kite --player birch-fox --output chart.svg
+      equipoise plot examples/league.csv --look-back --system glicko
+      equipoise plot examples/contests.csv --distribution --min-matches 10 --output ratings.png
     """
     from equipoise.analysis.plot import computation as work
 

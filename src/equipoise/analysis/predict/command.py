@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from equipoise.messages.questions import Outcome, PredictedTeam, PredictMessage, WhatIfMessage
 
 
-EXAMPLE = """\b
-Example:
-  equipoise rate examples/contests.csv --save pool.npz --output ratings.csv
-  equipoise predict --state pool.npz --team jade-kite --team cedar-bear --what-if"""
-
 #: Rows on a terminal; a pipe gets all of them.
 _SHOWN = 20
 
@@ -32,6 +27,10 @@ def predict(*, request: PredictRequest, system: options.System, as_json: options
     Prints expected scores; for two teams the probabilities of a win and of a draw; and for few
     teams the win probability of every pair. --places adds the probability of each place. --what-if
     adds the change of rating for each place, if the others finish in the order of their ratings.
+
+    Example:
+      equipoise rate examples/contests.csv --save pool.npz --output ratings.csv
+      equipoise predict --state pool.npz --team jade-kite --team cedar-bear --what-if
     """
     from equipoise.analysis.predict.computation import predict_match
 
@@ -42,7 +41,8 @@ def predict(*, request: PredictRequest, system: options.System, as_json: options
         print_json(answer)
         return
     say(*answer.notes)
-    order = _best_first(answer)
+    # The team that is expected to do best is first.
+    order = sorted(range(len(answer.teams)), key=lambda i: -answer.teams[i].expected)
     shown = order[:_SHOWN] if sys.stdout.isatty() else order
     _print_teams(answer, shown)
     _print_places(answer, shown)
@@ -51,11 +51,6 @@ def predict(*, request: PredictRequest, system: options.System, as_json: options
     _print_pairs(answer, order)
     for outcome in answer.what_if:
         _print_what_if(answer, outcome)
-
-
-def _best_first(answer: PredictMessage) -> list[int]:
-    """Return the numbers of the teams, the one expected to do best first."""
-    return sorted(range(len(answer.teams)), key=lambda i: -answer.teams[i].expected)
 
 
 def _name(team: PredictedTeam) -> str:
@@ -146,10 +141,13 @@ def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
 def _print_what_if(answer: PredictMessage, what_if: WhatIfMessage) -> None:
     """Print the change of rating for each place; a terminal shows only some places."""
     from equipoise.analysis.predict.computation import notable_places
+    from equipoise.display import RANGE_LABEL, half_width_in_words
 
     teams, expected = len(answer.teams), answer.teams[what_if.team].expected_place
     about = f", expected place {expected:.1f}" if teams > 2 else ""
-    now = f"{what_if.rating_before:.2f}{_plus_minus(what_if.deviation_before)}"
+    now = f"{what_if.rating_before:.2f}"
+    if what_if.deviation_before is not None:
+        now += f" +- {half_width_in_words(what_if.deviation_before)} ({RANGE_LABEL})"
     each = "place" if teams > 2 else "result"
     print_lines("", f"Rating of {what_if.player} after each {each}, now {now}{about}")
     outcomes = what_if.outcomes
@@ -179,9 +177,3 @@ def _heading(answer: PredictMessage) -> str:
 def _result(outcome: Outcome) -> str:
     """Return the result of a match of two teams."""
     return "draw" if outcome.tied else "win" if outcome.place == 1 else "loss"
-
-
-def _plus_minus(deviation: float | None) -> str:
-    from equipoise.display import RANGE_LABEL, half_width_in_words
-
-    return "" if deviation is None else f" +- {half_width_in_words(deviation)} ({RANGE_LABEL})"

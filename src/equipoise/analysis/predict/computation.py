@@ -248,25 +248,20 @@ def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
             raise InvalidParameterError(f"--at needs a state with times; its history had {had}")
         at = days(moment(request.at, "--at", check_time_format(request.time_format)))
         notes += unused_notes({pool.system.name: unused_at(pool.system)}, strict=False)
+    home = None
+    if request.home is not None:
+        home = next((number for number, team in enumerate(teams) if request.home in team), None)
+        if home is None:
+            raise NotFoundError(f"--home names {request.home}, who is in none of the teams")
     own = {
         "teams": teams,
         "at": at,
-        "home": _home_team(teams, request.home),
+        "home": home,
         "samples": request.samples if request.places else None,
         "players": (request.players or teams[0][:1]) if request.what_if else (),
     }
     more = {**shared(request, ComingMatch), **own}
     return ComingMatch(pool=pool, shown_at=request.at, notes=notes, **more)
-
-
-def _home_team(teams: Sequence[Sequence[str]], player: str | None) -> int | None:
-    """Return the number of the player's team. Raises : NotFoundError."""
-    if player is None:
-        return None
-    for number, team in enumerate(teams):
-        if player in team:
-            return number
-    raise NotFoundError(f"--home names {player}, who is in none of the teams")
 
 
 def _places(expects: Prediction, samples: int, rng: np.random.Generator) -> list[Places]:

@@ -12,9 +12,8 @@ import typer
 
 from equipoise.analysis.inspect.command import inspected
 from equipoise.analysis.rate import CompareRequest, RateRequest
-from equipoise.analysis.requests import title_of
+from equipoise.analysis.requests import title_of, typed
 from equipoise.cli import options
-from equipoise.cli.options import option
 from equipoise.cli.report import (
     Table,
     cut,
@@ -267,11 +266,6 @@ def _pool_lines(message: RateByMessage) -> list[str]:
     return lines
 
 
-EXAMPLE = """\b
-Example:
-  equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv
-  equipoise rate examples/arena.csv --by category --output ratings/"""
-
 #: Rows on a terminal; a file or a pipe gets all of them.
 _SHOWN = 20
 
@@ -291,7 +285,7 @@ def rate(
     invocation: typer.Context,
     system: options.System,
     request: RateRequest,
-    by: str | None = option(
+    by: str | None = typed(
         None,
         "Rate the matches with each combination of values of these columns alone, as a pool of "
         "its own. A value may also stand in the name of a folder, as in mode=ranked/region=eu. "
@@ -299,7 +293,7 @@ def rate(
         "gets folders there.",
         "COLUMN[,COLUMN]",
     ),
-    workers: int | None = option(None, "With --by: number of processes. [default: 1]", "N", min=1),
+    workers: int | None = typed(None, "With --by: number of processes. [default: 1]", "N", least=1),
     cluster: options.Cluster,
     dry_run: options.DryRun,
     as_json: options.Json,
@@ -307,6 +301,10 @@ def rate(
     """Rate a history of matches.
 
     Prints the rating table, or writes it with --output. Nothing is written if there is a problem.
+
+    Example:
+      equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv
+      equipoise rate examples/arena.csv --by category --output ratings/
     """
     from equipoise.analysis.rate import computation as work
 
@@ -469,19 +467,17 @@ def _summary_lines(summary: RateSummary) -> list[str]:
     return [*lines, *reading_lines(summary)]
 
 
-COMPARE_EXAMPLE = """\b
-Example:
-  equipoise rate examples/contests.csv --system elo-mmr --output elo-mmr.csv
-  equipoise rate examples/contests.csv --system trueskill --output trueskill.csv
-  equipoise compare elo-mmr.csv trueskill.csv"""
-
-
 def compare(*, request: CompareRequest, as_json: options.Json) -> None:
     """Compare two tables of ratings: who moved, and how alike the tables are.
 
     Prints who is in one table only, the mean and standard deviation of the changes, correlations,
     the share of pairs of players in the same order, and who rose and fell most. Players are matched
     by their names, which must be equal.
+
+    Example:
+      equipoise rate examples/contests.csv --system elo-mmr --output elo-mmr.csv
+      equipoise rate examples/contests.csv --system trueskill --output trueskill.csv
+      equipoise compare elo-mmr.csv trueskill.csv
     """
     from equipoise.analysis.rate.compare import compare as compare_files
     from equipoise.analysis.rate.compare import comparison_json, mapping_of

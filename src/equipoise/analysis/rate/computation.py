@@ -30,7 +30,7 @@ from equipoise.analysis.reading import (
     unused_of,
     without_dates,
 )
-from equipoise.analysis.requests import HistoryRequest, suited
+from equipoise.analysis.requests import suited
 from equipoise.analysis.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.comparison import RatingComparison
 from equipoise.data.files import check_place, whole_file
@@ -38,7 +38,7 @@ from equipoise.data.history import History, matches_played
 from equipoise.data.ratings import MAPPING_FORM, InitialRatings, Ratings, ScaleMapping
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
-from equipoise.evaluate.rated_players import RatedPlayers, rated_players
+from equipoise.evaluate.rated_players import rated_players
 from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
 from equipoise.formats.large_files import UnsuitedError, in_words
@@ -73,10 +73,16 @@ _UNITS = {"": 1, "MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2*
 #: Ends of sentences on rating in blocks.
 IN_BLOCKS = "it is rated in blocks"
 NOT_IN_BLOCKS = "this history cannot be rated in blocks"
-#: Systems whose column of deviations has something else.
+#: Systems whose column of deviations is not how uncertain each rating is -> notes on it.
 _OTHER_DEVIATIONS = {
-    "codeforces": "the same for all players, so --conservative does not change their order",
-    "topcoder": "the volatility of a player's performances, not how uncertain the rating is",
+    "codeforces": (
+        "the deviation of codeforces is the same for all players, so --conservative does not "
+        "change their order",
+    ),
+    "topcoder": (
+        "the deviation of topcoder is the volatility of a player's performances, not how uncertain "
+        "the rating is",
+    ),
 }
 
 
@@ -127,7 +133,11 @@ def rate(
     if request.context is not None:
         require_context(system, system.capabilities, request.context)
     # Read before anything is written, because --output may replace it.
-    earlier = None if request.diff is None else _earlier(request.diff, request.history)
+    earlier = None
+    if request.diff is not None:
+        names = request.history.synonyms
+        synonyms = {} if names is None else read_synonyms(names)
+        earlier = rated_players(request.diff, request.diff, synonyms=synonyms)
     rated = None if matches_read is not None else _in_blocks(system, request, progress, announce)
     if rated is None:
         rated = _at_once(system, before, known, request, progress, matches_read)
@@ -137,7 +147,11 @@ def rate(
         answer = replace(answer, ratings=shown)
     clock = working_time()
     table = answer.ratings.file_table(conservative=request.conservative)
-    diff = None if earlier is None else _diff(earlier, answer, request.history)
+    diff = None
+    if earlier is not None:
+        # The new ratings were read with the synonyms already.
+        now = rated_players(answer.ratings, f"the ratings by {system.name}")
+        diff = compare_players(earlier, replace(now, system=system))
     if request.trace is not None and answer.trace is not None:
         write_table(answer.trace.file_table(), request.trace, raw=request.raw)
     if request.output is not None:
@@ -153,7 +167,7 @@ def rate(
             *default,
             *notes_on_resuming(before, answer, request.save),
             *advantage_notes(system, answer.state.state.shared),
-            *(conservative_notes(system) if request.conservative else ()),
+            *_OTHER_DEVIATIONS.get(system.name if request.conservative else "", ()),
         ],
         table=table,
         unused=tuple(rated.unused),
@@ -324,29 +338,6 @@ def check_conservative(system: RatingSystem) -> None:
             f"--conservative needs a system with deviations, and {system.name} has none; glicko2, "
             "trueskill and elo-mmr have them (--system)"
         )
-
-
-def conservative_notes(system: RatingSystem) -> list[str]:
-    """Return a note if the deviations of a system are not how uncertain each rating is."""
-    what = _OTHER_DEVIATIONS.get(system.name)
-    return [] if what is None else [f"the deviation of {system.name} is {what}"]
-
-
-def _earlier(path: str, history: HistoryRequest) -> RatedPlayers:
-    """Return the ratings to compare with."""
-    return rated_players(path, path, synonyms=_synonyms(history))
-
-
-def _diff(earlier: RatedPlayers, answer: Replay, history: HistoryRequest) -> RatingComparison:
-    """Return the comparison of earlier ratings with the new ones."""
-    named = f"the ratings by {answer.state.system.name}"
-    # Those of the history were read with the synonyms already.
-    now = replace(rated_players(answer.ratings, named), system=answer.state.system)
-    return compare_players(earlier, now)
-
-
-def _synonyms(history: HistoryRequest) -> dict[str, str]:
-    return {} if history.synonyms is None else read_synonyms(history.synonyms)
 
 
 def state_to_resume(path: str | None, restart: bool) -> PoolState | None:

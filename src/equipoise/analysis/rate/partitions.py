@@ -363,7 +363,9 @@ def rate_by(
         filtered=sum(part.filtered for part in done),
         dropped_matches=[match for part in done for match in part.dropped_matches],
         dropped_rows=sum(part.dropped_rows for part in done),
-        problems=[message for part in done for message in _messages(part.problems)],
+        problems=[
+            to_message(ProblemMessage, problem) for part in done for problem in part.problems
+        ],
         notes=[
             *default,
             *(
@@ -486,13 +488,9 @@ def _failed(
         # Unlike a path's own method, this is False for names that are too long.
         files={option: str(path) for option, path in (paths or {}).items() if os.path.exists(path)},
         error=text,
-        problems=_messages(problems),
+        problems=[to_message(ProblemMessage, problem) for problem in problems],
     )
     return _Done([pool], [])
-
-
-def _messages(problems: Sequence[Problem | ProblemMessage]) -> list[ProblemMessage]:
-    return [to_message(ProblemMessage, problem) for problem in problems]
 
 
 def _compile(job: _Job) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from equipoise.analysis.requests import typed
 from equipoise.analysis.simulate import SimulateRequest
 from equipoise.cli import options
-from equipoise.cli.options import option, outside_projects
+from equipoise.cli.project import outside_projects
 from equipoise.cli.report import print_json, print_styled, progress, say
 from equipoise.errors import require
 from equipoise.wording import counted
@@ -18,20 +19,18 @@ if TYPE_CHECKING:
     from equipoise.analysis.simulate.computation import Step
 
 
-EXAMPLE = """\b
-Example:
-  equipoise simulate --players 200 --contests 20 --seed 7 --output made.csv --skills skills.csv
-  equipoise rate made.csv --output ratings.csv
-  equipoise simulate --kind teams --sizes 5v5,4v4 --roles --output teams.csv
-  equipoise simulate examples/population.toml --players 1000 --output made.parquet"""
-
-
 def simulate(*, request: SimulateRequest, as_json: options.Json) -> None:
     """Simulate contests, or matches of two teams, between players whose true skills are known.
 
     Skills are normally distributed, performances are normally distributed around the skill, and
     performances decide the ranks and, for teams, the statistics. Matches are written one by one, so
     only the disk limits the size of the file. Players are numbered from 0, matches from 1.
+
+    Example:
+      equipoise simulate --players 200 --contests 20 --seed 7 --output made.csv --skills skills.csv
+      equipoise rate made.csv --output ratings.csv
+      equipoise simulate --kind teams --sizes 5v5,4v4 --roles --output teams.csv
+      equipoise simulate examples/population.toml --players 1000 --output made.parquet
     """
     from equipoise.analysis.simulate import computation as work
 
@@ -52,15 +51,10 @@ def simulate(*, request: SimulateRequest, as_json: options.Json) -> None:
     )
 
 
-DEMO_EXAMPLE = """\b
-Example:
-  equipoise demo"""
-
-
 def demo(
     context: typer.Context,
     *,
-    keep: str | None = option(
+    keep: str | None = typed(
         None, "Keep the files of the tour in a new or empty folder.", "FOLDER"
     ),
 ) -> None:
@@ -68,6 +62,9 @@ def demo(
 
     Each step shows a command, runs it and prints its output. The tour takes a few seconds. The
     first run on a machine also compiles the kernels, which takes up to a minute.
+
+    Example:
+      equipoise demo
     """
     from equipoise.analysis.simulate.computation import STEPS, tour
 

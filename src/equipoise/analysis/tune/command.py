@@ -32,12 +32,6 @@ if TYPE_CHECKING:
     from equipoise.data.backtest import Difference
 
 
-EXAMPLE = """\b
-Example:
-  equipoise tune examples/contests.csv --system elo-mmr --first 50% --grid weight_limit=0.1,0.2,0.4,0.8 --grid sigma_limit=40,80,160
-  equipoise tune examples/contests.csv --system elo --first 50% --trials 20 --range k=4:160:log --study tuning.db"""  # noqa: E501  # commands to be copied
-
-
 def tune(
     *,
     context: typer.Context,
@@ -51,7 +45,11 @@ def tune(
 
     Parameters are tried on the first matches of the history. The best ones are then compared with
     the given ones (--set, or the defaults) on the later matches.
-    """
+
+    Example:
+      equipoise tune examples/contests.csv --system elo-mmr --first 50% --grid weight_limit=0.1,0.2,0.4,0.8 --grid sigma_limit=40,80,160
+      equipoise tune examples/contests.csv --system elo --first 50% --trials 20 --range k=4:160:log --study tuning.db
+    """  # noqa: E501  # commands to be copied
     from equipoise.analysis.systems import DEFAULT_SYSTEM
     from equipoise.analysis.tune import computation as work
     from equipoise.rating.registry import make_system

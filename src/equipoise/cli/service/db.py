@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from equipoise.analysis.requests import typed
 from equipoise.cli import options
 from equipoise.cli.helping import create_group
-from equipoise.cli.options import add_command, argument, option
+from equipoise.cli.options import add_command
 from equipoise.cli.report import (
     compiling,
     print_json,
@@ -32,19 +34,6 @@ if TYPE_CHECKING:
     from equipoise.messages.upkeep import KeyMessage
 
 
-CREATE_EXAMPLE = """\b
-Example:
-  equipoise db keys create --name "game server" --role writer --expires 365d"""
-LIST_EXAMPLE = """\b
-Example:
-  equipoise db keys list"""
-ROTATE_EXAMPLE = """\b
-Example:
-  equipoise db keys rotate 1 --keep 7d"""
-REVOKE_EXAMPLE = """\b
-Example:
-  equipoise db keys revoke 1"""
-
 keys = create_group("Create, list, rotate and revoke keys of the service.")
 
 #: Microseconds in the units of `--expires` and `--keep`.
@@ -53,16 +42,16 @@ _UNITS = {"h": 3_600_000_000, "d": 86_400_000_000, "w": 604_800_000_000}
 
 def create(
     *,
-    name: str = option(..., "Name that shows who uses the key."),
-    role: Literal["reader", "writer", "admin"] = option(
+    name: str = typed(..., "Name that shows who uses the key."),
+    role: Literal["reader", "writer", "admin"] = typed(
         "reader",
         "Rights of the key. reader: read. writer: also post matches. admin: also amend, and create "
         "pools and keys.",
     ),
-    pool: str | None = option(
+    pool: str | None = typed(
         None, "The only pool that the key opens. It must exist. [default: all pools]"
     ),
-    expires: str | None = option(
+    expires: str | None = typed(
         None,
         "When the key expires: after hours (h), days (d) or weeks (w), or at a time.",
         "30d|TIME",
@@ -73,6 +62,9 @@ def create(
     """Create a key and print its secret, which is shown only once and not stored.
 
     Send it with every request in the header `Authorization: Bearer SECRET`.
+
+    Example:
+      equipoise db keys create --name "game server" --role writer --expires 365d
     """
     from equipoise.messages.upkeep import KeyRequest
     from equipoise.pools.pool.access import make_key
@@ -103,7 +95,11 @@ def list_(
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """List all keys, newest first, without their secrets."""
+    """List all keys, newest first, without their secrets.
+
+    Example:
+      equipoise db keys list
+    """
     from equipoise.pools.pool.access import all_keys
     from equipoise.store.schema import now as clock
 
@@ -126,8 +122,8 @@ def list_(
 
 def rotate(
     *,
-    key: int = argument("Number of the key.", "KEY", min=1),
-    keep: str = option(
+    key: int = typed(..., "Number of the key.", "KEY", argument=True, least=1),
+    keep: str = typed(
         "1d",
         "How long the secret before remains valid: hours (h), days (d) or weeks (w). 0h ends it "
         "at once. One before that ends at once in any case.",
@@ -139,6 +135,9 @@ def rotate(
     """Give a key a new secret and print it. It is shown only once and not stored.
 
     Programs can use the previous secret until the end of `--keep`.
+
+    Example:
+      equipoise db keys rotate 1 --keep 7d
     """
     from equipoise.errors import require
     from equipoise.messages.upkeep import RotationRequest
@@ -164,11 +163,15 @@ def rotate(
 
 def revoke(
     *,
-    key: int = argument("Number of the key.", "KEY", min=1),
+    key: int = typed(..., "Number of the key.", "KEY", argument=True, least=1),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """Revoke a key permanently. A running service refuses it within a second."""
+    """Revoke a key permanently. A running service refuses it within a second.
+
+    Example:
+      equipoise db keys revoke 1
+    """
     from equipoise.pools.pool.access import end_key
     from equipoise.store.schema import now as clock
 
@@ -203,8 +206,7 @@ def _state(key: KeyMessage, now: int) -> str:
         return "revoked"
     if key.expires is None:
         return "valid"
-    ended = moment(key.expires) <= now
-    return "expired" if ended else f"until {_minutes(key.expires)}"
+    return "expired" if moment(key.expires) <= now else f"until {_minutes(key.expires)}"
 
 
 def _minutes(time: str | None) -> str:
@@ -212,34 +214,28 @@ def _minutes(time: str | None) -> str:
     return "" if time is None else time[:16].replace("T", " ")
 
 
-add_command(keys, "create", create, CREATE_EXAMPLE)
-add_command(keys, "list", list_, LIST_EXAMPLE)
-add_command(keys, "rotate", rotate, ROTATE_EXAMPLE)
-add_command(keys, "revoke", revoke, REVOKE_EXAMPLE)
-
-
-EXAMPLE = """\b
-Example:
-  equipoise db verify
-  equipoise db verify --workers 4"""
+add_command(keys, "create", create)
+add_command(keys, "list", list_)
+add_command(keys, "rotate", rotate)
+add_command(keys, "revoke", revoke)
 
 
 def verify(
     *,
-    pools: list[str] | None = argument(
-        "Names of the pools. [default: all pools]", "POOL ...", default=None
+    pools: tuple[str, ...] = typed(
+        (), "Names of the pools. [default: all pools]", "POOL ...", argument=True
     ),
     database: options.Database,
-    head: str | None = option(
+    head: str | None = typed(
         None,
         "A head of the hash chain of one pool, or its local head, that was kept elsewhere. Look "
         "for it in the log, and verify nothing else. Exit status 1: records before it were lost.",
         "HEAD",
     ),
-    workers: int | None = option(
+    workers: int | None = typed(
         None,
         "Number of processes, each of which verifies a pool at a time. [default: 1]",
-        min=1,
+        least=1,
     ),
     cluster: options.Cluster,
     as_json: options.Json,
@@ -249,6 +245,10 @@ def verify(
     Values are compared bit for bit, and the log and the audit log must lead to the heads of their
     hash chains. Nothing is changed, and a service may run on the database at the same time. Exit
     status 1 means that something differs.
+
+    Example:
+      equipoise db verify
+      equipoise db verify --workers 4
     """
     from equipoise.pools.pool.pools import pool_messages
     from equipoise.pools.replay.chain_checks import verify_audit
@@ -262,7 +262,7 @@ def verify(
         opened(database) as store,
         compiling() as compilation,
     ):
-        names = pools or [pool.pool for pool in pool_messages(store)]
+        names = [*pools] or [pool.pool for pool in pool_messages(store)]
         if executor is not None or (workers or 1) > 1:
             audits = exchange.verify_pools(store, database, names, executor, workers or 1)
         else:
@@ -288,12 +288,9 @@ def verify(
     print_table(table({**columns, "stored and replayed": "", "seconds": ".2f"}, rows))
     print_lines("", "Heads of the hash chains; keep them elsewhere:")
     for pool in audits:
-        upgraded = pool.chained_from - 1
-        since = f"; records up to {upgraded:,} were chained by an upgrade" if upgraded else ""
+        since = _upgraded("records", pool.chained_from - 1)
         print_lines(f"{pool.pool}: {pool.head}, local {pool.local_head}{since}")
-    upgraded = audit.chained_from - 1
-    since = f"; rows up to {upgraded:,} were chained by an upgrade" if upgraded else ""
-    print_lines(f"audit log: {audit.head}{since}")
+    print_lines(f"audit log: {audit.head}{_upgraded('rows', audit.chained_from - 1)}")
     for pool in audits:
         for sentence in pool.differences:
             print_lines(f"{pool.pool}: {sentence}")
@@ -304,40 +301,38 @@ def verify(
     return 0 if identical else 1
 
 
-def _find_head(pools: list[str] | None, head: str, database: str, *, as_json: bool) -> int:
+def _upgraded(what: str, last: int) -> str:
+    return f"; {what} up to {last:,} were chained by an upgrade" if last else ""
+
+
+def _find_head(pools: Sequence[str], head: str, database: str, *, as_json: bool) -> int:
     """Print at which record the log of a pool had a head that was kept elsewhere."""
     from equipoise.pools.replay.chain_checks import find_head
 
-    named = pools or []
-    if len(named) != 1:
+    if len(pools) != 1:
         raise InvalidParameterError(
             "--head needs the name of the one pool whose head it is: `equipoise db verify POOL "
-            f"--head HEAD`; got {' '.join(named) or 'none'}"
+            f"--head HEAD`; got {' '.join(pools) or 'none'}"
         )
     with opened(database) as store:
-        record, last = find_head(store, named[0], head)
+        record, last = find_head(store, pools[0], head)
     if as_json:
         position = {"found": record is not None, "record": record, "records": last}
-        print_json({"pool": named[0], "head": head, **position})
+        print_json({"pool": pools[0], "head": head, **position})
     elif record is None:
         print_lines(
-            f"{named[0]}: the log has {last:,} records and does not lead to this head: records "
+            f"{pools[0]}: the log has {last:,} records and does not lead to this head: records "
             "before it were lost, changed or removed"
         )
     else:
-        print_lines(f"{named[0]}: the log had this head after record {record:,} of {last:,}")
+        print_lines(f"{pools[0]}: the log had this head after record {record:,} of {last:,}")
     return 1 if record is None else 0
-
-
-BACKUP_EXAMPLE = """\b
-Example:
-  equipoise db backup /var/backups/equipoise --keep 14"""
 
 
 def backup(
     *,
-    folder: str = argument("Folder for the backup.", "FOLDER"),
-    keep: int | None = option(
+    folder: str = typed(..., "Folder for the backup.", "FOLDER", argument=True),
+    keep: int | None = typed(
         None, "Number of backups of this database to keep; older ones are deleted.", "N"
     ),
     database: options.Database,
@@ -348,6 +343,9 @@ def backup(
     The file is a snapshot, named after the database and the time. A service may write to the
     database at the same time. A backup that is interrupted leaves no file of this name. The file
     contains the secrets of webhooks: protect it like the database. PostgreSQL needs pg_dump.
+
+    Example:
+      equipoise db backup /var/backups/equipoise --keep 14
     """
     from equipoise.errors import require
     from equipoise.pools.backups import back_up
@@ -365,16 +363,11 @@ def backup(
     say(*(f"deleted {name}" for name in done.removed))
 
 
-RESTORE_EXAMPLE = """\b
-Example:
-  equipoise db restore backups/equipoise-20260301T040000Z.db --database sqlite:///league.db"""
-
-
 def restore(
     *,
-    source: str = argument("A backup of `equipoise db backup`.", "BACKUP"),
-    overwrite: bool = option(False, "Replace a database that exists. Stop the service first."),
-    no_verify: bool = option(False, "Do not compare stored ratings with a replay of the logs."),
+    source: str = typed(..., "A backup of `equipoise db backup`.", "BACKUP", argument=True),
+    overwrite: bool = typed(False, "Replace a database that exists. Stop the service first."),
+    no_verify: bool = typed(False, "Do not compare stored ratings with a replay of the logs."),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
@@ -383,6 +376,9 @@ def restore(
     A SQLite database replaces the old one at the end, in one step, if all checks have passed. A
     dump of PostgreSQL is restored into an empty database, in one transaction, and compared
     afterwards. PostgreSQL needs pg_restore.
+
+    Example:
+      equipoise db restore backups/equipoise-20260301T040000Z.db --database sqlite:///league.db
     """
     from equipoise.pools.backups import restore_backup
     from equipoise.wording import counted
@@ -404,16 +400,14 @@ def restore(
     print_lines(f"{done.database}: {pools} with {matches}, {verified} ({done.seconds:.2f} s)")
 
 
-CHECK_EXAMPLE = """\b
-Example:
-  equipoise db check --database sqlite:///league.db"""
-
-
 def check(*, database: options.Database, as_json: options.Json) -> int:
     """Check a database: its file, schema, indexes and hash chains, and the free space on its disk.
 
     Nothing is changed, and a service may run on the database at the same time. Exit status 1 means
     that a check failed. `equipoise db verify` compares the ratings with the log.
+
+    Example:
+      equipoise db check --database sqlite:///league.db
     """
     from equipoise.pools.backups import check_database
 
@@ -428,17 +422,12 @@ def check(*, database: options.Database, as_json: options.Json) -> int:
     return 0 if done.ok else 1
 
 
-ERASE_EXAMPLE = """\b
-Example:
-  equipoise db erase ana --pool ladder --dry-run"""
-
-
 def erase(
     *,
-    player: str = argument("Name of the player.", "PLAYER"),
-    pool: str = option(..., "Name of the pool. The archives of its seasons are included."),
-    reason: str = option("", "Reason, kept in the log. It should not name the player."),
-    dry_run: bool = option(False, "Only count what would be rewritten; change nothing."),
+    player: str = typed(..., "Name of the player.", "PLAYER", argument=True),
+    pool: str = typed(..., "Name of the pool. The archives of its seasons are included."),
+    reason: str = typed("", "Reason, kept in the log. It should not name the player."),
+    dry_run: bool = typed(False, "Only count what would be rewritten; change nothing."),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
@@ -447,6 +436,9 @@ def erase(
     Ratings stay as they are, and a service may run on the database at the same time. An erasure
     cannot be undone, because nothing that leads to the name is kept. Backups, exports and messages
     that webhooks have delivered still contain the name.
+
+    Example:
+      equipoise db erase ana --pool ladder --dry-run
     """
     from equipoise.messages.matches import ReasonRequest
     from equipoise.pools.erasing import erase_player
@@ -481,18 +473,16 @@ def erase(
         print_lines(f"the player is now {done.player}")
 
 
-PROFILES_EXAMPLE = """\b
-Example:
-  equipoise db profiles players.csv --pool ladder"""
-
-
 def profiles(
     *,
-    file: str = argument(
-        "Table with the column player, and name, link or attributes in other columns.", "FILE"
+    file: str = typed(
+        ...,
+        "Table with the column player, and name, link or attributes in other columns.",
+        "FILE",
+        argument=True,
     ),
-    pool: str = option(..., "Name of the pool."),
-    reason: str = option("", "Reason, kept in the log."),
+    pool: str = typed(..., "Name of the pool."),
+    reason: str = typed("", "Reason, kept in the log."),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
@@ -500,6 +490,9 @@ def profiles(
 
     A row replaces the earlier profile of its player, and an empty row removes it. Nothing is set
     if a row is faulty. Ratings do not change.
+
+    Example:
+      equipoise db profiles players.csv --pool ladder
     """
     from equipoise.pools.profiles import set_file
     from equipoise.store.schema import now as clock
@@ -515,11 +508,11 @@ def profiles(
 
 application = create_group("Look after the database of the service: keys, pools, backups.")
 application.add_typer(keys, name="keys")
-add_command(application, "import", exchange.import_, exchange.IMPORT_EXAMPLE)
-add_command(application, "export", exchange.export, exchange.EXAMPLE)
-add_command(application, "profiles", profiles, PROFILES_EXAMPLE)
-add_command(application, "verify", verify, EXAMPLE)
-add_command(application, "check", check, CHECK_EXAMPLE)
-add_command(application, "backup", backup, BACKUP_EXAMPLE)
-add_command(application, "restore", restore, RESTORE_EXAMPLE)
-add_command(application, "erase", erase, ERASE_EXAMPLE)
+add_command(application, "import", exchange.import_)
+add_command(application, "export", exchange.export)
+add_command(application, "profiles", profiles)
+add_command(application, "verify", verify)
+add_command(application, "check", check)
+add_command(application, "backup", backup)
+add_command(application, "restore", restore)
+add_command(application, "erase", erase)

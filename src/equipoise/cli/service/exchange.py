@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from equipoise.analysis.inspect.command import inspected
-from equipoise.analysis.requests import ImportedRequest, Initial, InitialMapping, RawText
+from equipoise.analysis.requests import ImportedRequest, Initial, InitialMapping, RawText, typed
 from equipoise.cli import options
-from equipoise.cli.options import argument, option
 from equipoise.cli.report import print_json, progress, reading_lines, say, say_compiled, working
 from equipoise.cli.service import opened
 from equipoise.errors import EquipoiseError, InvalidParameterError
@@ -50,19 +49,15 @@ class Database:
         parsed = checked_url(url)
         if parsed.drivername.partition("+")[0] != "sqlite":
             return cls(url)
-        if not _sees_files_of_this_machine(executor):
+        # Executors of which nothing is known run tasks on this machine.
+        is_here: Callable[[], bool] = getattr(executor, "is_here", lambda: True)
+        if not is_here():
             raise InvalidParameterError(
                 "a SQLite database is a file of this machine, which workers on other machines do "
                 "not have: use PostgreSQL, or --workers instead of --cluster"
             )
         path = Path(str(parsed.database)).absolute()
         return cls(parsed.set(database=str(path)).render_as_string(hide_password=False))
-
-
-def _sees_files_of_this_machine(executor: Executor | None) -> bool:
-    """Return whether tasks run on this machine; executors of which nothing is known do."""
-    is_here: Callable[[], bool] | None = getattr(executor, "is_here", None)
-    return is_here is None or is_here()
 
 
 def verify_pools(
@@ -130,6 +125,7 @@ def imports_of(source: str, request: ImportRequest) -> list[FileImport]:
     Raises : InvalidParameterError if there is no file, or two would go into one pool
     """
     from equipoise.formats.opening.joining import natural
+    from equipoise.formats.opening.kinds import PACKED_SUFFIXES
     from equipoise.formats.sources import paths_of
 
     names = sorted(paths_of(source, "FILE").values(), key=natural)
@@ -137,7 +133,9 @@ def imports_of(source: str, request: ImportRequest) -> list[FileImport]:
     for path in map(Path, names):
         if path.name.startswith(".") or not path.exists():
             continue
-        pool, file = _pool_of(path), str(path.absolute())
+        # The name of the file without its ending, as in contests.csv.gz.
+        is_packed = path.suffix.lower() in PACKED_SUFFIXES
+        pool, file = (path.with_suffix("") if is_packed else path).stem, str(path.absolute())
         if pool in imports:
             raise InvalidParameterError(
                 f"--each: {path.name} and {Path(imports[pool].file).name} would go into one pool, "
@@ -148,14 +146,6 @@ def imports_of(source: str, request: ImportRequest) -> list[FileImport]:
     if not imports:
         raise InvalidParameterError(f"--each needs a folder or pattern with files; got {source!r}")
     return list(imports.values())
-
-
-def _pool_of(path: Path) -> str:
-    """Return the name of a file without its ending, as in contests.csv.gz."""
-    from equipoise.formats.opening.kinds import PACKED_SUFFIXES
-
-    inner = path.with_suffix("") if path.suffix.lower() in PACKED_SUFFIXES else path
-    return inner.stem
 
 
 def _kinds_of(files: Sequence[FileImport]) -> list[tuple[str, dict[str, Any]]]:
@@ -193,17 +183,11 @@ def _import(now: int, database: Database, file: FileImport) -> ImportMessage | F
         return FailedImport(file.pool, file.file, str(error))
 
 
-EXAMPLE = """\b
-Example:
-  equipoise db export contests --what log --output contests.ndjson
-  equipoise db export contests --what ratings --output ratings.csv"""
-
-
 def export(
     *,
-    pool: str = argument("Name of the pool.", "POOL"),
-    output: str = option(..., "File to write: .csv, .parquet, or .ndjson (also .jsonl).", "FILE"),
-    what: Literal["log", "ratings", "changes"] = option(
+    pool: str = typed(..., "Name of the pool.", "POOL", argument=True),
+    output: str = typed(..., "File to write: .csv, .parquet, or .ndjson (also .jsonl).", "FILE"),
+    what: Literal["log", "ratings", "changes"] = typed(
         "log",
         "log: all records (.ndjson, for `equipoise db import`), or the matches that count (.csv, "
         ".parquet, for `equipoise rate`). ratings: the rating table. changes: what every match did "
@@ -217,6 +201,10 @@ def export(
 
     The file is a snapshot of the pool, and is written completely or not at all. A service may run
     on the database at the same time.
+
+    Example:
+      equipoise db export contests --what log --output contests.ndjson
+      equipoise db export contests --what ratings --output ratings.csv
     """
     from equipoise.pools.exchange.exporting import export_file, format_of
 
@@ -229,49 +217,43 @@ def export(
     say(f"wrote {done.file}: {done.count:,} {done.counted}, {done.bytes / 1e6:,.1f} MB")
 
 
-IMPORT_EXAMPLE = """\b
-Example:
-  equipoise db import examples/contests.csv --pool contests --create --system elo-mmr
-  equipoise db import 'exports/*.ndjson' --each --create --workers 4"""
-
-
 def import_(
     *,
     context: typer.Context,
-    pool: str | None = option(
+    pool: str | None = typed(
         None, "Name of the pool that receives the matches. Needed without --each.", "POOL"
     ),
-    each: bool = option(
+    each: bool = typed(
         False,
         "FILE is a folder or a pattern: import each of its files into a pool of its own, which has "
         "the name of the file without its ending. A file that fails does not stop the others; the "
         "exit status is then 1.",
     ),
-    create: bool = option(
+    create: bool = typed(
         False,
         "Create the pool if it does not exist. A log brings its settings, unless options set them.",
     ),
     system: options.System,
-    late: Literal["reject", "append", "replay"] | None = option(
+    late: Literal["reject", "append", "replay"] | None = typed(
         None,
         "What a new pool does with matches older than its last match. [default: reject]",
     ),
-    public: bool = option(False, "Let anybody read a new pool without a key."),
-    calibrate: bool = option(
+    public: bool = typed(False, "Let anybody read a new pool without a key."),
+    calibrate: bool = typed(
         False, "Let a new pool correct its predictions by a curve learned from its matches."
     ),
     initial: Initial = None,
     initial_mapping: InitialMapping = None,
-    allow_future: bool = option(
+    allow_future: bool = typed(
         False, "Import matches more than a day ahead of the clock, which are refused otherwise."
     ),
     history: ImportedRequest,
     dry_run: options.DryRun,
     database: options.Database,
-    workers: int | None = option(
+    workers: int | None = typed(
         None,
         "With --each: number of processes, each of which imports a file at a time. [default: 1]",
-        min=1,
+        least=1,
     ),
     cluster: options.Cluster,
     as_json: options.Json,
@@ -281,6 +263,10 @@ def import_(
     Matches that are already in the pool are skipped, so an interrupted import can be run again. If
     the file cannot be read, nothing is recorded. If the pool refuses a record of a log, the records
     before it stay.
+
+    Example:
+      equipoise db import examples/contests.csv --pool contests --create --system elo-mmr
+      equipoise db import 'exports/*.ndjson' --each --create --workers 4
     """
     from equipoise.pools.exchange.importing import ImportRequest, import_pool
     from equipoise.pools.posting.posting import FUTURE_SECONDS
@@ -300,7 +286,11 @@ def import_(
     # Weights that the file of the project sets are for pools that are created.
     weights = history.statistics if create or "--stat" not in history.set_by_project else {}
     settings = _settings(system, from_file, weights, late, public, calibrate)
-    _check_usage(settings, create)
+    if settings and not create:
+        raise InvalidParameterError(
+            "--system, --set, --parameters, --stat, --late, --public and --calibrate are "
+            "settings of a new pool: they need --create"
+        )
     request = ImportRequest(
         history=history,
         create=create,
@@ -382,28 +372,12 @@ def _settings(
     calibrate: bool,
 ) -> dict[str, object]:
     """Return the settings of a new pool that options and parameter file set."""
-    from equipoise.analysis.requests import assignments
-    from equipoise.analysis.systems import DEFAULT_SYSTEM
+    from equipoise.analysis.systems import chosen_parameters
 
-    settings: dict[str, object] = {}
-    name = system.system or from_file.system
-    set_here: dict[str, object] = dict(assignments(system.set_ or [], "--set"))
-    if name is not None or from_file.parameters or set_here:
-        chosen = name or DEFAULT_SYSTEM
-        same = chosen == (from_file.system or chosen)
-        settings["system"] = chosen
-        settings["parameters"] = {**(from_file.parameters if same else {}), **set_here}
+    chosen = chosen_parameters(system.system, from_file, system.set_)
+    settings: dict[str, object] = dict(zip(("system", "parameters"), chosen or (), strict=False))
     own = {"statistics": dict(statistics), "late": late, "public": public, "calibrate": calibrate}
     return settings | {name: value for name, value in own.items() if value}
-
-
-def _check_usage(settings: dict[str, object], create: bool) -> None:
-    """Refuse settings without --create. Raises : InvalidParameterError."""
-    if settings and not create:
-        raise InvalidParameterError(
-            "--system, --set, --parameters, --stat, --late, --public and --calibrate are "
-            "settings of a new pool: they need --create"
-        )
 
 
 def _lines(done: ImportMessage) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from equipoise.cli.options import option
+from equipoise.analysis.requests import assignments, typed
 from equipoise.cli.report import compiling, say
 from equipoise.cli.service import check_installed, opened
 from equipoise.wording import options_named
@@ -13,32 +14,28 @@ from equipoise.wording import options_named
 if TYPE_CHECKING:
     from equipoise.web.settings import ServiceSettings
 
-EXAMPLE = """\b
-Example:
-  equipoise serve --demo
-  equipoise serve --database sqlite:///league.db --port 8000 --set rate_limit=50"""
-
 
 def serve(
     *,
-    database: str | None = option(
+    database: str | None = typed(
         None,
         "The database: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME. An old "
         "schema is upgraded. The environment variable EQUIPOISE_DATABASE also sets it. [default: "
         "sqlite:///equipoise.db]",
         "URL",
-        envvar="EQUIPOISE_DATABASE",
-        show_envvar=False,
+        variable="EQUIPOISE_DATABASE",
     ),
-    host: str = option("127.0.0.1", "Address to listen on."),
-    port: int = option(8000, "Port to listen on; 0 chooses a free port.", min=0, max=65535),
-    set_: list[str] | None = option(
-        None,
+    host: str = typed("127.0.0.1", "Address to listen on."),
+    port: int = typed(8000, "Port to listen on; 0 chooses a free port.", least=0, most=65535),
+    set_: Mapping[str, str] = typed(
+        dict,
         "Change a setting of the service, as the environment variable EQUIPOISE_NAME does. "
         "Repeatable.",
         "NAME=VALUE",
+        many=True,
+        read=assignments,
     ),
-    demo: bool = option(
+    demo: bool = typed(
         False,
         "Add a public pool `demo` with the sample season. Without --database, its database is "
         "deleted when the service stops.",
@@ -48,18 +45,20 @@ def serve(
 
     The service then finishes the requests it has begun. Whatever it has acknowledged is in the
     database.
+
+    Example:
+      equipoise serve --demo
+      equipoise serve --database sqlite:///league.db --port 8000 --set rate_limit=50
     """
     import contextlib
     import signal
     import tempfile
 
-    from equipoise.analysis.requests import assignments
-
     check_installed("starlette", "uvicorn", "prometheus_client")
     check_installed("sqlalchemy")
     from equipoise.web.serve import serve as run
 
-    chosen = assignments(set_ or [], "--set")
+    chosen = dict(set_)
     with contextlib.ExitStack() as stack:
         # The first process of a container has no handler by default, and would ignore the signal.
         before = signal.signal(signal.SIGTERM, _end)
@@ -86,30 +85,26 @@ def _end(*_: object) -> None:
 
 
 def _settings(database: str | None, chosen: dict[str, str]) -> ServiceSettings:
-    """Return the settings of the command, and of the environment for the others."""
-    from equipoise.web.settings import PREFIX, settings_from_environment
+    """Return the settings of the command, and of the environment for the others.
+
+    Raises : InvalidParameterError   a setting is unknown
+    """
+    import msgspec
+
+    from equipoise.errors import InvalidParameterError
+    from equipoise.web.settings import PREFIX, ServiceSettings, settings_from_environment
 
     if database is not None:
         chosen = {"database": database, **chosen}
     environment = {PREFIX + name.upper(): value for name, value in chosen.items()}
     settings = settings_from_environment({**os.environ, **environment})
-    _check_names(chosen)
-    return settings
-
-
-def _check_names(chosen: dict[str, str]) -> None:
-    """Refuse unknown settings. Raises : InvalidParameterError."""
-    import msgspec
-
-    from equipoise.errors import InvalidParameterError
-    from equipoise.web.settings import ServiceSettings
-
     known = [field.name for field in msgspec.structs.fields(ServiceSettings)]
     for name in chosen:
         if name not in known:
             raise InvalidParameterError(
                 f"the service has no setting {name!r}; its settings are {', '.join(known)}"
             )
+    return settings
 
 
 def _fill_demo(database: str, host: str, port: int) -> None:
