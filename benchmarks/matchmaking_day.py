@@ -22,7 +22,7 @@ import numpy as np
 from equipoise.data.matchmaking import Flexing, MatchingRule, MatchOption, MatchRuleset
 from equipoise.matchmaking.arrivals import DayModel
 from equipoise.matchmaking.compiled import EXPIRED, GAVE_UP, MATCHED, WAITING
-from equipoise.matchmaking.measures import measures
+from equipoise.matchmaking.measures import matches_of, measures
 from equipoise.matchmaking.simulation import Plan, SimulatedDay, simulate_day
 from report import report
 
@@ -56,15 +56,19 @@ def _timed(size: int) -> tuple[float, float, float, float, float]:
     model = DayModel(tickets=MILLION, regions="three")
     plan = Plan(label="one", ruleset=rules)
     small = replace(model, tickets=1000.0, hours=1.0)
-    measures(plan, small, simulate_day(plan, small, 0))
+    _measured(simulate_day(plan, small, 0))
     start = time.process_time()
     day = simulate_day(plan, model, 1)
     ran = time.process_time()
-    found = measures(plan, model, day)
+    found = _measured(day)
     done = time.process_time()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     matched = float(np.mean(day.outcome.status == MATCHED))
     return ran - start, done - ran, memory, found["wait_mean"], matched
+
+
+def _measured(day: SimulatedDay) -> dict[str, float]:
+    return measures(day, matches_of(day))
 
 
 def speed() -> list[list[str]]:

@@ -37,6 +37,7 @@ def test_a_lobby_comes_out_as_two_teams_in_words(cli: Cli) -> None:
     assert "splits were compared: none is fairer." in out
     after = out.partition("Next best\n")[2].splitlines()
     assert len(after) == 6
+    assert after[0].endswith("team 2")
 
 
 def test_json_says_how_fair_the_teams_are(cli: Cli) -> None:
@@ -87,6 +88,7 @@ def test_more_teams_and_sizes(tmp_path: Path, cli: Cli) -> None:
     assert len(five["win_probability"]) == 5
     assert sum(five["win_probability"]) == pytest.approx(2.5)
     assert cli.json("balance", path, "--size", "2") == five
+    assert len(cli.json("balance", path, "--size", "3")["teams"]) == 4
     out = cli("balance", path, "--teams", "5", "--objective", "sum").out
     assert "The sums of effective ratings of the two teams that differ most differ by" in out
     assert "beats another team in" in out

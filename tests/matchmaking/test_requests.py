@@ -286,11 +286,23 @@ def test_a_flexmatch_comparison_of_players_becomes_an_option(operation: str, kin
     assert ruleset.match_options == (("mode", kind),)
 
 
-def test_flexmatch_sizes_that_are_no_numbers_are_refused() -> None:
-    document = json.loads(json.dumps(FLEXMATCH))
+def test_a_flexmatch_rule_that_is_left_out_is_not_listed_as_changed() -> None:
+    """A second distance rule for an attribute, and a comparison with a value."""
+    again = {**FLEXMATCH["rules"][0], "name": "Fair2"}
+    value = {"type": "comparison", "operation": "=", "measurements": again["measurements"]}
+    rules = [FLEXMATCH["rules"][0], again, {**value, "referenceValue": 5}]
+    found = import_flexmatch({**FLEXMATCH, "rules": rules, "expansions": []})
+    changes = [(one.path, one.kind) for one in found.changes if one.path.startswith("rules")]
+    assert changes == [("rules[0]", "changed"), ("rules[1]", "left out"), ("rules[2]", "left out")]
+    assert len(found.ruleset["matching_rule"]) == 1
+
+
+def test_flexmatch_values_that_are_no_numbers_or_objects_are_refused() -> None:
+    document = json.loads(json.dumps(FLEXMATCH)) | {"algorithm": 5}
     document["teams"][1]["minPlayers"] = []
-    with pytest.raises(eq.InvalidDataError, match=r"teams\[1\].minPlayers"):
+    with pytest.raises(eq.InvalidDataError, match=r"teams\[1\].minPlayers") as caught:
         import_flexmatch(document)
+    assert "algorithm" in [one.field for one in caught.value.problems]
 
 
 def test_flexmatch_teams_of_different_sizes_are_refused(

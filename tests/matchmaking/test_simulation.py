@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from equipoise.matchmaking.measures import (
     groups,
     matches_of,
     measures,
+    reasons_of,
     time_to_match,
 )
 from equipoise.matchmaking.simulation import Plan, SimulatedDay, not_compiled, simulate_day
@@ -86,7 +88,7 @@ def test_compiled_rules_make_the_matches_of_the_tick(seeds: range) -> None:
             assert same, (seed, name)
         np.testing.assert_array_equal(fast.outcome.left, slow.outcome.left)
         if len(fast.outcome.time):
-            even, other = (matches_of(plan, model, one) for one in (fast, slow))
+            even, other = (matches_of(one) for one in (fast, slow))
             assert not (even.lopsided & ~other.lopsided).any(), seed
             alike = even.lopsided == other.lopsided
             assert (even.distance[alike] <= other.distance[alike] + 1e-6).all() or not rules.rules
@@ -105,9 +107,12 @@ def busy() -> DayModel:
     return DayModel(tickets=50_000, interval=1.0)
 
 
+def measures_of(found: SimulatedDay) -> dict[str, float]:
+    return measures(found, matches_of(found))
+
+
 def measured(rules: MatchRuleset, model: DayModel) -> dict[str, float]:
-    plan = Plan(label="one", ruleset=rules)
-    return measures(plan, model, simulate_day(plan, model, 4))
+    return measures_of(day(rules, model, 4))
 
 
 def test_twice_the_people_wait_half_as_long() -> None:
@@ -124,8 +129,8 @@ def test_twice_the_people_wait_half_as_long() -> None:
 
 def deciles(rules: MatchRuleset, model: DayModel) -> list[dict[str, Any]]:
     """Return the measures by decile of skill."""
-    plan = Plan(label="one", ruleset=rules)
-    rows = groups(plan, model, simulate_day(plan, model, 4))
+    found = day(rules, model, 4)
+    rows = groups(found, matches_of(found))
     return [row for row in rows if row["by"] == "skill decile"]
 
 
@@ -214,21 +219,34 @@ def test_survivors_alone_would_flatter_the_waits() -> None:
     assert time_to_match(small, (0.2, 0.25, 0.5, 0.7, 1.0)) == [1.0, 1.0, 3.0, 4.0, 4.0]
 
 
+def test_groups_say_why_their_tickets_were_not_matched() -> None:
+    """Those of all groups are those of the day, and no ticket that was matched has one."""
+    model = DayModel(tickets=60, hours=0.2, patience_mean=30.0, interval=5.0)
+    found = day(ruleset(1, 50.0), model, 1, fast=False)
+    rows = [row for row in groups(found, matches_of(found)) if row["by"] == "party size"]
+    reasons = reasons_of(found)
+    assert sum(map(Counter, (row["reasons"] for row in rows)), Counter()) == reasons
+    assert set(reasons) == {"distance", "too_few"}
+    matched = found.outcome.status == MATCHED
+    assert matched.any()
+    assert reasons_of(found, matched) == {}
+
+
 def test_ticks_that_end_at_the_node_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, model = Plan(label="one", ruleset=ruleset(2, 300.0)), DayModel(tickets=60, hours=0.2)
     for node_limit, least, most in ((1, 0.02, 1.0), (20_000, 0.0, 0.0)):
         monkeypatch.setattr(simulation, "tick", partial(tick, node_limit=node_limit))
         day = simulate_day(plan, model, 1, fast=False)
-        assert least <= measures(plan, model, day)["limited"] <= most
+        assert least <= measures_of(day)["limited"] <= most
 
 
 def test_favourites_win_as_often_as_known_skills_predict(busy: DayModel) -> None:
     """Ratings without errors predict well; ratings that err by more than is known do not."""
     plan, model = Plan(label="one", ruleset=ruleset(1, 400.0)), replace(busy, rating_deviation=0.0)
     found = simulate_day(plan, model, 4)
-    assert abs(measures(plan, model, found)["favourites"]) < 0.01
+    assert abs(measures_of(found)["favourites"]) < 0.01
     people = found.people._replace(shown=found.people.shown + 300.0 * np.sin(found.people.created))
-    assert measures(plan, model, replace(found, people=people))["favourites"] > 0.05
+    assert measures_of(replace(found, people=people))["favourites"] > 0.05
 
 
 def test_ratings_in_the_loop_approach_the_true_skills() -> None:
@@ -243,7 +261,7 @@ def test_ratings_in_the_loop_approach_the_true_skills() -> None:
     assert rows[-1]["games_from"] >= 20
     assert rows[-1]["rating_error"] < 0.7 * rows[0]["rating_error"]
     assert rows[-1]["deviation"] < rows[0]["deviation"]
-    assert measures(plan, model, found)["rating_correlation"] > 0.7
+    assert measures_of(found)["rating_correlation"] > 0.7
 
 
 def test_a_system_of_duels_is_refused_for_teams() -> None:

@@ -183,6 +183,17 @@ def test_fair_matches_are_the_most_even_of_all_sets() -> None:
         assert answer.matches[0].proved
 
 
+def test_a_fairer_set_that_shares_no_value_is_not_taken() -> None:
+    ratings = {"a": 1500, "b": 1400, "c": 1600, "d": 1900, "e": 1500}
+    queue = [
+        solo(name, mmr, attributes={"map": {"a": ["x", "y"], "e": "y"}.get(name, "x")})
+        for name, mmr in ratings.items()
+    ]
+    rules = ruleset(2, 1000.0, match_options=(MatchOption("map", "any"),))
+    answer = tick(queue, [], rules, NOW, objective="fair")
+    assert answer.matches[0].tickets == ("a", "b", "c", "d")
+
+
 def test_a_duration_is_active_only_after_it() -> None:
     """The spread of a match limits what is flexed, too."""
     flexing_rule = (Flexing("mmr", 10, 200),)
@@ -221,8 +232,9 @@ def test_the_price_withholds_an_uneven_match_until_it_is_ripe() -> None:
     reason = held.waiting[0].reasons[0]
     assert reason["reason"] == "price"
     assert held.waiting[0].next_change_at == reason["accepted_at"]
-    later = tick(queue, [], ruleset(1, 500.0), reason["accepted_at"] + 0.001, **price)
-    assert len(later.matches) == 1
+    for later, matches in ((-0.001, 0), (0.001, 1)):
+        answer = tick(queue, [], ruleset(1, 500.0), reason["accepted_at"] + later, **price)
+        assert len(answer.matches) == matches
 
 
 def test_a_price_that_withholds_every_match_ends_at_the_node_limit() -> None:
@@ -300,6 +312,15 @@ def test_many_parties_for_many_teams_end_within_the_node_limit() -> None:
     assert any("node limit" in note for note in answer.notes) or answer.matches
 
 
+def test_many_duos_do_not_fill_teams_of_an_odd_number() -> None:
+    """More parties than those whose every placement is tried."""
+    names = [(f"{at}.0", f"{at}.1") for at in range(61)]
+    duos = [tuple(MatchedPlayer(player=player) for player in pair) for pair in names]
+    queue = [Ticket(ticket=pair[0].player, created_at=0.0, players=pair) for pair in duos]
+    assert tick(queue, [], ruleset(61), NOW).matches == ()
+    assert len(tick(queue[:60], [], ruleset(60), NOW).matches) == 1
+
+
 HEROES = (MatchOption("hero", "unique"),)
 
 
@@ -327,6 +348,12 @@ def test_huge_alliances_and_numbers_are_answered() -> None:
     rules = replace(ruleset(2**31 - 1, least=1), min_number=1, max_number=2**31 - 1, rules=(rule,))
     answer = tick([solo(f"t{at}", 1e9 * (-1) ** at) for at in range(9)], [], rules, NOW)
     assert len(answer.matches[0].tickets) == 9
+
+
+def test_attributes_whose_names_are_no_text_are_compared() -> None:
+    queue = [solo("a", attributes={1: "x", "map": "y"}), solo("b", attributes={"map": "z"})]
+    reasons = tick(queue, [], DUEL, NOW).waiting[0].reasons
+    assert [(one["reason"], one["count"]) for one in reasons[:1]] == [(1, 1)]
 
 
 def test_a_session_needs_auto_backfill() -> None:

@@ -32,7 +32,7 @@ HEADINGS = {
     "Scoring": "min-history ties-as-authors least-difference resamples calibrate scores",
     "Model": "anchor select scale curve draws colour-advantage prior ties",
     "Tie-breaks": "tie-breaks order unplayed pairing tie-break-rules",
-    "Speed": "workers cluster memory-limit",
+    "Speed": "threads workers cluster memory-limit",
     "Output": "output predictions trace diff chart title size report details skills trials-output "
     "no-band no-performances no-escape-formulas json",
 }

@@ -371,20 +371,15 @@ def draw_people(
     member = np.arange(first[-1]) - first[party]
     skill = _skills(model, seed, size, party, member) if trace is None else trace.skill
     shown = skill + model.rating_deviation * normals(seed, Draw.RATING, party, member)
-    group = np.full(n, -1)
-    if model.classes:
-        group = _classes(model, seed, ticket)
-    variation = math.log1p(model.match_variation**2)
-    spread = np.exp(math.sqrt(variation) * normals(seed, Draw.LENGTH, ticket) - variation / 2)
     return People(
         created=times,
         gives_up=times + patience(model, uniforms(seed, Draw.PATIENCE, ticket)),
         size=size,
         first=first,
         rating=np.add.reduceat(shown, first[:-1]) / size if n else np.zeros(0),
-        group=group,
+        group=_classes(model, seed, ticket) if model.classes else np.full(n, -1),
         latency=_latencies(model, seed, times, None if trace is None else trace.home),
-        length=60.0 * model.match_minutes * spread,
+        length=match_seconds(model, normals(seed, Draw.LENGTH, ticket)),
         skill=skill,
         shown=shown,
         luck=normals(seed, Draw.PERFORMANCE, party, member),
@@ -415,6 +410,21 @@ def patience(model: DayModel, uniform: Floats) -> Floats:
         shape = 1 / model.patience_shape
         unit = unit**shape / math.gamma(1 + shape)
     return model.patience_mean * unit
+
+
+def match_seconds(model: DayModel, normal: Floats) -> Floats:
+    """Return lengths of matches for standard normal numbers."""
+    variation = math.log1p(model.match_variation**2)
+    spread: Floats = np.exp(math.sqrt(variation) * normal - variation / 2)
+    return 60.0 * model.match_minutes * spread
+
+
+def players_of(first: Ints, size: Ints) -> Ints:
+    """Return the rows of the players of tickets, one ticket after the other.
+
+    first : where the players of each ticket begin; size : their number
+    """
+    return np.repeat(first - (np.cumsum(size) - size), size) + np.arange(size.sum())
 
 
 def _classes(model: DayModel, seed: int, ticket: Ints) -> Ints:

@@ -24,11 +24,14 @@ from equipoise.errors import require
 from equipoise.matchmaking.arrivals import SECONDS_PER_HOUR, DayModel, People, draw_people
 from equipoise.matchmaking.measures import (
     MEASURES,
+    Matches,
     by_games,
     chances,
     groups,
+    matches_of,
     measures,
     of_tickets,
+    reasons_of,
     unfair_of,
 )
 from equipoise.matchmaking.simulation import Plan, SimulatedDay, check_plan, simulate_day
@@ -197,19 +200,16 @@ def _simulate(study: Study, day: int) -> _Day:
         # The smallest team decides, so that all rulesets see the same parties.
         largest = min(plan.ruleset.player_max_number for plan in study.plans)
         people = draw_people(model, seed, largest=largest)
-    days = [simulate_day(plan, model, seed, people=people, fast=study.fast) for plan in study.plans]
-    with_plans = list(zip(study.plans, days, strict=True))
+    results = []
+    for plan in study.plans:
+        played = simulate_day(plan, model, seed, people=people, fast=study.fast)
+        results.append((played, matches_of(played)))
     tables = [
-        DayTables(
-            list(groups(plan, model, results)),
-            by_games(results),
-            chances(plan, model, results),
-            results.reasons,
-        )
-        for plan, results in (with_plans if day == 0 else ())
+        DayTables(list(groups(*one)), by_games(one[0]), chances(one[1]), reasons_of(one[0]))
+        for one in (results if day == 0 else ())
     ]
-    of_plans = [measures(plan, model, results) for plan, results in with_plans]
-    return _Day(of_plans, tables, *((0, {}) if study.people is None else _by_blocks(study, days)))
+    blocks = (0, {}) if study.people is None else _by_blocks(study, results)
+    return _Day([measures(*result) for result in results], tables, *blocks)
 
 
 def interval(values: Floats, *, of: float = math.nan) -> Estimated:
@@ -264,14 +264,17 @@ def student_quantile(confidence: float, freedom: int) -> float:
     return high
 
 
-def _by_blocks(study: Study, days: Sequence[SimulatedDay]) -> tuple[int, dict[str, Any]]:
+def _by_blocks(
+    study: Study, results: Sequence[tuple[SimulatedDay, Matches]]
+) -> tuple[int, dict[str, Any]]:
     """Return the number of blocks of an hour, and differences to the first ruleset by label."""
-    created = days[0].people.created
-    hours = max(math.ceil(days[0].end / SECONDS_PER_HOUR), 1)
+    first = results[0][0]
+    created = first.people.created
+    hours = max(math.ceil(first.end / SECONDS_PER_HOUR), 1)
     hour = np.minimum((created / SECONDS_PER_HOUR).astype(np.int64), hours - 1)
     tables = []
-    for plan, day in zip(study.plans, days, strict=True):
-        unfair = unfair_of(plan, study.model, day)
+    for day, matches in results:
+        unfair = unfair_of(day, matches)
         rows = {number: of_tickets(day, unfair, hour == number) for number in np.unique(hour)}
         # An hour without a match has no mean wait.
         sound = {

@@ -103,7 +103,8 @@ class Search(NamedTuple):
     """Memory of the search around a pivot.
 
     cost, at : shape (sizes + 1, most), the cheapest candidates of each size, and their places
-    have : shape (sizes + 1,), how many of them; chosen, best : places in the queue
+    have : shape (sizes + 1,), how many of them
+    chosen, best : places in the queue, the pivot first
     packings : shape (k, sizes + 1), parties of each size, most players first; its column 0 is the
         number of players
     """
@@ -135,17 +136,11 @@ def packings(least: int, most: int) -> Ints:
     return np.array(sorted(packings, key=lambda row: (-row[0], row[:0:-1])), np.int64)
 
 
-def region_order(people: People) -> Ids:
-    """Return the regions of each ticket in the order of its latencies, shape (n, regions)."""
-    return np.argsort(people.latency, axis=1, kind="stable").astype(np.int8)
-
-
 @inner_kernel
 def _refresh(
     queue: Queue, count: int, people: People, rules: Rules, now: float, before: float
 ) -> None:
     """Flex the rules of all who wait; tickets from row `count` on have not been seen before."""
-    regions = people.latency.shape[1]
     for at in range(count):
         row = queue.ticket[at]
         wait = now - people.created[row]
@@ -153,14 +148,12 @@ def _refresh(
         for step in range(1, len(rules.durations)):
             if wait > rules.durations[step]:
                 tolerance = rules.tolerances[step]
-        allowed = math.inf
-        if regions > 0:
-            best = people.latency[row, queue.order[row, 0]]
-            worst = people.latency[row, queue.order[row, regions - 1]]
-            steps = max(math.ceil(wait / rules.region_step) - 1.0, 0.0)
-            allowed = best + rules.region_initial + steps * rules.region_range
-            # Beyond the worst region nothing changes any more.
-            allowed = min(allowed, rules.region_most, worst)
+        best = people.latency[row, queue.order[row, 0]]
+        worst = people.latency[row, queue.order[row, -1]]
+        steps = max(math.ceil(wait / rules.region_step) - 1.0, 0.0)
+        allowed = best + rules.region_initial + steps * rules.region_range
+        # Beyond the worst region nothing changes any more.
+        allowed = min(allowed, rules.region_most, worst)
         sided = before - people.created[row] <= rules.one_sided_after < wait
         changed = tolerance != queue.tolerance[at] or allowed != queue.allowed[at] or sided
         queue.fresh[at] = queue.fresh[at] or changed
@@ -173,7 +166,7 @@ def _refresh(
 def _may_meet(
     queue: Queue, people: People, rules: Rules, pivot: int, other: int, now: float, region: int
 ) -> bool:
-    """Return whether two places of the queue may meet in a region, -1 without regions."""
+    """Return whether two places of the queue may meet in a region."""
     ticket = queue.ticket[pivot]
     two = queue.ticket[other]
     apart = abs(people.rating[ticket] - people.rating[two])
@@ -183,14 +176,11 @@ def _may_meet(
         same = people.group[ticket] == people.group[two]
         if same != (rules.class_rule == 1):
             return False
-    if region >= 0:
-        if people.latency[ticket, region] > queue.allowed[pivot]:
-            return False
-        sided = now - people.created[ticket] > rules.one_sided_after
-        limit = rules.region_most if sided else queue.allowed[other]
-        if people.latency[two, region] > limit:
-            return False
-    return True
+    if people.latency[ticket, region] > queue.allowed[pivot]:
+        return False
+    sided = now - people.created[ticket] > rules.one_sided_after
+    limit = rules.region_most if sided else queue.allowed[other]
+    return bool(people.latency[two, region] <= limit)
 
 
 @inner_kernel
@@ -200,13 +190,10 @@ def _is_worth_a_search(
     """Return whether a pivot is new or flexed, or may meet such a ticket."""
     if queue.fresh[pivot]:
         return True
-    regions = people.latency.shape[1]
     for number in range(news):
         other = fresh[number]
         if queue.there[other]:
-            if regions == 0 and _may_meet(queue, people, rules, pivot, other, now, -1):
-                return True
-            for region in range(regions):
+            for region in range(people.latency.shape[1]):
                 if _may_meet(queue, people, rules, pivot, other, now, region):
                     return True
     return False
@@ -236,7 +223,7 @@ def _collect(
         size = people.size[two]
         most = places // size if size <= rules.most else 0
         cost = rules.weight * abs(people.rating[ticket] - people.rating[two])
-        if region >= 0 and rules.region_weight > 0:
+        if rules.region_weight > 0:
             best = people.latency[two, queue.order[two, 0]]
             cost += rules.region_weight * (people.latency[two, region] - best)
         cost *= size
@@ -255,9 +242,10 @@ def _collect(
 
 @inner_kernel
 def _choose(own: int, search: Search) -> int:
-    """Write the places of the best match into `search.best`; return their number, 0 for none.
+    """Write the best match into `search.best`, after the pivot; return its number of tickets.
 
-    own : size of the pivot, which is not among them
+    own : size of the pivot
+    Returns : 0 for no match
     """
     count = 0
     players = 0
@@ -267,7 +255,7 @@ def _choose(own: int, search: Search) -> int:
         if count > 0 and search.packings[pack, 0] < players:
             break
         cost = 0.0
-        number = 0
+        number = 1
         fits = search.packings[pack, own] > 0
         for size in range(1, len(search.have)):
             need = search.packings[pack, size] - (1 if size == own else 0)
@@ -281,14 +269,14 @@ def _choose(own: int, search: Search) -> int:
         if not fits:
             continue
         ranks = 0
-        for at in range(number):
+        for at in range(1, number):
             ranks += search.chosen[at]
         if count == 0 or cost < least or (cost == least and ranks < least_ranks):
             count = number
             players = search.packings[pack, 0]
             least = cost
             least_ranks = ranks
-            for at in range(number):
+            for at in range(1, number):
                 search.best[at] = search.chosen[at]
     return count
 
@@ -298,15 +286,14 @@ def _divide(queue: Queue, people: People, rules: Rules, count: int, search: Sear
     """Return the most even division of the match: a set bit is a ticket of the second team.
 
     Evenness is that of a rebalance: the numbers of players first, then the mean ratings. Bit 0 is
-    the first ticket of `search.best`, and the pivot, in `search.chosen[0]`, is in the first team.
+    the pivot, the first ticket of `search.best`, and is never set.
     """
     best = -1
     least_difference = 1 << 30
     least_distance = math.inf
-    own = queue.ticket[search.chosen[0]]
-    for mask in range(1, 1 << count):
-        first = people.size[own]
-        first_sum = people.rating[own] * first
+    for mask in range(2, 1 << count, 2):
+        first = 0
+        first_sum = 0.0
         second = 0
         second_sum = 0.0
         for at in range(count):
@@ -351,45 +338,34 @@ def _tick(
             news += 1
     if news == 0:
         return matches
-    regions = people.latency.shape[1]
     for pivot in range(count):
         if not queue.there[pivot]:
             continue
         if not _is_worth_a_search(queue, people, rules, pivot, now, fresh, news):
             continue
         own = queue.ticket[pivot]
-        number = 0
-        region = -1
-        for place in range(max(regions, 1)):
-            if regions > 0:
-                region = queue.order[own, place]
-                if people.latency[own, region] > queue.allowed[pivot]:
-                    break
+        for place in range(people.latency.shape[1]):
+            region = queue.order[own, place]
+            if people.latency[own, region] > queue.allowed[pivot]:
+                break
             _collect(queue, count, people, rules, pivot, now, region, search)
             number = _choose(people.size[own], search)
-            if number > 0:
-                break
-        if number == 0:
-            continue
-        search.chosen[0] = pivot
-        mask = _divide(queue, people, rules, number, search)
-        queue.there[pivot] = False
-        outcome.status[own] = 1
-        outcome.left[own] = now
-        outcome.match[own] = matches
-        outcome.team[own] = 0
-        for at in range(number):
-            place = search.best[at]
-            row = queue.ticket[place]
-            queue.there[place] = False
-            outcome.status[row] = 1
-            outcome.left[row] = now
-            outcome.match[row] = matches
-            outcome.team[row] = mask >> at & 1
-        outcome.time[matches] = now
-        outcome.region[matches] = region
-        outcome.pivot[matches] = own
-        matches += 1
+            if number == 0:
+                continue
+            search.best[0] = pivot
+            mask = _divide(queue, people, rules, number, search)
+            for at in range(number):
+                row = queue.ticket[search.best[at]]
+                queue.there[search.best[at]] = False
+                outcome.status[row] = 1
+                outcome.left[row] = now
+                outcome.match[row] = matches
+                outcome.team[row] = mask >> at & 1
+            outcome.time[matches] = now
+            outcome.region[matches] = region
+            outcome.pivot[matches] = own
+            matches += 1
+            break
     return matches
 
 
@@ -421,13 +397,13 @@ def _let_go(
 
 
 @kernel
-def run_day(
-    people: People, rules: Rules, packings: Ints, order: Ids, first: float, end: float
-) -> tuple[Outcome, int, int]:
-    """Return the result of a day, the most who waited, and the number of ticks.
+def _run(
+    people: People, rules: Rules, packings: Ints, order: Ids, outcome: Outcome, end: float
+) -> tuple[int, int, int]:
+    """Write the outcome of a day; return the number of matches, the most who waited, and the ticks.
 
     packings, order : see `packings` and `Queue`
-    first, end : seconds of the first tick and of the end
+    end : seconds
     """
     total = len(people.created)
     queue = Queue(
@@ -447,15 +423,6 @@ def run_day(
         np.zeros(2 * sizes, np.int64),
         packings,
     )
-    outcome = Outcome(
-        np.zeros(total, np.int8),
-        np.full(total, np.nan),
-        np.full(total, -1, np.int32),
-        np.full(total, -1, np.int8),
-        np.zeros(total // 2 + 1),
-        np.full(total // 2 + 1, -1, np.int8),
-        np.zeros(total // 2 + 1, np.int32),
-    )
     fresh = np.zeros(total, np.int64)
     count = 0
     coming = 0
@@ -463,15 +430,18 @@ def run_day(
     largest = 0
     ticks = 0
     before = 0.0
-    now = first
-    while now <= end:
+    while True:
+        now = (ticks + 1) * rules.interval
+        if rules.interval == 0:
+            now = people.created[coming] if coming < total else math.inf
+        if now > end:
+            break
         known = count
         while coming < total and people.created[coming] <= now:
             queue.ticket[count] = coming
             count += 1
             coming += 1
-        for at in range(known, count):
-            queue.fresh[at] = True
+        queue.fresh[known:count] = True
         largest = max(largest, count)
         count = _let_go(queue, count, people, rules, now, outcome)
         _refresh(queue, count, people, rules, now, before)
@@ -480,19 +450,30 @@ def run_day(
         count = _let_go(queue, count, people, rules, now, outcome)
         before = now
         ticks += 1
-        if rules.interval > 0:
-            now = (ticks + 1) * rules.interval
-        else:
-            now = people.created[coming] if coming < total else math.inf
     # The last give-ups and expiries, until the end of the day.
     _let_go(queue, count, people, rules, end, outcome)
-    made = Outcome(
-        outcome.status,
-        outcome.left,
-        outcome.match,
-        outcome.team,
-        outcome.time[:matches],
-        outcome.region[:matches],
-        outcome.pivot[:matches],
+    return matches, largest, ticks
+
+
+def run_day(people: People, rules: Rules, end: float) -> tuple[Outcome, int, int]:
+    """Return the result of a day, the most who waited, and the number of ticks; end : seconds."""
+    n, most = len(people.created), len(people.created) // 2 + 1
+    outcome = Outcome(
+        status=np.zeros(n, np.int8),
+        left=np.full(n, np.nan),
+        match=np.full(n, -1, np.int32),
+        team=np.full(n, -1, np.int8),
+        time=np.zeros(most),
+        region=np.full(most, -1, np.int8),
+        pivot=np.zeros(most, np.int32),
     )
-    return made, largest, ticks
+    has_regions = people.latency.shape[1] > 0
+    if not has_regions:
+        people = people._replace(latency=np.zeros((n, 1)))
+    order = np.argsort(people.latency, axis=1, kind="stable").astype(np.int8)
+    sizes = packings(rules.least, rules.most)
+    matches, largest, ticks = _run(people, rules, sizes, order, outcome, end)
+    if not has_regions:
+        outcome.region[:] = -1
+    time, region, pivot = (column[:matches] for column in outcome[4:])
+    return outcome._replace(time=time, region=region, pivot=pivot), largest, ticks

@@ -24,6 +24,12 @@ _BLOCKS = re.compile(r"flatten\(\s*teams\[\*\]\.players\[playerId\]\s*\)|playerI
 _RULE_TARGET = re.compile(r"rules\[([^\]]+)\]\.(\w+)")
 _TEAM_TARGET = re.compile(r"teams\[([^\]]+)\]\.(minPlayers|maxPlayers)")
 NO_EQUIVALENT = "no equivalent"
+_KNOWN = frozenset(
+    (
+        *("name", "ruleLanguageVersion", "playerAttributes", "algorithm", "teams", "rules"),
+        *("expansions", "acceptanceRequired", "acceptanceTimeoutSeconds"),
+    )
+)
 TEAMS = "must be teams of the same size, because a ruleset has one size for all"
 
 
@@ -91,19 +97,15 @@ class _Import:
                 self.reader.check(False, path, must.OBJECT, shown(rule))
         for path, expansion in self.reader.items(document.get("expansions", []), "expansions"):
             self._expansion(path, self.reader.fields(expansion, path))
-        algorithm = document.get("algorithm", {})
-        for name, value in self.reader.fields(algorithm, "algorithm").items():
+        algorithm = self.reader.fields(document.get("algorithm", {}), "algorithm")
+        for name, value in algorithm.items():
             self._algorithm(f"algorithm.{name}", name, value)
         if document.get("expansions") and "expansionAgeSelection" not in algorithm:
             self._algorithm("expansions", "expansionAgeSelection", "newest")
         if document.get("acceptanceRequired") or document.get("acceptanceTimeoutSeconds"):
             self.change("acceptanceRequired", "left out", "players accept in another service")
-        known = {
-            *("name", "ruleLanguageVersion", "playerAttributes", "algorithm", "teams", "rules"),
-            *("expansions", "acceptanceRequired", "acceptanceTimeoutSeconds"),
-        }
         for name in document:
-            if name not in known:
+            if name not in _KNOWN:
                 self.change(str(name)[:60], "left out", NO_EQUIVALENT)
 
     def _teams(self) -> None:
@@ -158,96 +160,89 @@ class _Import:
             "collection": self._collection,
             "latency": self._latency,
         }.get(kind)
-        if convert is not None:
-            convert(path, rule)
-        elif kind in ("absoluteSort", "distanceSort"):
+        if kind in ("absoluteSort", "distanceSort"):
             self.change(path, "note", f"{kind} is left out: candidates are ordered by their cost")
-        else:
+        elif convert is None:
             self.change(path, "left out", f"a rule of type {shown(rule.get('type'))}")
+        elif reason := convert(path, rule):
+            self.change(path, "left out", reason)
 
-    def _near(self, path: str, rule: Mapping[str, Any], name: str) -> None:
-        """Add a matching rule."""
+    # Each of these converts a rule, or returns why it is left out.
+
+    def _near(self, path: str, rule: Mapping[str, Any], name: str) -> str:
         reference = rule.get("maxDistance")
         if not is_number(reference, lambda x: x >= 0):
-            self.change(path, "left out", "a rule without maxDistance")
-            return
+            return "a rule without maxDistance"
         for key in ("minDistance", "partyAggregation"):
             if rule.get(key) not in (None, 0, "avg"):
                 self.change(f"{path}.{key}", "left out", "a party counts with its mean")
         rules = self.result.ruleset.setdefault("matching_rule", [])
         if any(rule["attribute"] == name for rule in rules):
-            self.change(path, "left out", f"a second rule for {name}")
-            return
+            return f"a second rule for {name}"
         rules.append({"attribute": name, "criteria": "distance", "reference": reference})
         self.rules[str(rule.get("name"))] = name
+        return ""
 
-    def _distance(self, path: str, rule: Mapping[str, Any]) -> None:
-        measurements, reference = _texts(rule.get("measurements")), str(rule.get("referenceValue"))
-        flat = _FLAT.fullmatch(measurements[0]) if len(measurements) == 1 else None
-        mean = _MEAN.fullmatch(reference)
+    def _distance(self, path: str, rule: Mapping[str, Any]) -> str:
+        measurement = _only_text(rule.get("measurements"))
+        flat, mean = _FLAT.fullmatch(measurement), _MEAN.fullmatch(str(rule.get("referenceValue")))
         if flat and mean and flat[1] == mean[1]:
-            self._near(path, rule, flat[1])
-            text = f"{flat[1]} is compared with the pivot, instead of the mean of the match"
-            self.change(path, "changed", text)
-        elif len(measurements) == 1 and _BY_TEAM.fullmatch(measurements[0]):
-            text = "a distance of teams: teams are evened out, or use the objective fair"
-            self.change(path, "left out", text)
-        else:
-            self.change(path, "left out", "a distance of other measurements")
+            reason = self._near(path, rule, flat[1])
+            if not reason:
+                text = f"{flat[1]} is compared with the pivot, instead of the mean of the match"
+                self.change(path, "changed", text)
+            return reason
+        if _BY_TEAM.fullmatch(measurement):
+            return "a distance of teams: teams are evened out, or use the objective fair"
+        return "a distance of other measurements"
 
-    def _batch_distance(self, path: str, rule: Mapping[str, Any]) -> None:
+    def _batch_distance(self, path: str, rule: Mapping[str, Any]) -> str:
         name = str(rule.get("batchAttribute"))
-        if rule.get("maxDistance") is not None:
-            self._near(path, rule, name)
-            self.result.ruleset["distance_scope"] = "pair"
-        else:
-            self._option(path, name, "all")
+        if rule.get("maxDistance") is None:
+            return self._option(name, "all")
+        reason = self._near(path, rule, name)
+        self.result.ruleset["distance_scope"] = "pair"
+        return reason
 
-    def _option(self, path: str, name: str, kind: str) -> None:
+    def _option(self, name: str, kind: str) -> str:
         options = self.result.ruleset.setdefault("match_options", {}).setdefault("options", [])
         if any(option["name"] == name for option in options):
-            self.change(path, "left out", f"a second rule for {name}")
-        else:
-            options.append({"name": name, "type": kind})
+            return f"a second rule for {name}"
+        options.append({"name": name, "type": kind})
+        return ""
 
-    def _comparison(self, path: str, rule: Mapping[str, Any]) -> None:
-        measurements = _texts(rule.get("measurements"))
-        attribute = _ALL.match(measurements[0]) if len(measurements) == 1 else None
+    def _comparison(self, path: str, rule: Mapping[str, Any]) -> str:
+        attribute = _ALL.match(_only_text(rule.get("measurements")))
         if rule.get("referenceValue") is not None:
-            text = "a comparison with a value: apply it before tickets enter the queue"
-            self.change(path, "left out", text)
-        elif attribute and rule.get("operation") in ("=", "!="):
-            self._option(path, attribute[1], "all" if rule["operation"] == "=" else "unique")
-        else:
-            self.change(path, "left out", f"a comparison {shown(rule.get('operation'))}")
+            return "a comparison with a value: apply it before tickets enter the queue"
+        if attribute and rule.get("operation") in ("=", "!="):
+            return self._option(attribute[1], "all" if rule["operation"] == "=" else "unique")
+        return f"a comparison {shown(rule.get('operation'))}"
 
-    def _collection(self, path: str, rule: Mapping[str, Any]) -> None:
-        operation, measurements = rule.get("operation"), _texts(rule.get("measurements"))
-        attribute = _ALL.search(measurements[0]) if len(measurements) == 1 else None
-        reference = str(rule.get("referenceValue"))
+    def _collection(self, path: str, rule: Mapping[str, Any]) -> str:
+        operation, attribute = (
+            rule.get("operation"),
+            _ALL.search(_only_text(rule.get("measurements"))),
+        )
         if operation == "intersection" and attribute and rule.get("minCount") == 1:
-            self._option(path, attribute[1], "any")
-        elif (
-            operation == "reference_intersection_count"
-            and rule.get("maxCount") == 0
-            and attribute
-            and _BLOCKS.search(reference)
-        ):
+            return self._option(attribute[1], "any")
+        blocks = _BLOCKS.search(str(rule.get("referenceValue"))) and rule.get("maxCount") == 0
+        if operation == "reference_intersection_count" and attribute and blocks:
             text = f"give {attribute[1]} as the ticket attribute blocked_players"
             self.change(path, "changed", text)
             self.result.ruleset["blocked_player_option"] = "blockedPlayerCannotMatch"
-        else:
-            self.change(path, "left out", f"a collection {shown(operation)} with these numbers")
+            return ""
+        return f"a collection {shown(operation)} with these numbers"
 
-    def _latency(self, path: str, rule: Mapping[str, Any]) -> None:
+    def _latency(self, path: str, rule: Mapping[str, Any]) -> str:
         most = rule.get("maxLatency")
-        if is_whole(most):
-            self.result.ruleset["region_latency_max_ms"] = most
-            self.result.ruleset["region_latency_initial_range_ms"] = most
         if rule.get("maxDistance") is not None:
             self.change(f"{path}.maxDistance", "left out", "a distance of latencies")
         if not is_whole(most):
-            self.change(path, "left out", "a latency without maxLatency")
+            return "a latency without maxLatency"
+        self.result.ruleset["region_latency_max_ms"] = most
+        self.result.ruleset["region_latency_initial_range_ms"] = most
+        return ""
 
     def _expansion(self, path: str, expansion: Mapping[str, Any]) -> None:
         target = str(expansion.get("target"))
@@ -292,24 +287,26 @@ class _Import:
                 step[name] = value if step[name] == self.sizes[name] else step[name]
 
     def _algorithm(self, path: str, name: str, value: Any) -> None:
-        if name == "strategy" and value == "balanced":
+        if (name, value) == ("strategy", "balanced"):
             self.change(path, "left out", "the strategy for large matches")
-        elif name == "expansionAgeSelection":
+            return
+        text = f"{shown(value)} changes nothing here"
+        if name == "expansionAgeSelection":
             text = (
                 "tolerances flex by the wait of both tickets, team sizes by that of the pivot, "
                 f"instead of the {value} ticket"
             )
-            self.change(path, "note", text)
-        elif name == "backfillPriority" and value == "high":
-            self.change(path, "note", "sessions are filled first, as here")
+        elif (name, value) == ("backfillPriority", "high"):
+            text = "sessions are filled first, as here"
         elif name == "strategy":
-            self.change(path, "note", "matches are made around the oldest ticket")
-        else:
-            self.change(path, "note", f"{shown(value)} changes nothing here")
+            text = "matches are made around the oldest ticket"
+        self.change(path, "note", text)
 
 
-def _texts(value: object) -> list[str]:
-    return [str(item) for item in (value if isinstance(value, list) else [value])]
+def _only_text(value: object) -> str:
+    """Return a text, or the only one of a list; "" for a list of several."""
+    texts = value if isinstance(value, list) else [value]
+    return str(texts[0]) if len(texts) == 1 else ""
 
 
 def _number(value: object) -> float:

@@ -16,9 +16,9 @@ import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.evaluate.rating_comparison import spearman
-from equipoise.matchmaking.arrivals import SECONDS_PER_HOUR, DayModel
+from equipoise.matchmaking.arrivals import SECONDS_PER_HOUR
 from equipoise.matchmaking.compiled import EXPIRED, GAVE_UP, MATCHED, WAITING
-from equipoise.matchmaking.simulation import Plan, SimulatedDay
+from equipoise.matchmaking.simulation import SimulatedDay
 from equipoise.numeric.functions import normal_cdf_of
 
 #: Matches outside these win probabilities count as uneven.
@@ -78,48 +78,45 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def measures(plan: Plan, model: DayModel, day: SimulatedDay) -> dict[str, float]:
-    """Return the measures of a day by name, as in `MEASURES`; those of the machine excepted."""
+def measures(day: SimulatedDay, matches: Matches) -> dict[str, float]:
+    """Return the measures of a day by name, as in `MEASURES`; matches : as of `matches_of`."""
     people, outcome = day.people, day.outcome
     matched = outcome.status == MATCHED
-    wait = (outcome.left - people.created)[matched]
     values = dict.fromkeys(MEASURES, math.nan)
     values |= {"tickets": len(people.created), "matches": len(outcome.time)}
     values |= {"queue_max": day.largest, "queue_mean": mean_waiting(day)}
+    values |= _quantiles(day.seconds, tick_p50=0.5, tick_p99=0.99)
     if len(day.seconds):
-        p50, p99 = np.quantile(day.seconds, (0.5, 0.99)).tolist()
-        values |= {"tick_p50": p50, "tick_p99": p99, "limited": day.limited / len(day.seconds)}
+        values["limited"] = day.limited / len(day.seconds)
     if day.open_places:
         values["open_seconds"] = day.open_seconds / day.open_places
     if len(people.created):
-        values |= {
-            "gave_up": float(np.mean(outcome.status == GAVE_UP)),
-            "expired": float(np.mean(outcome.status == EXPIRED)),
-            "still_waiting": float(np.mean(outcome.status == WAITING)),
-            "backfilled": float(np.mean(day.backfilled)),
-        }
-        p50, p95 = time_to_match(day, (0.5, 0.95))
-        values |= {"to_match_p50": p50, "to_match_p95": p95}
-    if len(wait):
-        p50, p95, p99 = np.quantile(wait, (0.5, 0.95, 0.99)).tolist()
-        values |= {"wait_mean": float(wait.mean()), "wait_p50": p50, "wait_p95": p95}
-        values |= {"wait_p99": p99, "wait_max": float(wait.max())}
-        values |= _of_matches(matches_of(plan, model, day))
+        values |= _waits_of(day, np.ones(len(matched), np.bool_))
+        values["still_waiting"] = float(np.mean(outcome.status == WAITING))
+        values["backfilled"] = float(np.mean(day.backfilled))
+    if matched.any():
+        wait = (outcome.left - people.created)[matched]
+        values |= _quantiles(wait, wait_p50=0.5, wait_p99=0.99, wait_max=1.0)
+        values |= _of_matches(matches)
         if people.latency.shape[1]:
             region = outcome.region[outcome.match[matched]]
             own = people.latency[matched, region]
             above = own - people.latency[matched].min(axis=1)
-            values |= {
-                "latency_mean": float(own.mean()),
-                "latency_p95": float(np.quantile(own, 0.95)),
-                "latency_above_best": float(above.mean()),
-            }
+            values |= _quantiles(own, latency_p95=0.95)
+            values |= {"latency_mean": float(own.mean()), "latency_above_best": float(above.mean())}
     if day.rated is not None and len(day.rated.rating) > 1:
         last = np.unique(day.rated.player[::-1], return_index=True)[1]
         rows = len(day.rated.player) - 1 - last
         error, correlation = rating_error(day.rated.rating[rows], people.skill[rows])
         values |= {"rating_error": error, "rating_correlation": correlation}
     return values
+
+
+def _quantiles(values: Floats, **shares: float) -> dict[str, float]:
+    """Return the quantiles of these shares by name; none without values."""
+    if not len(values):
+        return {}
+    return dict(zip(shares, np.quantile(values, list(shares.values())).tolist(), strict=True))
 
 
 def mean_waiting(day: SimulatedDay) -> float:
@@ -180,24 +177,25 @@ class Matches(NamedTuple):
     party: Ints
 
 
-def matches_of(plan: Plan, model: DayModel, day: SimulatedDay) -> Matches:
+def matches_of(day: SimulatedDay) -> Matches:
     """Return the matches of a day."""
-    people, outcome = day.people, day.outcome
+    people, outcome, plan, model = day.people, day.outcome, day.plan, day.model
     count = len(outcome.time)
-    owner = np.repeat(np.arange(len(people.size)), people.size)
-    match = outcome.match[owner].astype(np.int64)
+    # Narrow integers: these columns take the most memory of a day.
+    ticket = np.repeat(np.arange(len(people.size), dtype=np.int32), people.size)
     # The players who were matched, sorted by match and team.
-    rows = np.flatnonzero(match >= 0)
-    rows = rows[np.lexsort((outcome.team[owner[rows]], match[rows]))]
-    match, team = match[rows], outcome.team[owner[rows]].astype(np.int64)
-    skill, shown, luck = people.skill[rows], people.shown[rows], people.luck[rows]
+    rows = np.flatnonzero(outcome.match[ticket] >= 0)
+    ticket = ticket[rows]
+    order = np.lexsort((outcome.team[ticket], outcome.match[ticket]))
+    rows, ticket = rows[order], ticket[order]
+    match, team = outcome.match[ticket], outcome.team[ticket]
+    skill, shown = people.skill[rows], people.shown[rows]
     first, second = team == 0, team == 1
 
     def total(values: Any, chosen: Any) -> Floats:
         return np.bincount(match[chosen], values[chosen], minlength=count).astype(np.float64)
 
-    ones = np.ones(len(rows))
-    sizes = total(ones, first), total(ones, second)
+    sizes = [np.bincount(match[chosen], minlength=count) for chosen in (first, second)]
     two = np.bincount(match, team > 1, minlength=count) == 0
 
     def difference(values: Floats) -> Floats:
@@ -212,16 +210,18 @@ def matches_of(plan: Plan, model: DayModel, day: SimulatedDay) -> Matches:
         else:
             usual = plan.system.usual_deviation
             known = np.nan_to_num(day.rated.deviation[rows], nan=usual)
-            outlook = plan.system.outlook(shown, known).of_teams(2 * match + (team > 0), 2 * count)
+            teams = 2 * match.astype(np.int64) + (team > 0)
+            outlook = plan.system.outlook(shown, known).of_teams(teams, 2 * count)
             p_rating = outlook.beats(2 * np.arange(count), 2 * np.arange(count) + 1)
         gap = difference(shown)
-        won = difference(skill + model.performance_deviation * luck) > 0
+        skill += model.performance_deviation * people.luck[rows]
+        won = difference(skill) > 0
     starts = np.flatnonzero(np.diff(match, prepend=-1))
     players = np.bincount(match, minlength=count)
     every = slice(None)
     mean = (total(shown, every) / players)[match]
     square = total((shown - mean) ** 2, every) / players
-    in_party = (people.size[owner[rows]] > 1).astype(np.float64)
+    in_party = people.size[ticket] > 1
     parties = total(in_party, first) > 0, total(in_party, second) > 0
     return Matches(
         p_rating=np.where(two, p_rating, np.nan),
@@ -246,14 +246,14 @@ def _of_matches(matches: Matches) -> dict[str, float]:
         "lopsided": float(matches.lopsided.mean()),
     }
     two = ~np.isnan(matches.p_skill)
+    p = matches.p_rating[two]
     if two.any():
         off = np.abs(matches.p_skill[two] - 0.5)
+        result |= _quantiles(off, unfair_p95=0.95)
         result["unfair"] = float(off.mean())
-        result["unfair_by_rating"] = float(np.abs(matches.p_rating[two] - 0.5).mean())
-        result["unfair_p95"] = float(np.quantile(off, 0.95))
-        favourite, won = matches.p_rating[two] > 0.5, matches.won[two]
-        sure = np.maximum(matches.p_rating[two], 1.0 - matches.p_rating[two])
-        result["favourites"] = float(np.mean(sure - (favourite == won)))
+        result["unfair_by_rating"] = float(np.abs(p - 0.5).mean())
+        right = (p > 0.5) == matches.won[two]
+        result["favourites"] = float(np.mean(np.maximum(p, 1.0 - p) - right))
         result["uneven"] = float(np.mean(off > EVEN[1] - 0.5))
     mixed = two & (matches.party != 0)
     if mixed.any():
@@ -292,12 +292,12 @@ def by_games(day: SimulatedDay) -> list[dict[str, float]]:
     return rows
 
 
-def chances(plan: Plan, model: DayModel, day: SimulatedDay) -> list[dict[str, Any]]:
+def chances(matches: Matches) -> list[dict[str, Any]]:
     """Return the share of matches by the win probability of the first team.
 
     Each row has `by`, `group`, the middle of four points of 100, and `matches`.
     """
-    matches, rows = matches_of(plan, model, day), []
+    rows = []
     for by, p in ((CHANCE, matches.p_skill), (PREDICTED, matches.p_rating)):
         counts = np.histogram(p[~np.isnan(p)], bins=25, range=(0.0, 1.0))[0]
         rows += [
@@ -308,17 +308,18 @@ def chances(plan: Plan, model: DayModel, day: SimulatedDay) -> list[dict[str, An
     return rows
 
 
-def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str, Any]]:
+def groups(day: SimulatedDay, matches: Matches) -> Iterator[dict[str, Any]]:
     """Yield waits, give-ups and fairness by skill decile, party size, hour of arrival and region.
 
-    Each row has `by`, `group`, and measures of its tickets; unfair is that of their matches.
+    Each row has `by`, `group`, and measures of its tickets; unfair is that of their matches. With
+    the tick itself, it also has the reasons why tickets were not matched.
     """
     people = day.people
     if not len(people.created):
         return
     skill = np.add.reduceat(people.skill, people.first[:-1]) / people.size
     decile = np.searchsorted(np.quantile(skill, np.arange(1, 10) / 10), skill, side="right")
-    hour = (model.start_hour + people.created / SECONDS_PER_HOUR) % 24
+    hour = (day.model.start_hour + people.created / SECONDS_PER_HOUR) % 24
     kinds: dict[str, tuple[Ids, Mapping[int, str]]] = {
         "skill decile": (decile + 1, {}),
         "party size": (people.size, {}),
@@ -327,9 +328,9 @@ def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str,
     if people.latency.shape[1]:
         kinds["home region"] = (
             people.latency.argmin(axis=1),
-            dict(enumerate(model.region_names)),
+            dict(enumerate(day.model.region_names)),
         )
-    unfair = unfair_of(plan, model, day)
+    unfair = unfair_of(day, matches)
     for by, (values, named) in kinds.items():
         for value in np.unique(values).tolist():
             yield {
@@ -339,29 +340,40 @@ def groups(plan: Plan, model: DayModel, day: SimulatedDay) -> Iterator[dict[str,
             }
 
 
-def unfair_of(plan: Plan, model: DayModel, day: SimulatedDay) -> Floats:
+def unfair_of(day: SimulatedDay, matches: Matches) -> Floats:
     """Return abs(p - 1/2) of each ticket's match, from true skills; NaN without one."""
     matched = day.outcome.status == MATCHED
     unfair = np.full(len(matched), np.nan)
-    if matched.any():
-        off = np.abs(matches_of(plan, model, day).p_skill - 0.5)
-        unfair[matched] = off[day.outcome.match[matched]]
+    unfair[matched] = np.abs(matches.p_skill - 0.5)[day.outcome.match[matched]]
     return unfair
+
+
+def reasons_of(day: SimulatedDay, chosen: Flags | slice = slice(None)) -> dict[str, int]:
+    """Return why tickets that did not meet waited at the end of their wait: reason -> tickets."""
+    values, counts = np.unique(np.array(day.why)[chosen], return_counts=True)
+    return {str(why): int(number) for why, number in zip(values, counts, strict=True) if why}
 
 
 def of_tickets(day: SimulatedDay, unfair: Floats, chosen: Flags) -> dict[str, Any]:
     """Return the measures of some tickets of a day; unfair : as of `unfair_of`."""
-    status = day.outcome.status
-    both = chosen & (status == MATCHED)
-    wait = (day.outcome.left - day.people.created)[both]
+    both = chosen & (day.outcome.status == MATCHED)
+    row = _waits_of(day, chosen) | {"unfair": math.nan}
+    if both.any():
+        row["unfair"] = float(np.nanmean(unfair[both]))
+    return row | {"reasons": reasons_of(day, chosen)} if day.why else row
+
+
+def _waits_of(day: SimulatedDay, chosen: Flags) -> dict[str, Any]:
+    """Return how long some tickets waited, and the shares of those who were not matched."""
+    status = day.outcome.status[chosen]
+    wait = (day.outcome.left - day.people.created)[chosen][status == MATCHED]
     p50, p95 = time_to_match(day, (0.5, 0.95), chosen)
     return {
-        "tickets": int(chosen.sum()),
+        "tickets": len(status),
         "wait_mean": float(wait.mean()) if len(wait) else math.nan,
         "wait_p95": float(np.quantile(wait, 0.95)) if len(wait) else math.nan,
         "to_match_p50": p50,
         "to_match_p95": p95,
-        "gave_up": float(np.mean(status[chosen] == GAVE_UP)),
-        "expired": float(np.mean(status[chosen] == EXPIRED)),
-        "unfair": float(np.nanmean(unfair[both])) if len(wait) else math.nan,
+        "gave_up": float(np.mean(status == GAVE_UP)),
+        "expired": float(np.mean(status == EXPIRED)),
     }

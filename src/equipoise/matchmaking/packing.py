@@ -84,6 +84,13 @@ def divisions(
         teams = min(high, max(len(loads), used) + len(sizes))
         counts = range(teams, teams - 1, -1)
     steps = [_STEPS] if steps is None else steps
+
+    def barred(at: int, team: int, chosen: Sequence[int]) -> bool:
+        if closed and team in closed[at]:
+            return True
+        others = (other for other in (apart[at] if apart else ()) if other < len(chosen))
+        return any(chosen[other] == team for other in others)
+
     rest = [sum(sizes[at:]) for at in range(len(sizes) + 1)]
     for teams in counts:
         if total > teams * most:
@@ -98,7 +105,7 @@ def divisions(
                 if steps[0] < 0:
                     raise TooManyStepsError
                 team = _next_team(team + 1, load, sizes[at], most)
-                while team < len(load) and not _may(at, team, chosen, apart, closed):
+                while team < len(load) and barred(at, team, chosen):
                     team = _next_team(team + 1, load, sizes[at], most)
                 if team == len(load) or sum(least - x for x in load if x < least) > rest[at]:
                     return
@@ -135,18 +142,3 @@ def _next_team(start: int, load: list[int], size: int, most: int) -> int:
         if load[team] + size <= most and not (load[team] == 0 and 0 in load[:team]):
             return team
     return len(load)
-
-
-def _may(
-    at: int,
-    team: int,
-    chosen: Sequence[int],
-    apart: Sequence[Collection[int]],
-    closed: Sequence[Collection[int]],
-) -> bool:
-    """Return whether a party may join a team."""
-    if closed and team in closed[at]:
-        return False
-    return not apart or not any(
-        team_number == team and before in apart[at] for before, team_number in enumerate(chosen)
-    )

@@ -29,7 +29,7 @@ _MOST_TICKETS, _MOST_PAIRS = 5_000, 1_000_000
 
 def why_waiting(
     pool: Pool, rows: Ints, known: Mapping[int, Mapping[str, Any]]
-) -> tuple[list[Waiting], str]:
+) -> tuple[list[Waiting], list[str]]:
     """Return the waiting tickets of rows with their reasons, and a note if not all are counted.
 
     known : by row, the reason for which its search made no match, other than that there is none
@@ -61,13 +61,11 @@ def why_waiting(
                 next_change_at=None if math.isinf(at) else at,
             )
         )
-    note = ""
-    if len(among) < len(rows) or len(rows) > _MOST_TICKETS:
-        note = (
-            f"reasons count the first {len(among)} waiting tickets only, and are given for the "
-            f"first {min(len(rows), _MOST_TICKETS)}"
-        )
-    return tickets, note
+    notes = [
+        f"reasons count the first {len(among)} waiting tickets only, and are given for the "
+        f"first {min(len(rows), _MOST_TICKETS)}"
+    ]
+    return tickets, notes if len(among) < len(rows) or len(rows) > _MOST_TICKETS else []
 
 
 def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[str, Any]]:
@@ -106,7 +104,8 @@ def _exclusions(
         yield name, None, partial(pool.excluded_by, name, row)
     if (pool.others[others] != pool.others[row]).any():
         everyone = [pool.tickets[other] for other in (row, *others.tolist())]
-        for name in sorted({name for ticket in everyone for name in pool.compared(ticket)}):
+        names = {name for ticket in everyone for name in pool.compared(ticket)}
+        for name in sorted(names, key=str):
             yield name, None, partial(_differ, pool, name, row)
     for at in range(len(pool.ruleset.rules)):
         yield "distance", at, partial(pool.is_far, at, row)

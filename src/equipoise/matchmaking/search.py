@@ -213,10 +213,6 @@ class Search:
 
         rows : candidates that may meet the pivot; score : billionths of the cost
         """
-        if not self.pairwise and not self.around.pool.any_bits:
-            rows, score = self._nearest(rows, score)
-        order = np.lexsort((rows, score))
-        rows, score = rows[order], score[order]
         if self.around.loads is None and self._fit(()):
             self._offer(0, 0, ())
         for chosen in self._shared(rows):
@@ -227,53 +223,30 @@ class Search:
         bound = min(weight, -self.open[1]) if self.open[0] == players else weight
         return Found(members, players, weight, bound, max(players, self.open[0]))
 
-    def _nearest(self, rows: Ints, score: Ints) -> tuple[Ints, Ints]:
-        """Return the rows that can be part of the best set: of each size the nearest few."""
-        room, sizes, parts = self.around.room, self.around.pool.size[rows], []
-        for size in np.unique(sizes).tolist():
-            at = np.flatnonzero(sizes == size)
-            most = room // size
-            if most < len(at):
-                own = score[at]
-                at = at[own <= np.partition(own, most)[most]]
-            parts.append(at)
-        chosen = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        return rows[chosen], score[chosen]
-
     def _shared(self, rows: Ints) -> Iterator[Flags]:
         """Yield the rows that share a value of every option "any" with the pivot."""
         pool, pivot = self.around.pool, self.around.row
-        bits = []
-        for column in pool.any_bits.values():
+        columns, choices = list(pool.any_bits.values()), []
+        for column in columns:
             own = int(column[pivot])
-            bits.append([1 << at for at in range(own.bit_length()) if own >> at & 1])
-        if not bits:
-            yield np.ones(len(rows), dtype=bool)
-            return
-        columns = [column[rows] for column in pool.any_bits.values()]
+            # An option without values is absent for all of the class.
+            choices.append([1 << at for at in range(own.bit_length()) if own >> at & 1] or [0])
         masks: list[Flags] = []
-        # An option without values is absent for all of the class.
-        combinations = itertools.product(*(choices or [0] for choices in bits))
-        for values in combinations:
-            if not self.budget.spend(len(bits) * (1 + len(rows) // COMPARED) // 2):
+        for values in itertools.product(*choices):
+            nodes = len(columns) * (1 + len(rows) // COMPARED) // 2
+            if columns and not self.budget.spend(nodes):
                 self._open(self.around.room, 0)
                 break
             mask = np.ones(len(rows), dtype=bool)
             for column, value in zip(columns, values, strict=True):
                 if value:
-                    mask &= (column & value) != 0
+                    mask &= (column[rows] & value) != 0
             masks.append(mask)
         masks.sort(key=lambda mask: -int(mask.sum()))
-        seen: set[bytes] = set()
-        for mask in masks:
-            key = mask.tobytes()
-            if key in seen:
-                continue
-            if len(seen) == _MOST_SHARED:
-                self._open(self.around.room, 0)
-                return
-            seen.add(key)
-            yield mask
+        different = list({mask.tobytes(): mask for mask in masks}.values())
+        if len(different) > _MOST_SHARED:
+            self._open(self.around.room, 0)
+        yield from different[:_MOST_SHARED]
 
     def _open(self, players: int, weight: int) -> None:
         """Record that a set with these numbers may exist."""
@@ -288,11 +261,13 @@ class Search:
         around, room = self.around, self.around.room
         sizes = around.pool.size[rows]
         groups: dict[int, _Group] = {}
-        for size in sorted(set(sizes.tolist()), reverse=True):
-            at = np.flatnonzero(sizes == size)
-            if size <= room:
-                most = None if self.pairwise else room // size
-                groups[size] = _Group(size, rows[at[:most]].tolist(), score[at[:most]].tolist())
+        for size in sorted(set(sizes[sizes <= room].tolist()), reverse=True):
+            at, most = np.flatnonzero(sizes == size), room // size
+            if not self.pairwise and most < len(at):
+                # Only the nearest few can be part of the best set.
+                at = at[score[at] <= np.partition(score[at], most)[most]]
+            at = at[np.lexsort((rows[at], score[at]))][: None if self.pairwise else most]
+            groups[size] = _Group(size, rows[at].tolist(), score[at].tolist())
         most = min(room, sum(size * len(group.rows) for size, group in groups.items()))
         if self.unique:
             most = min(most, self._most_unique(rows, sizes))

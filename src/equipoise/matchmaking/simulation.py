@@ -10,14 +10,12 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import compiled_for
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.lobby import Id
 from equipoise.data.matchmaking import Backfill, MatchRuleset, Objective, Session, Ticket
@@ -31,8 +29,10 @@ from equipoise.matchmaking.arrivals import (
     People,
     class_value,
     draw_people,
+    match_seconds,
     normals,
     patience,
+    players_of,
     uniforms,
 )
 from equipoise.matchmaking.compiled import (
@@ -42,8 +42,6 @@ from equipoise.matchmaking.compiled import (
     WAITING,
     Outcome,
     Rules,
-    packings,
-    region_order,
 )
 from equipoise.matchmaking.pool import max_spread
 from equipoise.matchmaking.ticking import tick
@@ -88,16 +86,20 @@ class Rated(NamedTuple):
 class SimulatedDay:
     """What happened; a visit is a ticket of a party that may come again.
 
+    plan, model : of the day
     people : one entry for each visit, in order of arrival; outcome : of each
     end : seconds; ticks : their number; largest : most who waited at a tick
     seconds : shape (ticks,), time of each tick; empty on the compiled path, which has no limit
     limited : ticks with a search that ended at the node limit
     backfilled : shape (visits,), whether it joined a running match
     open_places, open_seconds : places of running matches that were free, and for how long in all
-    reasons : why tickets that did not meet waited at the end of their wait: reason -> tickets
+    why : of each visit that was not matched, the reason at the end of its wait, "" if there is
+        none; empty on the compiled path
     rated : None without a rating system
     """
 
+    plan: Plan
+    model: DayModel
     people: People
     outcome: Outcome
     end: float
@@ -108,7 +110,7 @@ class SimulatedDay:
     limited: int = 0
     open_places: int = 0
     open_seconds: float = 0.0
-    reasons: Mapping[str, int] = field(default_factory=dict)
+    why: tuple[str, ...] = ()
     rated: Rated | None = None
 
 
@@ -125,11 +127,21 @@ def simulate_day(
     check_plan(plan, model)
     if people is None:
         people = draw_people(model, seed, largest=plan.ruleset.player_max_number)
-    fast = fast and not not_compiled(plan, model)
-    live = model.return_probability > 0 or plan.system is not None
-    if fast and not live:
-        return _compiled_day(people, rules_of(plan.ruleset, model), model)
-    return _LiveDay(plan, model, seed, people, fast).run()
+    rules = None if not fast or not_compiled(plan, model) else rules_of(plan.ruleset, model)
+    if rules is None or model.return_probability > 0 or plan.system is not None:
+        return _LiveDay(plan, model, seed, people, rules).run()
+    end = model.hours * SECONDS_PER_HOUR
+    outcome, largest, ticks = compiled.run_day(people, rules, end)
+    return SimulatedDay(
+        plan=plan,
+        model=model,
+        people=people,
+        outcome=outcome,
+        end=end,
+        ticks=ticks,
+        largest=largest,
+        backfilled=np.zeros(len(people.created), np.bool_),
+    )
 
 
 def check_plan(plan: Plan, model: DayModel) -> None:
@@ -206,22 +218,6 @@ def rules_of(ruleset: MatchRuleset, model: DayModel) -> Rules:
     )
 
 
-def _compiled_day(people: People, rules: Rules, model: DayModel) -> SimulatedDay:
-    end = model.hours * SECONDS_PER_HOUR
-    first = rules.interval or min(people.created[:1].tolist(), default=math.inf)
-    outcome, largest, ticks = compiled.run_day(
-        people, rules, packings(rules.least, rules.most), region_order(people), first, end
-    )
-    return SimulatedDay(
-        people=people,
-        outcome=outcome,
-        end=end,
-        ticks=ticks,
-        largest=largest,
-        backfilled=np.zeros(len(people.created), np.bool_),
-    )
-
-
 #: Kinds of events, in their order at equal times.
 _ARRIVAL, _END, _LEAVE = 0, 1, 2
 
@@ -264,10 +260,11 @@ class _Played:
 class _LiveDay:
     """A day with returns, ratings or running sessions; visits are numbered by arrival."""
 
-    def __init__(self, plan: Plan, model: DayModel, seed: int, people: People, fast: bool) -> None:
+    def __init__(
+        self, plan: Plan, model: DayModel, seed: int, people: People, rules: Rules | None
+    ) -> None:
         self._plan, self._model, self._seed, self._people = plan, model, seed, people
-        self._rules = rules_of(plan.ruleset, model)._replace(interval=math.inf) if fast else None
-        self._run_tick: Callable[..., Any] | None = None
+        self._rules = rules
         self._end = model.hours * SECONDS_PER_HOUR
         self._parties = np.arange(len(people.created))
         self._visits: list[_Visit] = []
@@ -279,7 +276,10 @@ class _LiveDay:
         self._events: list[tuple[float, int, int, int]] = [
             (when, _ARRIVAL, party, 0) for party, when in enumerate(people.created.tolist())
         ]
-        self._rounds: dict[tuple[Draw, int], Floats] = {}
+        self._rounds: dict[tuple[Draw, int], Floats] = {
+            (Draw.PATIENCE, 0): people.gives_up - people.created,
+            (Draw.LENGTH, 0): people.length,
+        }
         #: Player -> numbers and games; and the rows of `Rated`.
         self._numbers: list[PlayerNumbers] = []
         self._games = [0] * len(people.skill)
@@ -308,15 +308,19 @@ class _LiveDay:
                 break
             known = len(self._visits)
             while self._events and self._events[0][0] <= now:
-                self._happen(*heapq.heappop(self._events), queue=queue)
+                when, kind, one, player = heapq.heappop(self._events)
+                if kind == _ARRIVAL:
+                    queue.append(self._arrive(one, when))
+                elif kind == _END:
+                    self._finish(one, when)
+                elif self._matches[one].session is not None:
+                    self._leave(one, player, when)
             largest = max(largest, len(queue))
             queue = self._let_go(queue, now)
             began = time.perf_counter()
             if queue and (len(self._visits) > known or now > same_until or self._open):
                 same_until = self._tick(queue, now)
                 queue = [visit for visit in queue if self._visits[visit].status == WAITING]
-                if self._rules is not None:
-                    same_until = self._same_until(queue, now, self._rules)
             seconds.append(time.perf_counter() - began)
         self._let_go(queue, self._end)
         for played in self._matches:
@@ -324,26 +328,24 @@ class _LiveDay:
                 self._set_free(played, 0, self._end)
         return self._day(len(seconds), largest, np.array(seconds))
 
-    def _happen(self, when: float, kind: int, one: int, other: int, *, queue: list[int]) -> None:
-        """Let a party come, a match end, or a player leave."""
-        if kind == _ARRIVAL:
-            queue.append(self._arrive(one, when))
-        elif kind == _END:
-            self._finish(one, when)
-        elif self._matches[one].session is not None:
-            self._leave(one, other, when)
-
     def _round(self, kind: Draw, number: int) -> Floats:
-        """Return the numbers of the n-th visit of every party; of PERFORMANCE, every player."""
+        """Return the numbers of the n-th visit of every party; of PERFORMANCE, every player.
+
+        Those of PATIENCE and LENGTH are seconds, the others as drawn.
+        """
         if (kind, number) not in self._rounds:
+            seed, party = self._seed, self._parties
             if kind is Draw.PERFORMANCE:
                 size = self._people.size
-                party = np.repeat(self._parties, size)
-                member = np.arange(len(party)) - self._people.first[party]
-                numbers = normals(self._seed, kind, party, (number << 8) + member)
+                player = np.repeat(party, size)
+                member = np.arange(len(player)) - self._people.first[player]
+                numbers = normals(seed, kind, player, (number << 8) + member)
+            elif kind is Draw.LENGTH:
+                numbers = match_seconds(self._model, normals(seed, kind, party, number))
             else:
-                draw = normals if kind is Draw.LENGTH else uniforms
-                numbers = draw(self._seed, kind, self._parties, number)
+                numbers = uniforms(seed, kind, party, number)
+                if kind is Draw.PATIENCE:
+                    numbers = patience(self._model, numbers)
             self._rounds[kind, number] = numbers
         return self._rounds[kind, number]
 
@@ -361,9 +363,6 @@ class _LiveDay:
     def _arrive(self, party: int, when: float) -> int:
         number, people = self._number[party], self._people
         self._number[party] += 1
-        wait = float(people.gives_up[party] - people.created[party])
-        if number > 0:
-            wait = float(patience(self._model, self._round(Draw.PATIENCE, number)[[party]])[0])
         known = {player: self._rating(player, math.nan) for player in self._players(party)}
         if self._plan.system is not None:
             self._before += [
@@ -373,7 +372,7 @@ class _LiveDay:
             party=party,
             number=number,
             created=when,
-            gives_up=when + wait,
+            gives_up=when + float(self._round(Draw.PATIENCE, number)[party]),
             rating=sum(rating for rating, _ in known.values()) / len(known),
         )
         self._visits.append(visit)
@@ -396,10 +395,10 @@ class _LiveDay:
     def _let_go(self, queue: list[int], now: float) -> list[int]:
         """Remove tickets that gave up or expired by their exact times; return the others."""
         kept = []
-        patience = self._model.expires_after
+        longest = math.inf if self._model.expires_after is None else self._model.expires_after
         for at in queue:
             visit = self._visits[at]
-            expires = visit.created + (math.inf if patience is None else patience)
+            expires = visit.created + longest
             if visit.gives_up <= now and visit.gives_up <= expires:
                 visit.status, visit.left = GAVE_UP, visit.gives_up
             elif expires < now:
@@ -408,25 +407,10 @@ class _LiveDay:
                 kept.append(at)
         return kept
 
-    def _same_until(self, queue: list[int], now: float, rules: Rules) -> float:
-        """Return until when no rule of those who wait is flexed, so that no tick makes a match."""
-        soonest = math.inf
-        durations = [*rules.durations[1:].tolist(), rules.one_sided_after]
-        for visit in queue:
-            created = self._visits[visit].created
-            wait = now - created
-            steps = [duration for duration in durations if duration >= wait]
-            if self._model.region_names:
-                steps.append((math.floor(wait / rules.region_step) + 1) * rules.region_step)
-            soonest = min(soonest, created + min(steps, default=math.inf))
-        return soonest
-
     def _tick(self, queue: list[int], now: float) -> float:
         """Match those who wait, and start their matches; return when the next rule changes."""
         if self._rules is not None:
-            for teams, region in self._compiled_tick(queue, now, self._rules):
-                self._start(teams, region, {}, now)
-            return now
+            return self._compiled_tick(queue, now, self._rules)
         plan = self._plan
         ratings: dict[Id, tuple[float, float]] | None = None
         if plan.objective == "fair":
@@ -468,13 +452,8 @@ class _LiveDay:
                 self._visits[int(waiting.ticket)].why = str(most["reason"])
         return change
 
-    def _compiled_tick(
-        self, queue: list[int], now: float, rules: Rules
-    ) -> Iterator[tuple[list[list[int]], int]]:
-        """Yield the matches of the tick on arrays."""
-        if len(queue) < 2:
-            return
-        rows = np.array(queue)
+    def _compiled_tick(self, queue: list[int], now: float, rules: Rules) -> float:
+        """Match those who wait by compiled rules; return when the next rule changes."""
         visits = [self._visits[visit] for visit in queue]
         party = np.array([visit.party for visit in visits])
         people = self._people._replace(
@@ -485,41 +464,39 @@ class _LiveDay:
             group=self._people.group[party],
             latency=self._people.latency[party],
         )
-        sizes = packings(rules.least, rules.most)
-        job = (people, rules, sizes, region_order(people), now, now)
-        if self._run_tick is None:
-            self._run_tick = compiled_for(compiled.run_day, *job)
-        outcome = self._run_tick(*job)[0]
+        outcome = compiled.run_day(people, rules._replace(interval=now), now)[0]
         for match, pivot in enumerate(outcome.pivot.tolist()):
-            within = outcome.match == match
-            first = [row for row in np.flatnonzero(within & (outcome.team == 0)) if row != pivot]
-            second = np.flatnonzero(within & (outcome.team == 1))
-            teams = [rows[[pivot, *first]].tolist(), rows[second].tolist()]
-            yield teams, int(outcome.region[match])
+            members = np.flatnonzero(outcome.match == match).tolist()
+            # The pivot comes first, as in a match of the tick.
+            members = [pivot, *(row for row in members if row != pivot)]
+            teams = [[queue[row] for row in members if outcome.team[row] == at] for at in (0, 1)]
+            self._start(teams, int(outcome.region[match]), {}, now)
+        changes = [math.inf]
+        durations = [*rules.durations[1:].tolist(), rules.one_sided_after]
+        for visit in (visit for visit in visits if visit.status == WAITING):
+            wait = now - visit.created
+            steps = [duration for duration in durations if duration >= wait]
+            if self._model.region_names:
+                steps.append((math.floor(wait / rules.region_step) + 1) * rules.region_step)
+            changes.append(visit.created + min(steps))
+        return min(changes)
 
     def _start(
         self, teams: list[list[int]], region: int, attributes: Mapping[str, Any], now: float
     ) -> None:
         """Start a match."""
-        match, plan = len(self._matches), self._plan
+        match, rules = len(self._matches), self._plan.ruleset
         pivot = min(visit for team in teams for visit in team)
-        played = _Played(now, region, pivot, teams)
-        self._matches.append(played)
+        first = self._visits[pivot]
+        end = now + float(self._round(Draw.LENGTH, first.number)[first.party])
+        self._matches.append(_Played(now, region, pivot, teams, end=end))
         for number, team in enumerate(teams):
             for visit in team:
                 self._enter(visit, match, number, now)
-        party, visits = self._visits[pivot].party, self._visits[pivot].number
-        length = float(self._people.length[party])
-        if visits > 0:
-            variation = math.log1p(self._model.match_variation**2)
-            drawn = float(self._round(Draw.LENGTH, visits)[party])
-            spread = math.exp(math.sqrt(variation) * drawn - variation / 2)
-            length = 60.0 * self._model.match_minutes * spread
-        played.end = now + length
-        live = plan.system is not None or self._model.return_probability > 0
-        if live or plan.ruleset.auto_backfill:
-            heapq.heappush(self._events, (played.end, _END, match, 0))
-        if plan.ruleset.auto_backfill:
+        returns = self._plan.system is not None or self._model.return_probability > 0
+        if returns or rules.auto_backfill:
+            heapq.heappush(self._events, (end, _END, match, 0))
+        if rules.auto_backfill:
             session = Session(
                 session=match,
                 created_at=now,
@@ -529,18 +506,19 @@ class _LiveDay:
             )
             tickets = [[self._visits[visit].ticket for visit in team] for team in teams]
             self._go_on(match, session, tickets, now)
-            for visit in (visit for team in teams for visit in team):
-                self._draw_leaving(match, visit, now)
 
     def _enter(self, visit: int, match: int, team: int, now: float) -> None:
+        """Let a ticket play, and draw which of its players leave before the end."""
         ticket = self._visits[visit]
-        ticket.status, ticket.left, ticket.match, ticket.team, ticket.why = (
-            MATCHED,
-            now,
-            match,
-            team,
-            "",
-        )
+        ticket.status, ticket.left, ticket.match, ticket.team = MATCHED, now, match, team
+        ticket.why = ""
+        if self._model.leavers > 0 and self._plan.ruleset.auto_backfill:
+            players = np.array(self._players(ticket.party), np.int64)
+            drawn = uniforms(self._seed, Draw.LEAVING, players, ticket.number)
+            stay = -np.log(drawn) * 60.0 / self._model.leavers
+            for player, leaves in zip(players.tolist(), (now + stay).tolist(), strict=True):
+                if leaves < self._matches[match].end:
+                    heapq.heappush(self._events, (leaves, _LEAVE, match, player))
 
     def _go_on(
         self, match: int, session: Session, teams: Sequence[Sequence[Any]], now: float
@@ -560,17 +538,6 @@ class _LiveDay:
         self._open_seconds += played.free * (now - played.since)
         self._open_places += max(free - played.free, 0)
         played.free, played.since = free, now
-
-    def _draw_leaving(self, match: int, visit: int, now: float) -> None:
-        if self._model.leavers <= 0:
-            return
-        ticket = self._visits[visit]
-        players = np.array(self._players(ticket.party), np.int64)
-        drawn = uniforms(self._seed, Draw.LEAVING, players, ticket.number)
-        stay = -np.log(drawn) * 60.0 / self._model.leavers
-        for player, seconds in zip(players.tolist(), stay.tolist(), strict=True):
-            if now + seconds < self._matches[match].end:
-                heapq.heappush(self._events, (now + seconds, _LEAVE, match, player))
 
     def _leave(self, match: int, player: int, now: float) -> None:
         """Let a player leave a running match, whose place is then free."""
@@ -600,7 +567,6 @@ class _LiveDay:
             played.teams[number].append(visit)
             self._enter(visit, match, number, now)
             self._visits[visit].joined = True
-            self._draw_leaving(match, visit, now)
         self._go_on(match, played.session, teams, now)
 
     def _finish(self, match: int, when: float) -> None:
@@ -655,30 +621,25 @@ class _LiveDay:
 
         people, party, number = self._people, column("party", np.int64), column("number", np.int64)
         size = people.size[party]
-        first = np.concatenate(([0], np.cumsum(size)))
-        owner = np.repeat(np.arange(len(party)), size)
-        player = people.first[party][owner] + np.arange(first[-1]) - first[owner]
+        player = players_of(people.first[party], size)
         shown, rated = people.shown[player], None
         if self._plan.system is not None:
-            before = np.array(self._before, np.float64).reshape(-1, 4).T
-            rated = Rated(
-                before[0].astype(np.int64), before[1], before[2], before[3].astype(np.int64)
-            )
-            shown = rated.rating
+            who, shown, deviation, games = np.array(self._before).reshape(-1, 4).T
+            rated = Rated(who.astype(np.int64), shown, deviation, games.astype(np.int64))
         luck = np.empty(len(player))
         for round_number in np.unique(number).tolist():
-            of_round = number[owner] == round_number
+            of_round = np.repeat(number == round_number, size)
             luck[of_round] = self._round(Draw.PERFORMANCE, round_number)[player[of_round]]
-        starts = np.array(
-            [(match.time, match.region, match.pivot) for match in self._matches], np.float64
-        )
-        starts = starts.reshape(-1, 3)
+        played = [(match.time, match.region, match.pivot) for match in self._matches]
+        start, region, pivot = np.array(played, np.float64).reshape(-1, 3).T
         return SimulatedDay(
+            plan=self._plan,
+            model=self._model,
             people=People(
                 created=column("created"),
                 gives_up=column("gives_up"),
                 size=size,
-                first=first,
+                first=np.concatenate(([0], np.cumsum(size))),
                 rating=column("rating"),
                 group=people.group[party],
                 latency=people.latency[party],
@@ -692,9 +653,9 @@ class _LiveDay:
                 left=column("left"),
                 match=column("match", np.int32),
                 team=column("team", np.int8),
-                time=starts[:, 0],
-                region=starts[:, 1].astype(np.int8),
-                pivot=starts[:, 2].astype(np.int32),
+                time=start,
+                region=region.astype(np.int8),
+                pivot=pivot.astype(np.int32),
             ),
             end=self._end,
             ticks=ticks,
@@ -704,6 +665,6 @@ class _LiveDay:
             backfilled=column("joined", np.bool_),
             open_places=self._open_places,
             open_seconds=self._open_seconds,
-            reasons=dict(sorted(Counter(visit.why for visit in self._visits if visit.why).items())),
+            why=() if self._rules else tuple(visit.why for visit in self._visits),
             rated=rated,
         )

@@ -36,12 +36,10 @@ from equipoise.data.matchmaking import (
     Session,
     Tick,
     Ticket,
-    Waiting,
 )
 from equipoise.data.rebalancing import MatchedParty, RebalanceRequest, Rule, Ruleset, is_number
 from equipoise.errors import EquipoiseError, InvalidParameterError, require
 from equipoise.matchmaking.fairness import Fairness
-from equipoise.matchmaking.packing import divisions
 from equipoise.matchmaking.pool import (
     Pool,
     all_values,
@@ -143,37 +141,22 @@ def tick(
     evaluation = _Evaluation(pool, defaults, Budget(node_limit), waiting_price, score)
     if objective == "fair" and pool.tickets:
         evaluation.fairness = Fairness(pool, system, ratings, evaluation.team_numbers, curve)
+    for name in (rule.attribute for rule in ruleset.rules if rule.attribute in defaults):
+        everyone = (player for ticket in tickets for player in ticket.players)
+        if count := sum(player.attributes.get(name) is None for player in everyone):
+            evaluation.notes.append(
+                f"{counted(count, 'player')} without {name}: the default of "
+                f"{defaults[name]:g} from default_attributes is used"
+            )
     evaluation.run()
-    late.sort(key=rank)
-    missing = _default_notes([*tickets], ruleset, defaults)
+    waiting, counted_only = why_waiting(pool, np.flatnonzero(evaluation.alive), evaluation.known)
     return Tick(
         matches=tuple(evaluation.matches),
         backfills=tuple(evaluation.backfills),
-        waiting=tuple(evaluation.waiting()),
-        expired=tuple(ticket.ticket for ticket in late),
-        notes=(*missing, *evaluation.notes),
+        waiting=tuple(waiting),
+        expired=tuple(ticket.ticket for ticket in sorted(late, key=rank)),
+        notes=(*evaluation.notes, *counted_only),
     )
-
-
-def _default_notes(
-    tickets: Sequence[Ticket], ruleset: MatchRuleset, defaults: Mapping[str, float]
-) -> list[str]:
-    """Return notes on players for whom a default is used."""
-    notes = []
-    for rule in ruleset.rules:
-        name = rule.attribute
-        if name in defaults:
-            count = sum(
-                player.attributes.get(name) is None
-                for ticket in tickets
-                for player in ticket.players
-            )
-            if count:
-                notes.append(
-                    f"{counted(count, 'player')} without {name}: the default of "
-                    f"{defaults[name]:g} from default_attributes is used"
-                )
-    return notes
 
 
 class _Evaluation:
@@ -285,7 +268,11 @@ class _Evaluation:
         what : is made, for a note; teams : those of a session
         """
         members = around.members(best.rows)
-        numbers = self._teams(around, best.rows)
+        numbers = (
+            self.team_numbers(around, best.rows)
+            if self.fairness is None
+            else self.fairness.best(around, best.rows)[1]
+        )
         for row, team in zip(members, numbers, strict=True):
             teams += [[] for _ in range(team + 1 - len(teams))]
             teams[team].append(self.pool.tickets[row].ticket)
@@ -329,26 +316,22 @@ class _Evaluation:
         """Return the region and the best set around a pivot or session, None without one."""
         pool, row = self.pool, around.row
         near = self._near(around, session)
-        regions: list[int | None]
-        if session is not None and session.region is not None:
-            known = session.region in pool.regions
-            regions = [pool.regions.index(session.region)] if known else [None]
-        else:
-            ranked = np.lexsort((np.arange(len(pool.regions)), pool.latency[row]))
-            regions = [
-                int(region_number) for region_number in ranked if pool.accepts[row, region_number]
-            ] or [None]
+        regions: list[int | None] = [None]
+        if session is None or session.region is None:
+            ranked = np.argsort(pool.latency[row], kind="stable").tolist()
+            regions = [at for at in ranked if pool.accepts[row, at]] or regions
+        elif session.region in pool.regions:
+            regions = [pool.regions.index(session.region)]
         for region in regions:
             rows = near if region is None else near[self._reaches(around, near, region)]
             if region is None and pool.regions:
                 rows = rows[~np.isfinite(pool.best[rows])]
-            search = Search(around, self.budget)
-            result = search.run(rows, self._score(around, rows, region))
+            search, score = Search(around, self.budget), self._score(around, rows, region)
+            result = search.run(rows, score)
             if result is None or (session is not None and not result.rows):
                 continue
             if self.fairness is not None:
-                order = np.argsort(self._score(around, rows, region), kind="stable")
-                nearest = rows[order]
+                nearest = rows[np.argsort(score, kind="stable")]
                 result = self.fairness.improve(around, search, result, nearest, self.budget)
             wishes = np.isfinite(pool.best[[row, *result.rows]]).any()
             where = pool.regions[region] if region is not None and wishes else None
@@ -421,12 +404,6 @@ class _Evaluation:
                 score += self.rules.region_latency_rule_weight * more / most
         return np.asarray(np.rint(score * UNIT), dtype=np.int64) * pool.size[rows]
 
-    def _teams(self, around: Around, rows: Sequence[int]) -> tuple[int, ...]:
-        """Return the team of each member."""
-        if self.fairness is not None:
-            return self.fairness.best(around, rows)[1]
-        return self.team_numbers(around, rows)
-
     def team_numbers(self, around: Around, rows: Sequence[int]) -> tuple[int, ...]:
         """Return the team of each member as `rebalance` makes them, with players kept apart."""
         pool, rules = self.pool, self.rules
@@ -452,7 +429,10 @@ class _Evaluation:
                     max_number=min(alliance.max_number, max(places, len(session)), 1000),
                     player_min_number=min(alliance.player_min_number, 10_000),
                     player_max_number=min(alliance.player_max_number, 10_000),
-                    rules=_balancing(rules),
+                    rules=tuple(
+                        Rule(attribute=rule.attribute, max=rule.max)
+                        for rule in rules.balancing_rules()
+                    ),
                     rebalance_enable=rules.rebalance_enable,
                 ),
                 parties=parties,
@@ -462,10 +442,7 @@ class _Evaluation:
             return team_numbers(request)
         except EquipoiseError:
             # A search of the rebalance that ends without teams; the packing has some.
-            order = sorted(range(len(members)), key=lambda at: -int(pool.size[members[at]]))
-            sizes = [int(pool.size[members[at]]) for at in order]
-            division = next(divisions(sizes, alliance, around.loads))
-            return tuple(division[order.index(at)] for at in range(len(members)))
+            return around.divisions(rows, 1)[0]
 
     def _most_even(
         self, around: Around, divisions: list[tuple[int, ...]], members: Sequence[int]
@@ -473,7 +450,7 @@ class _Evaluation:
         """Return the most even of divisions: member counts first, then mean attributes."""
         pool = self.pool
         names = [rule.attribute for rule in self.rules.rules]
-        columns = [names.index(rule.attribute) for rule in _balancing(self.rules)]
+        columns = [names.index(rule.attribute) for rule in self.rules.balancing_rules()]
         sizes = pool.size[list(members)]
         value = pool.value[list(members)][:, columns].sum(axis=1) * sizes
         own = pool.value[around.row, columns].sum() if around.loads is not None else 0.0
@@ -503,15 +480,7 @@ class _Evaluation:
                 agreed[name] = tuple(values)
         for name in pool.compared(tickets[0]):
             agreed[name] = (tickets[0].attributes[name],)
-        return dict(sorted(agreed.items()))
-
-    def waiting(self) -> list[Waiting]:
-        """Return the tickets that stay in the queue, with reasons."""
-        rows = np.flatnonzero(self.alive)
-        waiting, note = why_waiting(self.pool, rows, self.known)
-        if note:
-            self.notes.append(note)
-        return waiting
+        return dict(sorted(agreed.items(), key=lambda item: str(item[0])))
 
 
 def _within(rows: Ints, first: Floats, value: float, limit: float) -> Ints:
@@ -519,8 +488,3 @@ def _within(rows: Ints, first: Floats, value: float, limit: float) -> Ints:
     # A little wider, because the difference itself is rounded.
     limit += 1e-9 * (abs(value) + limit)
     return rows[first.searchsorted(value - limit) : first.searchsorted(value + limit, "right")]
-
-
-def _balancing(rules: MatchRuleset) -> tuple[Rule, ...]:
-    """Return the rules in which teams are evened out, with their divisors if there are several."""
-    return tuple(Rule(attribute=rule.attribute, max=rule.max) for rule in rules.balancing_rules())

@@ -27,6 +27,7 @@ from equipoise.matchmaking.arrivals import (
     People,
     Trace,
     draw_people,
+    players_of,
     uniforms,
 )
 from equipoise.matchmaking.comparing import FEW_BLOCKS, Comparison, compare, verdict
@@ -231,12 +232,11 @@ def read_trace(
     order = np.flatnonzero(within)[np.argsort(found.created[within], kind="stable")]
     require(len(order) >= 2, "--trace", "a history with two players at least", len(order))
     size, created = found.size[order], found.created[order] - first
-    # The players of a ticket stand together.
-    starts = np.repeat(np.cumsum(found.size)[order] - np.cumsum(size), size)
+    players = players_of(np.cumsum(found.size)[order] - size, size)
     trace = Trace(
         created,
         size,
-        found.skill[starts + np.arange(len(starts))],
+        found.skill[players],
         None if found.home is None else found.home[order],
     )
     model = replace(

@@ -226,6 +226,8 @@ def _of_first_day(
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {count:,}" for name, count in value.items())
     return number(value) if isinstance(value, float) else str(value)
 
 
