@@ -92,7 +92,7 @@ def line(name: str, history: History) -> tuple[str, ...]:
         half,
         1000,
     )
-    belief = belief_of(replay(make_system(name, learns), history).state.state)
+    belief = belief_of(replay(make_system(name, learns), history).state.state.shared)
     assert belief is not None
     print(name, fixed, belief, flush=True)
     return (

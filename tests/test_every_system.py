@@ -357,21 +357,22 @@ def test_a_better_place_in_the_last_match_never_lowers_the_rating(
 # Without the compiler NumPy warns of the infinities that kernels are written for.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @every_system
-def test_the_largest_weight_leaves_later_matches_ratable(variant: Variant) -> None:
-    """Every fourth of 60 matches has it; and a larger one is refused with its match."""
+def test_extreme_weights_leave_later_matches_ratable(variant: Variant) -> None:
+    """Every fourth of 60 matches has one; and a larger one is refused with its match."""
     system, rng = system_of(variant), np.random.default_rng(4)
     count = min(system.capabilities.max_teams or 3, 3)
     matches = []
     for day in range(60):
         chosen = rng.permutation(5)[:count].tolist()
         matches.append((float(day), [[one] for one in chosen], rng.permutation(count).tolist()))
-    weight = np.where(np.arange(60) % 4 == 0, MOST_WEIGHT, 1.0)
-    history = dataclasses.replace(history_of(matches, players=5), weight=weight)
-    ratings = replay(system, history).ratings
-    assert np.all(np.isfinite(ratings.rating))
-    if (variant.name, "deviation") not in EXEMPT:
-        assert np.all(ratings.deviation > 0)
-    heavier = dataclasses.replace(history, weight=np.where(weight > 1, 1e300, 1.0))
+    fourth, history = np.arange(60) % 4 == 0, history_of(matches, players=5)
+    for extreme in (1e-300, MOST_WEIGHT):
+        weighted = dataclasses.replace(history, weight=np.where(fourth, extreme, 1.0))
+        ratings = replay(system, weighted).ratings
+        assert np.all(np.isfinite(ratings.rating))
+        if (variant.name, "deviation") not in EXEMPT:
+            assert np.all(ratings.deviation > 0)
+    heavier = dataclasses.replace(history, weight=np.where(fourth, 1e300, 1.0))
     with pytest.raises(
         InvalidDataError, match=r"weight: must be at most 1e9.*1e\+300 in match 100"
     ):
@@ -740,6 +741,12 @@ def test_a_column_changes_something_where_the_system_says_it_uses_it(variant: Va
             if not (name in uses and key == f"state {name}")
         )
         assert same == (name not in uses), name
+
+
+def test_every_parameter_is_saved() -> None:
+    """tests/rating/test_entry.py has those that are left out at their defaults."""
+    for system in map(system_of, USERS):
+        assert PoolState.from_bytes(PoolState.new(system).to_bytes(), "new").system == system
 
 
 @every_user

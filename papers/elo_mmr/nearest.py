@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.numeric.workers import Workers
-from equipoise.rating.elo_mmr.direct import solve_directly
+from equipoise.rating.elo_mmr.direct import solve_directly, ties_of
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, Field
 from equipoise.rating.rated_system import rating_system
 from papers.elo_mmr.fields import system
@@ -69,7 +69,7 @@ def _against_nearest(field: Field, opponents: int, settings: Any) -> Floats:
             field.rating[near],
             field.slope[near],
             np.append(firsts, len(near)),
-            settings.split_ties,
+            ties_of(settings.split_ties, settings.gaussian),
             settings.gaussian,
         )
         assert residual < 0.0

@@ -19,7 +19,7 @@ from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.incentives import Effort, incentives, throwing
 from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
-from equipoise.rating.elo_mmr.direct import solve_directly
+from equipoise.rating.elo_mmr.direct import solve_directly, ties_of
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
 from equipoise.rating.elo_mmr.performance import solve_on_one_thread
 from equipoise.rating.registry import make_system
@@ -308,7 +308,7 @@ def _interpolated(facts: Facts) -> Line:
     ratings = rng.normal(1500, 300, n)
     slopes = math.pi / math.sqrt(3) / np.sqrt(rng.uniform(40, 350, n) ** 2 + GAMMA**2 + BETA**2)
     places = np.arange(n + 1)
-    by_terms, _ = solve_directly(ratings, slopes, places, False, None)
+    by_terms, _ = solve_directly(ratings, slopes, places, ties_of(False, None), None)
     interpolated, _ = solve_on_one_thread(ratings, slopes, places, False)
     error = largest(*np.abs(by_terms - interpolated).tolist())
     within = "1e-09" if error <= 1e-9 else f"{error:.3g}"

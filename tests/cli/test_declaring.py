@@ -80,14 +80,6 @@ def test_a_command_gets_its_groups_whole() -> None:
     assert made(command).main(words, standalone_mode=False) == 7
 
 
-def test_a_command_without_its_option_gets_what_its_factory_makes() -> None:
-    def hear(*, names: dict[str, str] = typed(dict, "Names.", many=True, read=letters)) -> int:
-        assert names == {}
-        return 1
-
-    assert made(hear).main([], standalone_mode=False) == 1
-
-
 def test_options_stand_where_their_field_does_and_say_their_defaults() -> None:
     *parameters, short_help = made(command).params
     assert (short_help.opts, short_help.hidden) == (["-h"], True)

@@ -17,6 +17,23 @@ def known(rating: list[float], deviation: list[float]) -> eq.InitialRatings:
     return eq.InitialRatings(player_ids=ids, rating=np.array(rating), deviation=np.array(deviation))
 
 
+@pytest.mark.parametrize(
+    ("name", "fits", "others"),
+    [
+        ("rating", [-1e9, 1e9], [-1.1e9, 1.1e9, np.nan]),
+        ("deviation", [1e-6, 1e9, np.nan], [0.9e-6, 1.1e9, -1.0]),
+    ],
+)
+def test_known_ratings_are_within_what_files_have(
+    name: str, fits: list[float], others: list[float]
+) -> None:
+    for value in fits:
+        known(**{"rating": [0.0], "deviation": [1.0], name: [value]})
+    for value in others:
+        with pytest.raises(InvalidParameterError, match=rf"^{name} must be from .* \(player 0\)"):
+            known(**{"rating": [0.0], "deviation": [1.0], name: [value]})
+
+
 def test_two_ratings_give_the_line() -> None:
     """1500 is 25 and 1850 is 33 exactly; a deviation is scaled; an unknown one stays unknown."""
     mapping = ScaleMapping(there=(1500.0, 1850.0), here=(25.0, 33.0))

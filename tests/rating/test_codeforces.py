@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import ConvergenceError
+from equipoise.numeric.sums import mean_places
 from equipoise.rating.state import State
 from equipoise.rating.systems.codeforces import Codeforces
-from equipoise.rating.systems.contest import mean_places
 from rating.histories import (
     Contest,
     Trace,

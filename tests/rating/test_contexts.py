@@ -17,6 +17,7 @@ from equipoise.rating.explaining import explain_change
 from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.registry import SYSTEMS, make_system, system_class
 from rating.entry_histories import by_family
+from test_every_system import assert_parts_sum_to_the_change
 
 #: Systems with contexts, and those that none have and why.
 COUNTING = [
@@ -204,8 +205,7 @@ def test_explanations_add_up_and_name_the_context(name: str, home: bool) -> None
     system = counting(name, **more)
     before = eq.replay(system, history.slice(0, 59)).state.state
     found = explain_change(system, before, history, 59, int(history.offsets[59]))
-    parts = [part.change for part in found.contributions]
-    assert found.rating - found.rating_before == pytest.approx(sum(parts), abs=1e-9)
+    assert_parts_sum_to_the_change(found)
     assert "the context" in [part.name for part in found.contributions]
     done = eq.replay(system, history, trace=True).trace
     assert done is not None

@@ -15,7 +15,6 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
-from equipoise.rating.pool_state import PoolState
 from equipoise.rating.systems.trueskill_match import margin_between
 
 SCALE: dict[str, float] = {
@@ -117,6 +116,14 @@ def test_a_number_for_one_match_is_that_of_the_system() -> None:
     assert (found.win, found.draw, found.draw_by) == (same.win, same.draw, "trueskill")
 
 
+def test_a_function_of_far_teams_gives_the_least_probability_or_none() -> None:
+    """The package's has 1e-9 at least; 0 stays a match without draws."""
+    pair = [TS.rating(1600), TS.rating(1500)]
+    for found, counts in ((1e-12, 1e-9), (0, 0)):
+        by_function = TS.rate(pair, draw_probability=lambda one, two, found=found: found)
+        assert by_function == TS.rate(pair, draw_probability=counts)
+
+
 def test_without_draws_nobody_draws() -> None:
     """draw_probability and eps 0: no margin, and the same ratings from both systems."""
     places: Any = eq.TrueSkillSPb(eps=0, sigma_drift=3.5, convergence_eps=1e-9)
@@ -208,21 +215,14 @@ def test_of_three_teams_each_pair_of_neighbours_has_its_margin() -> None:
     assert strong > weak
 
 
-def test_a_rule_is_saved_and_a_default_leaves_files_as_they_were(tmp_path: Any) -> None:
-    """Parameters that earlier versions do not know are written only if they are used."""
-    system = eq.TrueSkill(draw_rule="rating", draw_slope=0.3, draw_rating=1400)
-    pool = eq.Pool(system)
-    pool.rate(["a", "b"], ranks=[1, 1])
-    path = tmp_path / "pool.npz"
-    pool.save(path)
-    again = eq.Pool.load(path)
-    assert again.system == system
-    assert again["a"] == pool["a"]
-    assert eq.Rating.from_json(pool["a"].to_json()) == pool["a"]
-    assert b"draw_rule" not in PoolState.new(eq.TrueSkill()).to_bytes()
+def test_parameters_of_a_rule_are_idle_without_one_and_left_out_of_ratings() -> None:
+    """Earlier versions do not know them."""
     assert "draw_rule" not in eq.TrueSkill().rating().to_dict()["parameters"]
     assert eq.TrueSkill().capabilities.idle >= {"draw_slope", "draw_rating"}
+    system = eq.TrueSkill(draw_rule="rating", draw_slope=0.3, draw_rating=1400)
     assert not {"draw_slope", "draw_rating"} & system.capabilities.idle
+    rating = system.rating()
+    assert eq.Rating.from_json(rating.to_json()) == rating
 
 
 def test_partial_play_in_predictions_is_that_of_the_package() -> None:

@@ -99,12 +99,6 @@ def test_home_advantage_is_a_head_start(name: str, values: np.ndarray) -> None:
     np.testing.assert_allclose(after, [1430, 1500], atol=1e-12)
 
 
-def test_home_advantage_without_a_home_side_is_refused() -> None:
-    """A parameter that would silently do nothing is an error."""
-    with pytest.raises(InvalidDataError, match="at_home"):
-        ratings_after(Elo(home_advantage=70), one_match([[0], [1]], [0, 1]), [1500, 1500])
-
-
 @pytest.mark.parametrize(("name", "word"), [("at_home", "maybe"), ("side", "radiant")])
 def test_a_word_that_does_not_tell_who_is_at_home_is_refused(name: str, word: str) -> None:
     match = one_match([[0], [1]], [0, 1])

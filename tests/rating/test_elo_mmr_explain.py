@@ -101,6 +101,13 @@ def test_the_opponents_of_an_explanation_are_those_of_the_match(model: Model) ->
     assert [one.rating for p, one in sorted(by_player.items())] == field.ratings[1:]
 
 
+def test_the_opponents_with_the_largest_effects_are_named() -> None:
+    """One weak winner among thirty."""
+    field = Entrants([1500.0] * 29 + [900.0], [100.0] * 30, [1] * 29 + [0])
+    named = explained(EloMMR(), field, 0).opponents
+    assert (len(named), named[0].player) == (NAMED_OPPONENTS, 29)
+
+
 # --- how far one can move --------------------------------------------------------------------
 
 

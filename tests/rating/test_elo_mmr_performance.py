@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.sums import NODES, interval_points
-from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
+from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly, ties_of
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
 from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread, is_sparse, set_up
 from equipoise.rating.elo_mmr.performance import order_by_place
@@ -216,7 +216,7 @@ def test_a_root_on_a_node_is_as_exact_as_beside_it(node: int) -> None:
         contest = set_up(moved, slopes, places_, False)
         assert not is_sparse(contest)
         found, _ = gaussian_on_one_thread(moved, slopes, places_, False)
-        direct, _ = solve_directly(moved, slopes, places_, False, True)
+        direct, _ = solve_directly(moved, slopes, places_, ties_of(False, True), True)
         np.testing.assert_allclose(found, direct, rtol=0, atol=DOCUMENTED)
         return (found[0] - contest.centre) / contest.width
 
@@ -239,6 +239,6 @@ def test_sparse_fields_of_the_gaussian_model_are_summed_directly(split_ties: boo
         ratings, slopes, places_ = equations(*field)
         assert is_sparse(set_up(ratings, slopes, places_, split_ties))
         found, residual = gaussian_on_one_thread(ratings, slopes, places_, split_ties)
-        direct, _ = solve_directly(ratings, slopes, places_, split_ties, True)
+        direct, _ = solve_directly(ratings, slopes, places_, ties_of(split_ties, True), True)
         assert residual < 0
         np.testing.assert_array_equal(found, direct)

@@ -26,6 +26,7 @@ from rating.histories import (
     run,
 )
 from rating.test_elo_mmr_reference import SLOW, Model, rate_slowly
+from test_every_system import assert_parts_sum_to_the_change
 
 BAR = math.sqrt(3.0) / math.pi
 
@@ -186,9 +187,7 @@ def test_an_explanation_has_the_deviation_of_the_round(model: Model) -> None:
     found = eq.explain(model(), history, "ann")
     quantities = {one.name: one.value for one in found.quantities}
     assert quantities["deviation of a performance"] == pytest.approx(400.0)
-    assert math.fsum(one.change for one in found.contributions) == pytest.approx(
-        found.rating - found.rating_before, abs=1e-9
-    )
+    assert_parts_sum_to_the_change(found)
     before = eq.replay(model(), history.slice(0, 2)).ratings
     deviation = dict(zip(before.player_ids, before.deviation, strict=True))["ann"]
     assert quantities["deviation after diffusion"] == pytest.approx(math.hypot(deviation, 90.0))

@@ -15,7 +15,6 @@ from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history
 from equipoise.rating.elo_mmr.belief import SCALE_OF_DEVIATION
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
-from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
 from rating.histories import (
@@ -207,11 +206,3 @@ def test_performances_are_zeros_of_the_printed_sum():
             for other in rank
         ]
         assert sum(terms) == pytest.approx(0.0, abs=1e-9)
-
-
-def test_a_state_without_weights_is_what_it_was():
-    """A later parameter at its default is not written."""
-    pool = replay(EloMMR(), tied_contests()).state
-    assert b"tie_loss" not in pool.to_bytes()
-    weighted = replay(EloMMR(tie_loss=0.5, tie_win=0.25), tied_contests()).state
-    assert PoolState.from_bytes(weighted.to_bytes(), "pool").system == weighted.system

@@ -21,6 +21,7 @@ from equipoise.rating.pool_state import PoolState, saved_parameters, seeded_stat
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import predict, replay
 from rating.entry_histories import BOTH, LEARNED, LEARNERS, by_family, history_of, numbers_of
+from test_every_system import assert_parts_sum_to_the_change
 
 HERE = Path(__file__).parent
 every_system = pytest.mark.parametrize("name", by_family(LEARNERS))
@@ -190,8 +191,7 @@ def test_explanations_add_up_and_say_where_newcomers_start(name: str) -> None:
             continue
         for row in range(*history.offsets[m : m + 2]):
             found = explain_change(system, state, history, m, row)
-            parts = math.fsum(one.change for one in found.contributions)
-            assert parts == pytest.approx(found.rating - found.rating_before, abs=1e-8)
+            assert_parts_sum_to_the_change(found)
             adjusted += any(one.name == "level adjustment" for one in found.contributions)
             for one in found.quantities:
                 if one.name == "entry":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +23,7 @@ from equipoise.rating.system import RatingSystem
 from equipoise.rating.systems.elo import Elo
 from equipoise.rating.systems.glicko2 import Glicko2
 from rating.histories import Contest, history_of
+from test_every_system import assert_parts_sum_to_the_change
 
 SEASON = [
     Contest((0, 1, 2, 3, 4), (0, 1, 2, 3, 4), 100.0),
@@ -55,9 +55,7 @@ def assert_adds_up(system: RatingSystem, history: History, found: Explanation) -
     (row,) = rows[history.player_ids[history.player[rows]] == found.player]
     for name in ("rating_before", "rating", "deviation", "deviation_before", "expected"):
         np.testing.assert_allclose(getattr(found, name), trace.columns[name][row], atol=1e-9)
-    change = found.rating - found.rating_before
-    # Promised by `Explanation`: 1e-9 rating points.
-    assert math.fsum(one.change for one in found.contributions) == pytest.approx(change, abs=1e-9)
+    assert_parts_sum_to_the_change(found)
 
 
 def test_the_last_match_that_changed_something_is_taken() -> None:

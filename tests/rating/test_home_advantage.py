@@ -16,6 +16,7 @@ from equipoise.rating.base_system import belief_of
 from equipoise.rating.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
 from rating.entry_histories import by_family
+from test_every_system import assert_parts_sum_to_the_change
 
 NAMES = [name for name in SYSTEMS if issubclass(system_class(name), eq.HomeSystem)]
 #: Parameters with which systems are rated; a system that is not named has its defaults.
@@ -39,6 +40,7 @@ each_variant = pytest.mark.parametrize(
     ],
     ids=["-".join([name, *more]) for name, more in VARIANTS],
 )
+
 each_system = pytest.mark.parametrize("name", by_family(NAMES))
 LEARNS = {"learn_home_advantage": True, "home_advantage": 20.0, "home_advantage_deviation": 80.0}
 
@@ -81,7 +83,7 @@ def test_ratings_and_advantage_are_those_of_the_slow_reference(
     # What was read of the reference within a rating period is shown with the period closed.
     assert found == pytest.approx(rating, abs=1e-7)
     if learns:
-        assert belief_of(done.state.state) == pytest.approx((advantage, deviation), abs=1e-8)
+        assert belief_of(done.state.state.shared) == pytest.approx((advantage, deviation), abs=1e-8)
 
 
 @each_variant
@@ -125,8 +127,7 @@ def test_parts_of_an_explanation_add_up(name: str, more: dict[str, Any], learns:
         player = history.player_ids[history.player[row]]
         why = eq.explain(system, history, player, history.match_ids[number])
         assert why.rating == pytest.approx(float(done.trace.columns["rating"][row]), abs=1e-9)
-        total = sum(part.change for part in why.contributions)
-        assert total == pytest.approx(why.rating - why.rating_before, abs=1e-9)
+        assert_parts_sum_to_the_change(why)
         home = history.at_home()
         assert home is not None
         match = slice(*history.offsets[number : number + 2])
@@ -148,7 +149,7 @@ def test_what_a_match_expects_is_what_was_predicted(name: str, more: dict[str, A
             found = eq.predict(system, before, teams, home=home)
             plain = eq.predict(system, before, teams)
             difference = found.outlook.centre - plain.outlook.centre
-            value = 60.0 if given is not LEARNS else belief_of(before.state)[0]  # type: ignore[index]
+            value = 60.0 if given is not LEARNS else belief_of(before.state.shared)[0]  # type: ignore[index]
             assert difference[0] - difference[1] == pytest.approx(sign * value, abs=1e-9)
             assert eq.Pool.of(before).predict(teams, home=home).expected == pytest.approx(
                 found.expected
@@ -245,7 +246,7 @@ def test_what_is_learned_is_near_the_most_likely_value_which_is_that_of_ordo() -
         eq.Glicko(drift=0, learn_home_advantage=True),
         eq.Glicko2(learn_home_advantage=True),
     ):
-        learned = belief_of(eq.replay(system, history).state.state)
+        learned = belief_of(eq.replay(system, history).state.state.shared)
         assert learned is not None
         assert abs(learned[0] - advantage) < error
         assert learned[1] == pytest.approx(error, rel=0.06)

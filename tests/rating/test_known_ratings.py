@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from equipoise.errors import InvalidParameterError
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
+from test_every_system import assert_parts_sum_to_the_change
 
 #: Duels, and contests of three; ann and zoe are known, and zoe never plays.
 DUELS = {
@@ -27,6 +27,7 @@ KNOWN = InitialRatings(
     rating=np.array([1200.0, 1800.0]),
     deviation=np.array([np.nan, 60.0]),
 )
+
 SYSTEMS = ("elo", "glicko2", "elo-mmr", "trueskill", "team-glicko2", "codeforces", "topcoder")
 BOTH = {"entry": "learned", "hold_level": 0.5}
 
@@ -46,8 +47,7 @@ def test_an_explanation_begins_with_the_known_rating(name: str, parameters: dict
         found = eq.explain(system, history, "ann", match, initial=KNOWN)
         assert found.rating_before == trace.columns["rating_before"][row]
         assert found.rating == trace.columns["rating"][row]
-        parts = math.fsum(one.change for one in found.contributions)
-        assert parts == pytest.approx(found.rating - found.rating_before, abs=1e-9)
+        assert_parts_sum_to_the_change(found)
         told = [one.meaning for one in found.quantities if one.name == "known rating"]
         assert told == (["Started at 1800, known before the first match"] if match == 1 else [])
     others = eq.explain(system, history, "bob", 1, initial=KNOWN)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.rating.pool_state import saved_parameters
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 
@@ -109,9 +108,3 @@ def test_what_is_no_score_is_refused(value: str) -> None:
         with pytest.raises(eq.InvalidDataError, match=r"score: must be a number .* in match 7"):
             eq.replay(system, history)
     assert eq.replay(eq.Elo(), history).ratings.rating.tolist() == [1516.0, 1484.0]
-
-
-def test_a_state_without_a_rule_does_not_name_the_parameter() -> None:
-    """Earlier programs read it."""
-    assert "margin_rule" not in saved_parameters(eq.Elo())
-    assert saved_parameters(eq.Elo(margin_rule="square-root"))["margin_rule"] == "square-root"

@@ -170,20 +170,10 @@ def test_a_deviation_can_be_kept_from_growing() -> None:
 
 
 def test_a_margin_needs_scores_that_are_numbers() -> None:
-    system = make_system("bradley-terry", {"margin": 2})
+    plain, system = make_system("bradley-terry"), make_system("bradley-terry", {"margin": 2})
     a, b = system.rating(1700, 100), system.rating(1500, 100)
     near, far = (system.rate([a, b], scores=scores)[0].rating for scores in ([3, 1], [9, 1]))
-    assert (
-        far
-        > near
-        == make_system("bradley-terry")
-        .rate(
-            [
-                make_system("bradley-terry").rating(1700, 100),
-                make_system("bradley-terry").rating(1500, 100),
-            ]
-        )[0]
-        .rating
-    )
+    won = plain.rate([plain.rating(1700, 100), plain.rating(1500, 100)])[0].rating
+    assert far > near == won
     with pytest.raises(InvalidParameterError, match="scores must be numbers"):
         system.rate([a, b], scores=[(3, 1), (1, 2)])

@@ -54,6 +54,7 @@ def test_text_is_read_as_the_type_of_the_parameter() -> None:
         ("glicko2", {"tau": 0}, "tau must be .*got 0"),
         ("glicko2", {"tau": 2.1}, r"tau must be .*got 2\.1"),
         ("glicko2", {"period_days": 0}, "period_days must be positive; got 0"),
+        ("glicko2", {"max_volatility": 0}, "max_volatility must be positive; got 0"),
         ("glicko2", {"period_days": 7, "context_deviation": 60}, "cannot be combined with period"),
         ("lichess", {"max_deviation": 40}, "max_deviation must be from min_deviation to 1e9"),
         ("lichess", {"max_change": 0}, "max_change must be positive; got 0"),

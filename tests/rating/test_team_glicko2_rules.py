@@ -35,6 +35,7 @@ from rating.team_matches import (
     team_matches,
 )
 from reference.team_glicko2 import MICROSECONDS_PER_DAY, Entry, Match, Options
+from test_every_system import assert_parts_sum_to_the_change
 
 # Rating points: sums are added up in another order.
 ROUNDING = 1e-9
@@ -327,13 +328,9 @@ def assert_adds_up(system: RatingSystem, history: History, m: int, row: int) -> 
     columns = trace.columns
     for name in ("rating_before", "rating", "deviation_before", "deviation", "expected"):
         assert getattr(found, name) == columns[name][row]
-    change = found.rating - found.rating_before
-    # Promised by `Explanation`: 1e-9 rating points.
-    assert math.fsum(one.change for one in found.contributions) == pytest.approx(change, abs=1e-9)
-    if not math.isnan(found.least_change):
-        assert found.least_change - 1e-9 <= change <= found.largest_change + 1e-9
+    assert_parts_sum_to_the_change(found)
     [opponent] = found.opponents
-    assert opponent.effect == change
+    assert opponent.effect == found.rating - found.rating_before
     assert found.score == opponent.score
     return found
 
@@ -361,10 +358,9 @@ def test_a_bound_is_told_as_a_step_of_its_own() -> None:
     """What [30] takes is a part of the explanation, and the largest change is the bound."""
     history = history_of_teams([match_of([4.0, 0.0], [2.0, 2.0])])
     found = assert_adds_up(TeamGlicko2(max_change=100.0), history, 0, 0)
-    parts = {one.name: one.change for one in found.contributions}
-    assert parts["the result"] + parts["performance within the team"] + parts[
-        "bound"
-    ] == pytest.approx(100.0, abs=1e-9)
+    names = [one.name for one in found.contributions]
+    assert names == ["the result", "performance within the team", "bound"]
+    assert sum(one.change for one in found.contributions) == pytest.approx(100.0, abs=1e-9)
     assert (found.least_change, found.largest_change) == (-100.0, 100.0)
     match = match_of([4.0, 0.0], [2.0, 2.0])
     half = [replace(match.entries[0], share=0.5), *match.entries[1:]]

@@ -151,7 +151,9 @@ def test_what_makes_no_sense_is_refused() -> None:
         InvalidParameterError, match="elo-mmr has no home advantage: leave out home"
     ):
         what_if(system, pool, field, home=0)
-    with pytest.raises(InvalidParameterError, match="home must be the number of a team; got 3"):
+    with pytest.raises(
+        InvalidParameterError, match="home must be the number of a team, from 0 to 2; got 3"
+    ):
         what_if(system, pool, field, home=3)
     with pytest.raises(InvalidParameterError, match="teams must be at least two; got 1"):
         what_if(system, pool, [[0]])

@@ -22,7 +22,7 @@ from equipoise.data.rebalancing import (
     is_name,
     is_number,
     is_whole,
-    shown,
+    unless,
 )
 from equipoise.display import Displayed
 from equipoise.wording import counted
@@ -241,12 +241,6 @@ class MatchRuleset(Ruleset):
         first, most = self.region_latency_initial_range_ms, self.region_latency_max_ms
         sound = broken or not 0 < most < first
         yield from unless(sound, "region_latency_initial_range_ms", INITIAL, first)
-
-
-def unless(holds: bool, path: str, rule: str, value: object) -> Iterator[Fault]:
-    """Yield a fault of a value unless its rule holds."""
-    if not holds:
-        yield Fault(path, rule, shown(value))
 
 
 def _unless_one_of(choices: tuple[str, ...], path: str, value: object) -> Iterator[Fault]:

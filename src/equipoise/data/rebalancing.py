@@ -100,6 +100,12 @@ def refuse(faults: Iterable[Fault], what: str, file: str = "") -> None:
         raise InvalidDataError(problems, f"{number} problem{'s'[: count != 1]} in {what}")
 
 
+def unless(holds: bool, path: str, rule: str, value: object) -> Iterator[Fault]:
+    """Yield a fault of a value unless its rule holds."""
+    if not holds:
+        yield Fault(path, rule, shown(value))
+
+
 def name_faults(everyone: Iterable[tuple[str, _Party]]) -> Iterator[Fault]:
     """Yield players and parties that are named twice.
 
@@ -122,9 +128,9 @@ def attribute_faults(
     names: Sequence[str], defaults: Mapping[str, float], everyone: Iterable[tuple[str, _Players]]
 ) -> Iterator[Fault]:
     """Yield attributes that are missing or out of range; only those in `names` are checked."""
-    for name in names:
-        if name in defaults and not is_number(defaults[name], in_range):
-            yield Fault(f"default_attributes.{name}", ATTRIBUTE, shown(defaults[name]))
+    for name in (name for name in names if name in defaults):
+        sound = is_number(defaults[name], in_range)
+        yield from unless(sound, f"default_attributes.{name}", ATTRIBUTE, defaults[name])
     for path, party in everyone:
         for at, player in enumerate(party.players):
             for name in names:
@@ -133,8 +139,8 @@ def attribute_faults(
                 if value is None:
                     if name not in defaults:
                         yield Fault(where, HAS_ATTRIBUTE, f"nothing for {shown(player.player)}")
-                elif not is_number(value, in_range):
-                    yield Fault(where, ATTRIBUTE, shown(value))
+                else:
+                    yield from unless(is_number(value, in_range), where, ATTRIBUTE, value)
 
 
 def alliance_faults(
@@ -224,14 +230,12 @@ class Rule:
         refuse(self._faults(), "the rule")
 
     def _faults(self) -> Iterator[Fault]:
-        if not is_name(self.attribute):
-            yield Fault("attribute", NAMED, shown(self.attribute))
-        if self.criteria != "distance":
-            yield Fault("criteria", DISTANCE, shown(self.criteria))
-        if self.reference is not None and not is_number(self.reference, lambda x: x >= 0):
-            yield Fault("reference", REFERENCE, shown(self.reference))
-        if self.max is not None and not is_number(self.max, lambda x: x > 0):
-            yield Fault("max", MAXIMUM, shown(self.max))
+        yield from unless(is_name(self.attribute), "attribute", NAMED, self.attribute)
+        yield from unless(self.criteria == "distance", "criteria", DISTANCE, self.criteria)
+        sound = self.reference is None or is_number(self.reference, lambda x: x >= 0)
+        yield from unless(sound, "reference", REFERENCE, self.reference)
+        sound = self.max is None or is_number(self.max, lambda x: x > 0)
+        yield from unless(sound, "max", MAXIMUM, self.max)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,12 +138,15 @@ def days_of(time: float | date | None) -> float | None:
 
     time : days, a date (its beginning in UTC), or a date-time, which is in UTC without a zone
     """
-    if time is None or not isinstance(time, date):
-        return time
+    return microseconds_of_date(time) / MICROSECONDS_PER_DAY if isinstance(time, date) else time
+
+
+def microseconds_of_date(time: date) -> int:
+    """Return a date, or a date-time, in microseconds since 1970; see `days_of`."""
     if not isinstance(time, datetime):
         time = datetime(time.year, time.month, time.day)
     since = (time.replace(tzinfo=UTC) if time.tzinfo is None else time) - _EPOCH.replace(tzinfo=UTC)
-    return since // timedelta(microseconds=1) / MICROSECONDS_PER_DAY
+    return since // timedelta(microseconds=1)
 
 
 def stamps_of(days: Floats, kind: TimeKind) -> Ids:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.matchmaking import MatchRuleset, Session, Ticket, unless
+from equipoise.data.matchmaking import MatchRuleset, Session, Ticket
 from equipoise.data.rebalancing import (
     ID,
     NAMED_ONCE,
@@ -25,6 +25,7 @@ from equipoise.data.rebalancing import (
     is_number,
     is_whole,
     refuse,
+    unless,
 )
 
 #: Attributes that are never compared.

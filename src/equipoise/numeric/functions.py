@@ -1,4 +1,4 @@
-"""exp, tanh, logistic function, sine, cosine and normal distribution in kernels, and roots.
+"""exp, logistic function, sine, cosine and normal distribution in kernels, and roots.
 
 Elementary functions are written out as arithmetic, so that loops over arrays become vector
 instructions and every machine computes the same bits. Errors are measured in tests/numeric against
@@ -59,6 +59,9 @@ _COSINE = [(-1.0) ** k / math.factorial(2 * k) for k in range(13)]
 _S1, _S2, _S3, _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11 = _SINE[1:]
 _C1, _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12 = _COSINE[1:]
 
+#: Least probability at which derivatives of a normal curve are taken.
+_LEAST_CHANCE = 1e-12
+
 #: Below this t `above_zero` uses the series of the far tail; the eleventh term is below 1e-14.
 _FAR = -14.0
 
@@ -104,22 +107,6 @@ def exp(x: float) -> float:
     x = min(max(x, EXP_LOWEST), EXP_HIGHEST)
     expm1_r, power = _reduced(x)
     return power + power * expm1_r
-
-
-@inner_kernel
-def expm1(x: float) -> float:
-    """Return e^x - 1, with small relative error also near 0; x is bounded to [-708, 709]."""
-    x = min(max(x, EXP_LOWEST), EXP_HIGHEST)
-    expm1_r, power = _reduced(x)
-    return power * expm1_r + (power - 1.0)
-
-
-@inner_kernel
-def tanh(x: float) -> float:
-    """Return tanh x to 1e-14 relative, also near 0."""
-    # Beyond +-20 tanh is +-1 to the last bit.
-    e = expm1(2.0 * min(max(x, -20.0), 20.0))
-    return e / (e + 2.0)
 
 
 @inner_kernel
@@ -221,6 +208,18 @@ def normal_hazard(z: float) -> float:
     numerator = _SQRT_2_OVER_PI * head if above else _ONE_OVER_SQRT_2PI * e * head
     denominator = smooth if above else head - 0.5 * e * smooth
     return numerator / denominator
+
+
+@inner_kernel
+def score_curve(z: float, normal: bool) -> tuple[float, float]:
+    """Return (p, ratio): the expected score at z, and what a surplus over it is worth.
+
+    The log likelihood of a score has the derivative (score - p) ratio by z.
+    """
+    if normal:
+        p = min(max(normal_cdf(z), _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
+        return p, math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / (p * (1.0 - p))
+    return 1.0 / (1.0 + math.exp(-z)) if z > -700.0 else 0.0, 1.0
 
 
 @kernel

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
-from equipoise.arrays import Floats
+from equipoise.arrays import Floats, Ints
 from equipoise.numeric.functions import exp, normal_cdf
 from equipoise.numeric.workers import Workers
 
@@ -393,6 +393,27 @@ def scores_against_field(positions: Floats, slopes: Floats) -> Floats:
     """
     scores, _ = weighted_scores(positions, slopes, np.ones(len(positions)))
     return scores
+
+
+@kernel
+def mean_places(rank: Ints) -> Floats:
+    """Return the place of every player, from 1; tied players share the mean of their places.
+
+    rank : shape (n,), dense from 0
+    """
+    highest = 0
+    for r in rank:
+        highest = max(highest, r)
+    first = np.zeros(highest + 2)
+    for r in rank:
+        first[r + 1] += 1.0
+    for r in range(highest + 1):
+        first[r + 1] += first[r]
+    places = np.empty(len(rank))
+    for i in range(len(rank)):
+        # From first + 1 to the next rank's first.
+        places[i] = 0.5 * (first[rank[i]] + 1.0 + first[rank[i] + 1])
+    return places
 
 
 @inner_kernel

@@ -123,15 +123,6 @@ def matches_of(history: History, start: int = 0, stop: int | None = None) -> Mat
     )
 
 
-def handed_out(trace: TraceColumns | None, low: int, high: int) -> Floats | None:
-    """Return rows low:high of the level adjustments, with 0 for all players so far."""
-    if not trace or LEVEL_ADJUSTMENT not in trace:
-        return None
-    handed = trace[LEVEL_ADJUSTMENT][low:high]
-    handed[:] = 0.0
-    return handed
-
-
 def _without_unrated(trace: TraceColumns, low: int, high: int) -> None:
     """Let matches that were not rated hand out NaN, like all other columns of a trace."""
     unrated = np.isnan(trace["rating"][low:high])
@@ -263,21 +254,6 @@ class System(OneCall, EntryParameters, ABC):
     def context_columns(self) -> Sequence[str]:
         """The columns of a trace that say what the context was worth; see `rating.contexts`."""
         return TRACED if self.counts_contexts else ()
-
-    def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
-        """Return the home advantage for kernels, None where there is none; see `HomeSystem`."""
-        return None
-
-    def contexts_of(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-    ) -> Contexts | None:
-        """Return the contexts of matches for kernels, None where none count; see `HomeSystem`."""
-        return None
 
     def search_space(self) -> Mapping[str, Any]:
         """Return what a search tries of parameters near these; empty if none are known."""
@@ -419,12 +395,12 @@ class HomeSystem(System):
     #: Whether `rating.loop` rates its matches, and can learn offsets in contexts.
     in_loop: ClassVar[bool] = False
 
-    home_advantage: float = param(0.0, -1e9, 1e9, note=_FIXED_NOTE)
-    learn_home_advantage: bool = param(False, note=_LEARN_NOTE)
+    home_advantage: float = param(0.0, -1e9, 1e9, later=True, note=_FIXED_NOTE)
+    learn_home_advantage: bool = param(False, later=True, note=_LEARN_NOTE)
     home_advantage_deviation: float | None = param(
-        None, 1e-6, 1e9, rule="from 1e-6 to 1e9, or None"
+        None, 1e-6, 1e9, rule="from 1e-6 to 1e9, or None", later=True
     )
-    home_advantage_drift: float = param(0.0, 0.0, 1e9)
+    home_advantage_drift: float = param(0.0, 0.0, 1e9, later=True)
     context_deviation: float = param(0.0, 0.0, 1e9, later=True, note=_CONTEXT_NOTE)
 
     def check_entry(self) -> None:
@@ -612,7 +588,7 @@ class HomeSystem(System):
 
         A fixed advantage has deviation 0.
         """
-        return belief_of(state) or (float(self.home_advantage), 0.0)
+        return belief_of(state.shared) or (float(self.home_advantage), 0.0)
 
     def flags(self, history: History, low: int, high: int) -> Any:
         """Return who of participations low:high is at home. Raises : InvalidDataError."""
@@ -622,13 +598,11 @@ class HomeSystem(System):
         return at_home
 
 
-def belief_of(state: State) -> tuple[float, float] | None:
-    """Return (advantage, its deviation) as a pool has learned it, None if it learns none."""
-    return _belief(state.shared)
+def belief_of(shared: Mapping[str, Floats]) -> tuple[float, float] | None:
+    """Return (advantage, its deviation) as a pool has learned it, None if it learns none.
 
-
-def _belief(shared: Mapping[str, Floats]) -> tuple[float, float] | None:
-    """Return (advantage, its deviation) of the numbers that a pool keeps, None if it has none."""
+    shared : of the state of the pool
+    """
     numbers = shared.get(ADVANTAGE)
     if numbers is None:
         return None
@@ -640,9 +614,7 @@ def advantage_notes(system: Any, shared: Mapping[str, Floats]) -> list[str]:
 
     shared : of the state of the pool
     """
-    if not isinstance(system, HomeSystem) or not system.learns_advantage:
-        return []
-    belief = _belief(shared)
+    belief = belief_of(shared) if getattr(system, "learns_advantage", False) else None
     if belief is None:
         return []
     return [f"learned home advantage: {belief[0]:.1f} points, deviation {belief[1]:.1f}"]

@@ -37,7 +37,7 @@ from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.display import HALF_WIDTH
-from equipoise.numeric.functions import normal_cdf
+from equipoise.numeric.functions import score_curve
 from equipoise.rating.contexts import OFFSET, OFFSET_VARIANCE
 from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.state import State
@@ -133,12 +133,7 @@ def _add_pair(
     z = (centre[i] - centre[j]) / width
     score = 0.5 * (teams.rank[i] < teams.rank[j]) + 0.5 * (teams.rank[i] <= teams.rank[j])
     # d loss/dz = (p - score) p'/(p (1 - p)), and its expected derivative p'^2/(p (1 - p)).
-    if normal:
-        p = min(max(normal_cdf(z), _LEAST), 1.0 - _LEAST)
-        ratio = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / (p * (1.0 - p))
-    else:
-        p = 1.0 / (1.0 + math.exp(-z)) if z > -700.0 else 0.0
-        ratio = 1.0
+    p, ratio = score_curve(z, normal)
     first, second = (p - score) * ratio, p * (1.0 - p) * ratio * ratio
     share = z / (variance_i + variance_j)
     for k in range(FEATURES):

@@ -44,7 +44,7 @@ from equipoise.data.history import History
 from equipoise.rating.federation_columns import codes_of
 from equipoise.rating.head_start import learned
 from equipoise.rating.state import BEGIN, COUNT, PADDING, ROOM, Runs, State
-from equipoise.rating.system import TraceColumns
+from equipoise.rating.system import TraceColumns, zeroed
 
 #: Name of the column of a history, and of the parameter.
 CONTEXT, CONTEXT_DEVIATION = "context", "context_deviation"
@@ -279,18 +279,9 @@ def memory_of(
         "values": runs.values,
         "place": np.empty(largest, np.int64),
         "work": np.empty((largest, 4)),
-        "offset": _wanted(trace, OFFSET, low, high),
-        "variance": _wanted(trace, OFFSET_VARIANCE, low, high),
+        "offset": zeroed(trace, OFFSET, low, high),
+        "variance": zeroed(trace, OFFSET_VARIANCE, low, high),
     }
-
-
-def _wanted(trace: TraceColumns | None, name: str, low: int, high: int) -> Floats:
-    """Return rows low:high of a column of a trace, with 0 for all players so far."""
-    if not trace or name not in trace:
-        return np.empty(0)
-    column = trace[name][low:high]
-    column[:] = 0.0
-    return column
 
 
 #: What `_coded` returns of whole columns, by their identity: every system that rates a history, and

@@ -33,9 +33,12 @@ from equipoise.rating.single_match import (
     NAMED_OPPONENTS,
     SingleMatch,
     alone,
+    by_opponent,
+    contribution,
     explanation,
     opposing_teams,
     places,
+    quantity,
     rate_isolated,
     single_match,
 )
@@ -46,6 +49,9 @@ from equipoise.wording import did_you_mean
 #: Number of a player's matches that an error names if the wanted one is not among them.
 _NAMED = 5
 
+#: What tables showed of a player before a match.
+_BEFORE = ("rating_before", "deviation_before")
+
 
 def explain_with_entry(
     explainer: Explainer, system: System, before: State, history: History, match: int, row: int
@@ -54,8 +60,7 @@ def explain_with_entry(
     entry = system.entry_of(before)
     if entry is None:
         return explainer(system, before, history, match, row)
-    single = single_match(system, before, history, match)
-    i = row - int(history.offsets[match])
+    single = single_match(system, before, history, match, row)
     player = before.table[history.player[row]]
     fixed: Any = replace(system, entry="fixed", hold_level=0.0)
     state = _entered(entry, before)
@@ -69,13 +74,10 @@ def explain_with_entry(
     return replace(
         explanation,
         # Within a rating period a pending adjustment is part of both.
-        rating_before=float(single.trace["rating_before"][i]),
-        rating=float(single.trace["rating"][i]),
+        rating_before=float(single.trace["rating_before"][single.row]),
+        rating=float(single.trace["rating"][single.row]),
         contributions=(*explanation.contributions, *_adjustment(system, entry, delta)),
-        quantities=(
-            *_start(system, entry, player),
-            *explanation.quantities,
-        ),
+        quantities=(*_start(system, entry, player), *explanation.quantities),
         # The whole belief moves, so the rating stays the mean of what is remembered.
         remembered=tuple(
             replace(
@@ -113,7 +115,7 @@ def _adjustment(system: System, entry: Entry, delta: float) -> list[Contribution
         f"holds the level of the pool at {entry.pool[TARGET]:.0f}: every player with fewer than "
         f"{system.hold_level_matches} earlier matches gets it"
     )
-    return [Contribution(name="level adjustment", change=delta, reason=reason)]
+    return [contribution("level adjustment", delta, reason)]
 
 
 def _start(system: System, entry: Entry, player: Floats) -> list[Quantity]:
@@ -121,22 +123,12 @@ def _start(system: System, entry: Entry, player: Floats) -> list[Quantity]:
     if not (entry.learns and _is_new(entry, player)):
         return []
     pool = entry.pool
+    started = f"Started at {pool[MU]:.0f}, learned from recent newcomers "
+    started += f"(the fixed starting rating is {system.initial_rating:g})"
+    known = "what is known of newcomers, in first matches that say all about a player"
     return [
-        Quantity(
-            name="entry",
-            value=float(pool[MU]),
-            unit="points",
-            meaning=(
-                f"Started at {pool[MU]:.0f}, learned from recent newcomers "
-                f"(the fixed starting rating is {system.initial_rating:g})"
-            ),
-        ),
-        Quantity(
-            name="weight of the entry",
-            value=float(pool[WEIGHT]),
-            unit="",
-            meaning="what is known of newcomers, in first matches that say all about a player",
-        ),
+        quantity("entry", float(pool[MU]), "points", started),
+        quantity("weight of the entry", float(pool[WEIGHT]), "", known),
     ]
 
 
@@ -197,20 +189,11 @@ def explain(
     player = int(history.player[row])
     if player < pool.known_ratings and before.column("matches")[player] == 0.0:
         # The player has a known rating, and has not played yet.
-        return replace(
-            explanation,
-            quantities=(_known_rating(explanation.rating_before), *explanation.quantities),
-        )
+        rating = explanation.rating_before
+        meaning = f"Started at {rating:.0f}, known before the first match"
+        known = quantity("known rating", rating, "points", meaning)
+        return replace(explanation, quantities=(known, *explanation.quantities))
     return explanation
-
-
-def _known_rating(rating: float) -> Quantity:
-    return Quantity(
-        name="known rating",
-        value=rating,
-        unit="points",
-        meaning=f"Started at {rating:.0f}, known before the first match",
-    )
 
 
 def explainer_of(system: RatingSystem) -> Explainer:
@@ -278,24 +261,17 @@ def _explain_with_home(
         moved = before.copy()
         moved.column("rating")[history.player[low:high]] += starts
         actual = explainer(neutral, moved, history, match, row)
-    single = single_match(settled, before, history, match)
-    i = row - low
-    rating_before, rating = (float(single.trace[name][i]) for name in ("rating_before", "rating"))
+    single = single_match(settled, before, history, match, row)
+    i, change = single.row, single.change
     without = math.fsum(part.change for part in on_neutral.contributions)
-    change = rating - rating_before
+    reason = _home_reason(one, i, float(settled.home_advantage), on_neutral, actual)
+    part = contribution("home advantage", change - without, reason)
     ratings = {other.player: other.rating for other in on_neutral.opponents}
     explanation = replace(
         actual,
-        rating_before=rating_before,
-        rating=rating,
-        contributions=(
-            *on_neutral.contributions,
-            Contribution(
-                name="home advantage",
-                change=change - without,
-                reason=_home_reason(one, i, float(settled.home_advantage), on_neutral, actual),
-            ),
-        ),
+        rating_before=float(single.trace["rating_before"][i]),
+        rating=float(single.trace["rating"][i]),
+        contributions=(*on_neutral.contributions, part),
         opponents=tuple(
             replace(other, rating=ratings.get(other.player, other.rating))
             for other in actual.opponents
@@ -324,13 +300,13 @@ def _home_reason(
 
 def _with_advantage(explanation: Explanation, system: HomeSystem, before: State) -> Explanation:
     """Return an explanation with what the advantage was before the match."""
-    belief = belief_of(before) if system.learns_advantage else None
+    belief = belief_of(before.shared) if system.learns_advantage else None
     value, meaning = float(system.home_advantage), "rating points that a team at home is stronger"
     if belief is not None:
         value = belief[0]
         meaning += f", as the matches before have shown; its deviation is {belief[1]:.1f}"
-    quantity = Quantity(name="home advantage", value=value, unit="points", meaning=meaning)
-    return replace(explanation, quantities=(*explanation.quantities, quantity))
+    worth = quantity("home advantage", value, "points", meaning)
+    return replace(explanation, quantities=(*explanation.quantities, worth))
 
 
 def _explain_in_context(
@@ -369,10 +345,10 @@ def _explain_in_context(
     whole = math.fsum(part.change for part in explanation.contributions)
     share, context = change / whole if whole else math.nan, isolated.attributes[CONTEXT][i]
     reason = f"the offset in {context} takes it, because it is uncertain too"
-    part = Contribution(name="the context", change=change - whole, reason=reason)
+    part = contribution("the context", change - whole, reason)
     meaning = "rating points by which the player was stronger there; its deviation was "
     meaning += f"{math.sqrt(variance):.1f}"
-    number = Quantity(name=f"offset in {context}", value=offset, unit="points", meaning=meaning)
+    number = quantity(f"offset in {context}", offset, "points", meaning)
     return replace(
         explanation,
         contributions=(*explanation.contributions, part),
@@ -447,71 +423,54 @@ def explain_in_general(
     of the team. The effects of several teams need not add up to the change, so the match is one
     part of it.
     """
-    single = single_match(system, before, history, match)
-    i = row - int(history.offsets[match])
-    change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
+    single = single_match(system, before, history, match, row)
+    beats = _beats(single)
     explained = explanation(
-        system, single, i, contributions=(), quantities=(), opponents=_opponents(system, single, i)
+        single, contributions=(), quantities={}, meanings={}, opponents=_opponents(single, beats)
     )
     if np.isnan(explained.expected):
-        expected = float(_beats(system, single, i).mean())
-        explained = replace(explained, expected=expected)
+        explained = replace(explained, expected=float(beats.mean()))
     reason = f"scored {explained.score:.2f} where {explained.expected:.2f} was expected"
+    mean = "the mean probability of doing better than an opposing team"
     return replace(
         explained,
-        contributions=(Contribution(name="this match", change=change, reason=reason),),
+        contributions=(contribution("this match", single.change, reason),),
         quantities=(
-            Quantity(
-                name="expected score",
-                value=explained.expected,
-                unit="",
-                meaning="the mean probability of doing better than an opposing team",
-            ),
-            Quantity(name="score", value=explained.score, unit="", meaning="a win 1, a tie 1/2"),
+            quantity("expected score", explained.expected, "", mean),
+            quantity("score", explained.score, "", "a win 1, a tie 1/2"),
         ),
     )
 
 
-def _beats(system: RatingSystem, single: SingleMatch, row: int) -> Floats:
+def _beats(single: SingleMatch) -> Floats:
     """Return the probability that the player's team beats each other team."""
     match, trace = single.history, single.trace
-    outlook = system.outlook(trace["rating_before"], trace["deviation_before"], match)
+    outlook = single.system.outlook(trace["rating_before"], trace["deviation_before"], match)
     teams = outlook.of_teams(match.team, int(match.team.max()) + 1)
-    own = int(match.team[row])
+    own = int(match.team[single.row])
     others = np.array([team for team in np.unique(match.team).tolist() if team != own])
     return teams.beats(np.full(len(others), own), others)
 
 
-def _opponents(system: RatingSystem, single: SingleMatch, row: int) -> list[Opponent]:
+def _opponents(single: SingleMatch, beats: Floats) -> list[Opponent]:
     """Return the opposing teams nearest in place, with what each did to the rating."""
-    match, trace = single.history, single.trace
-    place, scores = places(match), single.scores(row)
-    change = trace["rating"][row] - trace["rating_before"][row]
-    every = zip(opposing_teams(match, row), _beats(system, single, row).tolist(), strict=True)
-    nearest = sorted(
-        every, key=lambda opponent: abs(int(place[opponent[0][1][0]]) - int(place[row]))
-    )
-    opponents = []
-    for (ids, rows), expected in nearest[:NAMED_OPPONENTS]:
-        first = int(rows[0])
-        opponents.append(
-            Opponent(
-                player=ids.tolist()[0]
-                if len(ids) == 1
-                else ", ".join(str(player) for player in ids),
-                rank=int(place[first]),
-                rating=float(trace["rating_before"][rows].mean()),
-                deviation=float(trace["deviation_before"][rows].mean()),
-                score=float(scores[first]),
-                expected=expected,
-                effect=float(change - _change_without(system, single, row, int(match.team[first]))),
-            )
-        )
-    return opponents
+    match, trace, place = single.history, single.trace, places(single.history)
+    teams = opposing_teams(single)
+    expected = dict(zip((int(rows[0]) for _, rows in teams), beats.tolist(), strict=True))
+    own = int(place[single.row])
+    nearest = sorted(teams, key=lambda team: abs(int(place[team[1][0]]) - own))
+
+    def numbers(j: int, score: float) -> tuple[float, float, float, float]:
+        members = match.team == match.team[j]
+        rating, deviation = (trace[name][members].mean() for name in _BEFORE)
+        effect = single.change - _change_without(single, int(match.team[j]))
+        return float(rating), float(deviation), expected[j], float(effect)
+
+    return by_opponent(single, numbers, nearest[:NAMED_OPPONENTS])
 
 
-def _change_without(system: RatingSystem, single: SingleMatch, row: int, team: int) -> float:
-    """Return the change of a participation if one opposing team had not taken part."""
+def _change_without(single: SingleMatch, team: int) -> float:
+    """Return the change of rating if one opposing team had not taken part."""
     match = single.history
     kept = np.flatnonzero(match.team != team)
     others = np.unique(match.team[kept])
@@ -534,6 +493,5 @@ def _change_without(system: RatingSystem, single: SingleMatch, row: int, team: i
         statistics={name: column[kept] for name, column in match.statistics.items()},
         attributes={name: column[kept] for name, column in match.attributes.items()},
     )
-    done = rate_isolated(system, smaller, single.before.take(kept))
-    i = int(np.searchsorted(kept, row))
-    return float(done.trace["rating"][i] - done.trace["rating_before"][i])
+    row = int(np.searchsorted(kept, single.row))
+    return rate_isolated(single.system, smaller, single.before.take(kept), row).change

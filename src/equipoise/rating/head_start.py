@@ -27,7 +27,6 @@ little.
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from equipoise._jit import inlined_kernel, inner_kernel
@@ -52,17 +51,6 @@ HEAD_START = "head_start"
 
 #: Differences count for at most this many scales, where densities are still numbers.
 _FARTHEST = 30.0
-
-
-def is_saved(system: Any, name: str) -> bool:
-    """Return whether files and messages have a parameter of the advantage.
-
-    They have those that are not the default, and `home_advantage` of systems that always had it.
-    """
-    if name == "home_advantage" and getattr(system, "adds_head_starts", False):
-        return True
-    usual = next(parameter.default for parameter in fields(system) if parameter.name == name)
-    return bool(getattr(system, name) != usual)
 
 
 def no_home_side() -> InvalidDataError:

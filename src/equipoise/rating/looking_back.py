@@ -39,7 +39,7 @@ from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.ratings import Trace
 from equipoise.errors import ConvergenceError, InvalidParameterError, require
-from equipoise.numeric.functions import normal_cdf
+from equipoise.numeric.functions import score_curve
 from equipoise.rating.elo_mmr.elo_mmr import EloMMX
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
@@ -56,8 +56,6 @@ _TURNS, _CONJUGATE = 3000, 1e-12
 _CHANGE = 1e-6
 #: Largest move of a rating in a step, in scales of a chance.
 _LARGEST_STEP = 3.0
-#: Least probability that derivatives are taken at.
-_LEAST = 1e-12
 #: Parameters that change ratings in a way that hindsight has no model of, and their neutral values.
 _UNUSED = {
     "learn_home_advantage": False,
@@ -124,12 +122,7 @@ def _look(skills: Skills, games: Games, process: Process, told: Floats, gradient
             for g in range(games.first[k], games.first[k + 1]):
                 z = skills.rating[k] + games.lead[g] - skills.rating[games.other[g]]
                 z /= process.scale
-                ratio = 1.0
-                if process.normal:
-                    p = min(max(normal_cdf(z), _LEAST), 1.0 - _LEAST)
-                    ratio = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / (p * (1.0 - p))
-                else:
-                    p = 1.0 / (1.0 + math.exp(-z)) if z > -700.0 else 0.0
+                p, ratio = score_curve(z, process.normal)
                 gradient[k] += games.weight[g] * (games.score[g] - p) * ratio / process.scale
                 told[g] = games.weight[g] * p * (1.0 - p) * (ratio / process.scale) ** 2
             if k == skills.first[player]:

@@ -104,7 +104,7 @@ def history_of(
         column = np.array(values, np.float64)
         return None if np.isnan(column).all() else column
 
-    def of_players(values: Any, absent: float | str | None, kind: type[Any] = float) -> Ids | None:
+    def of_players(values: Any, absent: float | None = None, kind: type[Any] = float) -> Ids | None:
         if not any(map(len, values)):
             return None
         each = zip(values, counts, strict=True)
@@ -116,10 +116,10 @@ def history_of(
         for name, count in zip(columns.context, counts, strict=True)
     ]
     kept = {
-        "at_home": of_players(columns.at_home, 0.0),
+        "at_home": of_players(columns.at_home),
         "score": of_players(columns.score, math.nan),
-        "role": of_players(columns.role, None, object),
-        "context": of_players(contexts, None, object),
+        "role": of_players(columns.role, kind=object),
+        "context": of_players(contexts, kind=object),
     }
     return History(
         match_ids=ids_of(range(len(matches)) if match_ids is None else match_ids),

@@ -49,7 +49,7 @@ from equipoise.rating import match_digest
 from equipoise.rating.calibration_curve import CALIBRATION, STORED
 from equipoise.rating.contexts import SHARE
 from equipoise.rating.federation_columns import KNOWN
-from equipoise.rating.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS, is_saved
+from equipoise.rating.head_start import ADVANTAGE
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
 from equipoise.rating.newcomers import (
     ENTRY,
@@ -468,7 +468,6 @@ def saved_parameters(system: RatingSystem) -> dict[str, Any]:
         name: str(value) if value == float("inf") else value
         for name, value in parameters_of(system).items()
         if (name not in ENTRY_PARAMETERS or value != ENTRY_DEFAULTS[name])
-        and (name not in ADVANTAGE_PARAMETERS or is_saved(system, name))
         and not is_later_default(system, name)
     }
 
@@ -499,6 +498,12 @@ def check_ids(name: str, players: Iterable[object]) -> None:
         require(fits, name, "ids of players, which are strings or whole numbers", player)
 
 
+def first_of(ids: Sequence[object], most: int) -> str:
+    """Return the first of these ids as text, and how many more there are."""
+    more = f" and {len(ids) - most:,} more" if len(ids) > most else ""
+    return f"{', '.join(str(each) for each in ids[:most])}{more}"
+
+
 def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: str) -> list[str]:
     """Return a note on players who count as newcomers, in a list; empty without newcomers.
 
@@ -507,19 +512,15 @@ def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: 
     """
     if not newcomers:
         return []
-    named = ", ".join(str(player) for player in newcomers[:_NAMED])
-    more = f" and {len(newcomers) - _NAMED:,} more" if len(newcomers) > _NAMED else ""
     count = "a newcomer" if len(newcomers) == 1 else "newcomers"
     hint = did_you_mean(newcomers[:_NAMED], known)
-    return [f"not {where}, so {count}: {named}{more}{hint}"]
+    return [f"not {where}, so {count}: {first_of(newcomers, _NAMED)}{hint}"]
 
 
 def _unknown(missing: list[str], known: list[str]) -> str:
     """Return a sentence on unknown players, with a hint where one is like a known one."""
-    named = ", ".join(missing[:_NAMED])
-    more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
     hint = did_you_mean(missing[:_NAMED], known)
-    return f"not among the {counted(len(known), 'rated player')}: {named}{more}{hint}"
+    return f"not among the {counted(len(known), 'rated player')}: {first_of(missing, _NAMED)}{hint}"
 
 
 def _player_order(parts: Mapping[str, Ids], players: int) -> Ints | None:

@@ -45,7 +45,7 @@ where r is the draw probability of equal teams: in earlier matches (`DRAWS`), or
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
@@ -69,7 +69,7 @@ from equipoise.rating.calibration_curve import (
     experience_of,
 )
 from equipoise.rating.contexts import in_context
-from equipoise.rating.one_call.call import check_named_once, require_context
+from equipoise.rating.one_call.call import check_named_once, coming_match
 from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.pool_state import PoolState, check_ids
 from equipoise.rating.state import LEAST_MATCHES, State, check_draw_rate, counted_matches
@@ -79,8 +79,6 @@ from equipoise.rating.system import (
     ModelsDraws,
     RatingSystem,
     models_draws,
-    no_advantage,
-    own_deviations,
 )
 from equipoise.wording import counted
 
@@ -139,17 +137,20 @@ class Lineup:
     """The players and teams of a coming match.
 
     state : of the n players, team after team; newcomers have the state of newcomers
-    team : shape (n,), the number of each player's team
     player_ids : shape (n,)
     known : shape (n,), whether the pool knows the player
     one : the match, its teams in the order of their numbers
     """
 
     state: State
-    team: Ints
     player_ids: Ids
     known: Flags
     one: OneMatch
+
+    @property
+    def team(self) -> Ints:
+        """The number of each player's team, shape (n,)."""
+        return np.repeat(np.arange(self.teams), self.one.sizes)
 
     @property
     def teams(self) -> int:
@@ -201,8 +202,6 @@ def lineup(
     context : of the match, for systems with `context_deviation`
     Raises : InvalidParameterError
     """
-    if context is not None:
-        require_context(system, system.capabilities, context)
     for team in teams:
         if isinstance(team, str | bytes):
             # Each of its letters would be a newcomer.
@@ -217,25 +216,21 @@ def lineup(
     players = [player for team in teams for player in team]
     check_ids("teams", players)
     check_named_once([str(player) for player in players])
-    if home is not None:
-        require(0 <= home < len(teams), "home", "the number of a team", home)
-        if "at_home" not in system.capabilities.uses:
-            raise no_advantage(system)
     state, ids, known = pool.with_newcomers(players)
     _check_not_earlier(system.at(state, np.arange(len(ids)), None)["last_time"], ids, at)
-    own: Any = own_deviations(system.name, system.capabilities, beta, gamma)
     return Lineup(
         state=state,
-        team=np.repeat(np.arange(len(teams)), sizes),
         player_ids=ids,
         known=known,
-        one=OneMatch(
+        one=coming_match(
+            system,
+            system.capabilities,
             sizes,
-            range(len(sizes)),
-            time=pool.last_time if at is None else round(at * MICROSECONDS_PER_DAY),
-            at_home=[team == home for team, size in enumerate(sizes) for _ in range(size)],
+            pool.last_time if at is None else round(at * MICROSECONDS_PER_DAY),
+            home=home,
             context=context,
-            **own,
+            beta=beta,
+            gamma=gamma,
         ),
     )
 
@@ -255,6 +250,41 @@ def of_match(
         return rating, deviation
     rows = np.arange(state.players)
     return in_context(state, rows, rating, deviation, system.context_deviation, context)  # type: ignore[attr-defined]
+
+
+def predicted(
+    system: RatingSystem,
+    state: State,
+    match: OneMatch,
+    draw_rate: float | None,
+    *,
+    able: Capabilities | None = None,
+    now: Mapping[str, Floats] | None = None,
+    calibrates: bool = False,
+) -> Prediction:
+    """Return the prediction of a match for the players of a state, team after team.
+
+    state : of the players; it also says how often two teams have drawn
+    match : without a time, every player is as of the last match
+    now : ratings and deviations of the players, if they are known without reading the state
+    calibrates : whether a curve that the pool has learned corrects the chances
+    """
+    if now is None:
+        day = None if match.time is None else match.time / MICROSECONDS_PER_DAY
+        now = system.at(state, np.arange(state.players), day)
+    rating, deviation = of_match(system, state, now["rating"], now["deviation"], match.context)
+    return team_prediction(
+        system,
+        state,
+        rating,
+        deviation,
+        np.repeat(np.arange(len(match.sizes)), match.sizes),
+        match=history_of([match]) if match.at_home or match.has_own_deviations else None,
+        draw_rate=draw_rate,
+        share=np.array(match.share) if match.share else None,
+        able=able,
+        earlier=now["matches"] if calibrates else None,
+    )
 
 
 @checks_arguments()

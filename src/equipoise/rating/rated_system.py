@@ -23,11 +23,18 @@ from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import HomeSystem, Rate, System, handed_out, matches_of
+from equipoise.rating.base_system import HomeSystem, Rate, System, matches_of
 from equipoise.rating.head_start import Home
 from equipoise.rating.loop import ABSENT, Inputs, Job, Trace
+from equipoise.rating.newcomers import LEVEL_ADJUSTMENT
 from equipoise.rating.state import State, sums_of
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, refuse_removed
+from equipoise.rating.system import (
+    Capabilities,
+    RatingColumns,
+    TraceColumns,
+    refuse_removed,
+    zeroed,
+)
 
 #: Values of a parameter that turn off what it is for.
 _OFF = (None, "off", 0, False)
@@ -154,7 +161,10 @@ class RatedSystem(System):
     ) -> Any:
         """Return matches start:stop in the form that kernels use."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
-        prepared, home = _prepared(self), self.home_of(state, history, start, stop)
+        prepared, home, contexts = _prepared(self), None, None
+        if isinstance(self, HomeSystem):
+            home = self.home_of(state, history, start, stop)
+            contexts = self.contexts_of(state, history, start, stop, trace)
         return Job(
             table=state.table,
             matches=matches_of(history, start, stop),
@@ -167,9 +177,9 @@ class RatedSystem(System):
             matches_at=prepared.matches_at,
             time_at=prepared.time_at,
             own=self.own(state, history, start, stop),
-            entry=self.entry_of(state, handed_out(trace, low, high)),
+            entry=self.entry_of(state, zeroed(trace, LEVEL_ADJUSTMENT, low, high)),
             home=home,
-            contexts=self.contexts_of(state, history, start, stop, trace),
+            contexts=contexts,
         )
 
     def _normal(self) -> Option:
@@ -265,6 +275,30 @@ class RatedSystem(System):
             "last_time": state.column("last_time")[rows],
             **columns,
         }
+
+
+class PeriodSystem(RatedSystem, HomeSystem):
+    """The base class of systems with rating periods in which a held level waits for their end.
+
+    settle : the kernel (player, period, settings) that moves a player to the beginning of a period
+    """
+
+    __slots__ = ()
+
+    period_days: float | None
+    settle: ClassVar[Any]
+
+    @property
+    def _pends(self) -> bool:
+        """Whether what holds the level waits for the end of a rating period."""
+        return self.holds_level and self.period_days is not None
+
+    def begin_period(self, state: State, rows: Ints, day: float) -> None:
+        """Move players to the beginning of the rating period of a day."""
+        if self.period_days is not None:
+            period, settings = float(math.floor(day / self.period_days)), self.settings()
+            for row in rows.tolist():
+                type(self).settle(state.table[row], period, settings)
 
 
 def _place(kind: type[Any], name: str) -> int:

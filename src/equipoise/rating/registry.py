@@ -293,14 +293,13 @@ def parameters_of(system: RatingSystem) -> dict[str, Any]:
 def is_later_default(system: RatingSystem, name: str) -> bool:
     """Return whether a parameter was added to a system later, and has its default.
 
-    Files and messages leave it out, so that they are what they were before there was one.
+    Files and messages leave it out, so that they are what they were before there was one. Systems
+    that add head starts always had `home_advantage`.
     """
-    for parameter in fields_of(type(system)):
-        if parameter.name == name:
-            return (
-                bool(parameter.metadata.get("later")) and getattr(system, name) == parameter.default
-            )
-    return False
+    if name == "home_advantage" and getattr(system, "adds_head_starts", False):
+        return False
+    later = {one.name: one for one in fields_of(type(system)) if one.metadata.get("later")}
+    return name in later and bool(getattr(system, name) == later[name].default)
 
 
 def unsuited(history_misfits: Mapping[str, list[str]]) -> str:

@@ -52,8 +52,8 @@ from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.match_digest import NOT_KNOWN, Digests, digests_of
 from equipoise.rating.newcomers import LEVEL_ADJUSTMENT
 from equipoise.rating.one_call.call import require_context
-from equipoise.rating.pool_state import PoolState, known_state, other_system
-from equipoise.rating.predicting import lineup, of_match, team_prediction
+from equipoise.rating.pool_state import PoolState, first_of, known_state, other_system
+from equipoise.rating.predicting import lineup, of_match, predicted
 from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 from equipoise.rating.state import State, start_counting
 from equipoise.rating.system import TRACE_COLUMNS as TRACE_COLUMNS
@@ -376,11 +376,8 @@ def _check_complete(pool: PoolState, history: History, start: PoolState | None) 
 
 def _named(matches: Ids) -> tuple[str, bool]:
     """Return the first few of these ids as text, and whether there is only one."""
-    shown = ", ".join(str(match) for match in matches[:_NAMED].tolist())
-    if len(matches) == 1:
-        return f"match {shown}", True
-    more = f" and {len(matches) - _NAMED:,} more" if len(matches) > _NAMED else ""
-    return f"matches {shown}{more}", False
+    shown = first_of(matches.tolist(), _NAMED)
+    return (f"match {shown}", True) if len(matches) == 1 else (f"matches {shown}", False)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -722,19 +719,7 @@ def predict(
         gamma=gamma,
         context=context,
     )
-    now = system.at(field.state, np.arange(len(field.team)), field.day)
-    rating, deviation = of_match(system, field.state, now["rating"], now["deviation"], context)
-    match = field.match(np.arange(field.teams))
-    prediction = team_prediction(
-        system,
-        field.state,
-        rating,
-        deviation,
-        field.team,
-        match=match,
-        draw_rate=draw_rate,
-        earlier=now["matches"],
-    )
+    prediction = predicted(system, field.state, field.one, draw_rate, calibrates=True)
     return replace(prediction, newcomers=field.newcomers)
 
 

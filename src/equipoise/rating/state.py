@@ -275,7 +275,8 @@ def pack_players(state: State) -> list[bytes]:
         words = np.empty((players, 1 + width), np.uint64)
         words[:, 0] = head
         words[:, 1:] = np.ascontiguousarray(state.table).view(np.uint64)
-        return _cut(words.tobytes(), np.full(players, 1 + width))
+        data, size = words.tobytes(), _WORD * (1 + width)
+        return [data[start : start + size] for start in range(0, len(data), size)]
     packed = state.runs.take(np.arange(players))
     counts = packed.spans[:, 3]
     fields = [packed.records(field) for field in range(packed.fields)]
@@ -325,13 +326,6 @@ def _foreign(system: RatingSystem) -> InvalidDataError:
     """Return the error for bytes that are not the state of a player in a system."""
     rule = f"must be the state of a player in {system.name} (layout {_VERSION})"
     return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
-
-
-def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes]:
-    """Return consecutive pieces of the data; words : shape (pieces,), length of each."""
-    ends = (_WORD * np.cumsum(words)).tolist()
-    starts = [0, *ends][:-1]
-    return [data[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 @inner_kernel

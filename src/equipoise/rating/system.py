@@ -141,6 +141,15 @@ RatingColumns: TypeAlias = dict[str, Floats]
 TraceColumns: TypeAlias = Mapping[str, Floats]
 
 
+def zeroed(trace: TraceColumns | None, name: str, low: int, high: int) -> Floats:
+    """Return rows low:high of a column with 0 for all players so far; shape (0,) if not wanted."""
+    if not trace or name not in trace:
+        return np.empty(0)
+    column = trace[name][low:high]
+    column[:] = 0.0
+    return column
+
+
 #: Columns of a match's own deviations. A history that has one is refused by systems without them:
 #: several have a parameter `beta`, which the column would seem to replace
 #: (docs/equations/elo-mmr.md).

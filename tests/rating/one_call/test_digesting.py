@@ -13,7 +13,7 @@ from equipoise.data.history import History
 from equipoise.errors import ConvergenceError
 from equipoise.rating.match_digest import digests_of
 from equipoise.rating.one_call.pool import MOST_NOTED, Digesting
-from equipoise.rating.one_match import OneMatch
+from equipoise.rating.one_match import OneMatch, history_of
 
 
 def noted(generator: random.Random, match: int) -> tuple[OneMatch, list[str]]:
@@ -34,37 +34,19 @@ def noted(generator: random.Random, match: int) -> tuple[OneMatch, list[str]]:
     return found, names
 
 
-def alone(match: OneMatch, names: list[str]) -> History:
-    """Return a match as a history of its own, without the columns that it does not have."""
-    count, ceiling = len(names), match.performance_ceiling
-    return History(
-        match_ids=np.array([7]),
-        player_ids=np.array(names, dtype=object),
-        offsets=np.array([0, count]),
-        player=np.arange(count),
-        team=np.repeat(np.arange(len(match.sizes)), match.sizes),
-        rank=np.repeat(match.ranks, match.sizes),
-        time=np.array([match.time]),
-        weight=np.array([match.weight]),
-        performance_ceiling=None if np.isnan(ceiling) else np.array([ceiling]),
-        performance=np.array(match.performance) if match.performance else None,
-        share=np.array(match.share) if match.share else None,
-        attributes={"at_home": np.array(match.at_home, np.float64)},
-    )
-
-
 def test_digests_of_many_are_those_of_each() -> None:
     """Noted matches and matches digested at once stay in order."""
     uses = frozenset({"weight", "performance", "share", "performance_ceiling", "at_home"})
     generator = random.Random(11)
     digesting, expected = Digesting([3], uses), [3]
     for number in range(MOST_NOTED + 90):
-        match = noted(generator, number)
-        expected.append(int(digests_of(alone(*match), uses)[0]))
+        match, names = noted(generator, number)
+        alone = history_of([match], [names])
+        expected.append(int(digests_of(alone, uses)[0]))
         if number % 100 == 99:
-            digesting.add(alone(*match))
+            digesting.add(alone)
         else:
-            digesting.note(*match)
+            digesting.note(match, names)
     assert digesting.all() == expected
     assert digesting.all() == expected
 

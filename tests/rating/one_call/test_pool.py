@@ -7,7 +7,7 @@ import math
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from equipoise.errors import (
 )
 from equipoise.rating.replay import predict, replay
 from rating.entry_histories import LEARNERS
-from rating.one_call.matches import VARIANTS, by_speed, histories, system_of
+from rating.one_call.matches import VARIANTS, by_speed, call_of, histories, system_of
 
 LEARNED: dict[str, object] = {
     "entry": "learned",
@@ -74,39 +74,12 @@ def file_of(state: eq.PoolState) -> bytes:
 
 def add(pool: eq.Pool, history: History, match: int) -> None:
     """Add a match of a history to a pool."""
-    one = history.slice(match, match + 1)
-    count = int(one.teams()[0])
-    assert one.performance is not None
-    assert one.share is not None
-    assert one.performance_ceiling is not None
-    assert one.time is not None
-    able, more = pool.system.capabilities, {}
-
-    def each(column: Any) -> list[list[Any]]:
-        return [column[one.team == team].tolist() for team in range(count)]
-
-    names = each(one.player_ids[one.player])
-    columns = {"performance": one.performance, "share": one.share}
-    if "role" in able.uses:
-        columns["role"] = one.attributes["role"]
-    for name, column in columns.items():
-        if name in able.uses:
-            more[name] = [
-                dict(zip(team, values, strict=True))
-                for team, values in zip(names, each(column), strict=True)
-            ]
-    if "performance_ceiling" in able.uses and not math.isnan(one.performance_ceiling[0]):
-        more["performance_ceiling"] = float(one.performance_ceiling[0])
-    if "at_home" in able.uses:
-        more["home"] = 0
-    if "weight" in able.uses:
-        more["weight"] = float(one.weights()[0])
-    pool.rate(
-        names,
-        ranks=[int(one.rank[one.team == team][0]) for team in range(count)],
-        time=datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(one.time[0])),
-        **more,
-    )
+    rows, said = call_of(pool.system, history.slice(match, match + 1))
+    names = [history.player_ids[team].tolist() for team in rows]
+    for name in said.keys() & {"performance", "share", "role"}:
+        each = zip(names, said[name], strict=True)
+        said[name] = [dict(zip(team, values, strict=True)) for team, values in each]
+    pool.rate(names, **said)
 
 
 @pytest.mark.parametrize(("name", "parameters"), [("elo", LEARNED), *by_speed(POOLED)])

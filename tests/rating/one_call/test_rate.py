@@ -26,7 +26,7 @@ from equipoise.rating.one_match import numbers_of
 from equipoise.rating.pool_state import seeded_state
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
-from rating.one_call.matches import BY_SPEED, VARIANTS, histories, system_of
+from rating.one_call.matches import BY_SPEED, VARIANTS, call_of, histories, system_of
 
 few = examples(15)
 
@@ -44,28 +44,9 @@ def test_every_example_gives_what_it_says(module: str) -> None:
 
 def call(system: System, history: History, match: int, known: list[eq.Rating]) -> None:
     """Rate a match of a history through the public call, in place."""
-    one = history.slice(match, match + 1)
-    rows = [one.player[one.team == team].tolist() for team in range(int(one.teams()[0]))]
-    assert one.performance is not None
-    assert one.share is not None
-    assert one.performance_ceiling is not None
-    assert one.time is not None
-    uses, more = system.capabilities.uses, {}
-    values = {"performance": one.performance, "share": one.share}
-    for name, column in values.items():
-        if name in uses:
-            each = [column[one.team == team].tolist() for team in range(len(rows))]
-            more[name] = [[None if math.isnan(x) else x for x in team] for team in each]
-    if "performance_ceiling" in uses and not math.isnan(one.performance_ceiling[0]):
-        more["performance_ceiling"] = float(one.performance_ceiling[0])
-    if "at_home" in uses:
-        more["home"] = 0
-    ranks = [int(one.rank[one.team == team][0]) for team in range(len(rows))]
-    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(one.time[0]))
-    if "weight" in uses:
-        more["weight"] = float(one.weights()[0])
+    rows, said = call_of(system, history.slice(match, match + 1))
     teams = [[known[row] for row in team] for team in rows]
-    for team, after in zip(rows, system.rate(teams, ranks=ranks, time=at, **more), strict=True):
+    for team, after in zip(rows, system.rate(teams, **said), strict=True):
         for row, rating in zip(team, after, strict=True):
             known[row] = rating
 
@@ -219,46 +200,55 @@ def test_json_keeps_remembered_performances_and_infinite_parameters() -> None:
     assert eq.Rating.from_json(text.encode()).system == eq.EloMMR(rho=0)
 
 
+NO_RATING = "not a rating that to_dict or to_json wrote"
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("name", "change", "sentence"),
     [
-        lambda saved: saved.pop("state"),
-        lambda saved: saved.update(system="chess"),
-        lambda saved: saved.update(parameters={"speed": 3}),
-        lambda saved: saved["state"].pop("matches"),
-        lambda saved: saved.update(remembered=[[1.0], []]),
+        ("glicko2", lambda saved: saved.pop("state"), NO_RATING),
+        ("glicko2", lambda saved: saved.update(system="chess"), NO_RATING),
+        ("glicko2", lambda saved: saved.update(parameters={"speed": 3}), NO_RATING),
+        ("glicko2", lambda saved: saved.update(remembered=[[1.0], []]), NO_RATING),
+        ("glicko2", lambda saved: saved["state"].pop("volatility"), "a state without volatility"),
+        (
+            "elo-mmr",
+            lambda saved: [one.append(math.nan) for one in saved["remembered"]],
+            "remembered performances that are not finite",
+        ),
+        *(
+            (name, lambda saved, one=column, to=value: saved["state"].update({one: to}), sentence)
+            for name, column, value, sentence in (
+                ("glicko2", "deviation", -1, "deviation -1, which must be above 0"),
+                ("glicko2", "deviation", math.nan, "deviation nan, which must be a finite number"),
+                ("glicko2", "volatility", 0, "volatility 0, which must be above 0"),
+                ("elo", "matches", -5, "matches -5, which must be at least 0"),
+                ("elo", "matches", 0.5, "matches 0.5, which must be a whole number"),
+                (
+                    "elo",
+                    "last_time",
+                    1e9,
+                    r"last_time 1e\+09, which must be in the years 1 to 9999",
+                ),
+                ("elo-mmr", "curvature", -1, "curvature -1, which must be above 0"),
+            )
+        ),
     ],
 )
-def test_damaged_ratings_are_refused(change: Callable[[dict[str, Any]], object]) -> None:
-    saved = eq.Glicko2().rating().to_dict()
+def test_damaged_ratings_are_refused(
+    name: str, change: Callable[[dict[str, Any]], object], sentence: str
+) -> None:
+    saved = system_of(name, {}).rating().to_dict()
     change(saved)
-    with pytest.raises(InvalidDataError, match="not a rating that to_dict or to_json wrote"):
+    with pytest.raises(InvalidDataError, match=sentence):
         eq.Rating.from_dict(saved)
+
+
+def test_what_is_no_json_is_refused() -> None:
     with pytest.raises(InvalidDataError, match=r"must be JSON that Rating\.to_json wrote"):
         eq.Rating.from_json("{")
     with pytest.raises(InvalidDataError, match="got a dict: use from_dict"):
-        eq.Rating.from_json(saved)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("name", "column", "value", "sentence"),
-    [
-        ("glicko2", "deviation", -1, "deviation -1, which must be above 0"),
-        ("glicko2", "deviation", math.nan, "deviation nan, which must be a finite number"),
-        ("glicko2", "volatility", 0, "volatility 0, which must be above 0"),
-        ("elo", "matches", -5, "matches -5, which must be at least 0"),
-        ("elo", "matches", 0.5, "matches 0.5, which must be a whole number"),
-        ("elo", "last_time", 1e9, r"last_time 1e\+09, which must be in the years 1 to 9999"),
-        ("elo-mmr", "curvature", -1, "curvature -1, which must be above 0"),
-    ],
-)
-def test_states_in_which_nobody_can_be_are_refused(
-    name: str, column: str, value: float | None, sentence: str
-) -> None:
-    saved = system_of(name, {}).rating().to_dict()
-    saved["state"][column] = value
-    with pytest.raises(InvalidDataError, match=sentence):
-        eq.Rating.from_dict(saved)
+        eq.Rating.from_json(eq.Glicko2().rating().to_dict())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -277,18 +267,6 @@ def test_names_of_other_libraries_get_a_hint(name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match="elo has no volatility; it has rating"):
         _ = E.volatility
     assert not hasattr(E, "conservative")
-
-
-def test_a_state_says_what_is_missing() -> None:
-    saved = GLICKO2.rating().to_dict()
-    del saved["state"]["volatility"]
-    with pytest.raises(InvalidDataError, match="a state without volatility"):
-        eq.Rating.from_dict(saved)
-    system = eq.EloMMR()
-    saved = system.rate([system.rating(), system.rating()])[0].to_dict()
-    saved["remembered"][0][0] = math.nan
-    with pytest.raises(InvalidDataError, match="remembered performances that are not finite"):
-        eq.Rating.from_dict(saved)
 
 
 def test_one_object_stands_for_several_players_only_before_its_first_match() -> None:
@@ -316,6 +294,7 @@ def test_a_time_is_neither_forgotten_nor_before_the_last_match() -> None:
 ELO, GLICKO2, TEAM = eq.Elo(), eq.Glicko2(), eq.TeamGlicko2()
 E, G, T = ELO.rating(), GLICKO2.rating(), TEAM.rating()
 DATED = GLICKO2.rate([G, G], time=100)[0]
+WEEKS = eq.Glicko2(period_days=7)
 
 
 @pytest.mark.parametrize(
@@ -353,18 +332,13 @@ DATED = GLICKO2.rate([G, G], time=100)[0]
         ),
         (lambda: ELO.rating(1500, 80), "deviation must be left out, because elo has no deviation"),
         (lambda: ELO.rating(math.nan), "rating must be a number from -1e"),
+        (lambda: WEEKS.rate([WEEKS.rating()] * 2), "needs the time of the match"),
         (lambda: GLICKO2.rating(matches=2.5), "matches must be a whole number"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_rated_gets_a_sentence(attempt: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(InvalidParameterError, match=sentence):
         attempt()
-
-
-def test_a_system_that_needs_times_says_so() -> None:
-    system = eq.Glicko2(period_days=7)
-    with pytest.raises(InvalidParameterError, match="needs the time of the match"):
-        system.rate([system.rating(), system.rating()])
 
 
 def test_home_is_on_neutral_ground_unless_given() -> None:

@@ -42,7 +42,6 @@ from equipoise.pools.pool.rules import (
     written,
 )
 from equipoise.rating.base_system import System, advantage_notes
-from equipoise.rating.head_start import ADVANTAGE_PARAMETERS, is_saved
 from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import is_later_default, requirement_of
 from equipoise.rating.system import Capabilities, RatingSystem
@@ -211,9 +210,6 @@ def pool_parameters(system: RatingSystem) -> dict[str, object]:
     only where they are not the default.
     """
     every = plain_parameters(system)
-    for name in ADVANTAGE_PARAMETERS:
-        if name in every and not is_saved(system, name):
-            del every[name]
     every = {name: value for name, value in every.items() if not is_later_default(system, name)}
     if isinstance(system, System) and system.changes_entry:
         return every

@@ -71,7 +71,7 @@ class Ties(NamedTuple):
 
 
 @inner_kernel
-def _ties(split_ties: bool, gaussian: Option) -> Ties:
+def ties_of(split_ties: bool, gaussian: Option) -> Ties:
     """Return the term of a tie in this model (READINGS B3)."""
     if split_ties:
         return Ties(0.5, 0.5, 0.0)
@@ -155,33 +155,12 @@ def performance_against(met: Results, own_rating: float, gaussian: Option) -> tu
 
 @kernel
 def solve_directly(
-    rating: Floats, slope: Floats, places: Ints, split_ties: bool, gaussian: Option
+    rating: Floats, slope: Floats, places: Ints, ties: Ties, gaussian: Option
 ) -> tuple[Floats, float]:
     """Return (performances, shape (places,), and a residual, below 0 if all converged).
 
     rating, slope : shape (n,), in the order of the places
     """
-    return _solve(rating, slope, places, _ties(split_ties, gaussian), gaussian)
-
-
-@kernel
-def solve_weighted_ties(
-    rating: Floats,
-    slope: Floats,
-    places: Ints,
-    lost: float,
-    won: float,
-    gaussian: Option,
-) -> tuple[Floats, float]:
-    """Return what `solve_directly` does, where a tie is so much of a loss and so much of a win."""
-    return _solve(rating, slope, places, Ties(lost, won, 0.0), gaussian)
-
-
-@kernel
-def _solve(
-    rating: Floats, slope: Floats, places: Ints, ties: Ties, gaussian: Option
-) -> tuple[Floats, float]:
-    """Return the performances of all places, place by place."""
     met = _room_for(len(rating))
     performances = np.empty(len(places) - 1)
     worst = -1.0

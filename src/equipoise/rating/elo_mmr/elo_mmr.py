@@ -44,7 +44,7 @@ from equipoise.rating.elo_mmr.belief import (
     update_gaussian_belief,
     update_scratch,
 )
-from equipoise.rating.elo_mmr.direct import solve_weighted_ties
+from equipoise.rating.elo_mmr.direct import Ties, solve_directly
 from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread, gaussian_on_workers
 from equipoise.rating.elo_mmr.performance import (
     order_by_place,
@@ -214,8 +214,8 @@ def performances_in(
     rating, slope, places, split = field.rating, field.slope, field.places, settings.split_ties
     by_place, residual = np.empty(0), math.nan
     if settings.tie_loss > 0.0:
-        lost, won = settings.tie_loss, settings.tie_win
-        by_place, residual = solve_weighted_ties(rating, slope, places, lost, won, gaussian)
+        ties = Ties(settings.tie_loss, settings.tie_win, 0.0)
+        by_place, residual = solve_directly(rating, slope, places, ties, gaussian)
     elif logistic is not None:
         by_place, residual = solve_on_one_thread(rating, slope, places, split)
     elif gaussian is not None:

@@ -24,7 +24,6 @@ from equipoise.data.explanation import (
     Contribution,
     Explanation,
     Opponent,
-    Quantity,
     Remembered,
 )
 from equipoise.data.history import History
@@ -45,8 +44,10 @@ from equipoise.rating.elo_mmr.belief import (
 )
 from equipoise.rating.elo_mmr.elo_mmr import EloMMRParameters, round_of
 from equipoise.rating.single_match import (
+    MEANINGS,
     SingleMatch,
-    ceiling_quantity,
+    ceiling_of,
+    contribution,
     explanation,
     places,
     single_match,
@@ -57,6 +58,22 @@ from equipoise.rating.state import State
 
 #: A performance beyond all others: tanh is 1 to the last bit for all parameters.
 _BOUNDLESS = 1e12
+
+#: Unit and meaning of the numbers of an explanation.
+_MEANINGS = {
+    **MEANINGS,
+    "deviation after diffusion": (
+        "points",
+        "the deviation before the match, widened for skill that may have changed",
+    ),
+    "deviation of a performance": (
+        "points",
+        "beta: standard deviation of one performance around the skill",
+    ),
+    "expected place": ("places", "of a player who performs exactly at the rating"),
+    "place": ("places", "the actual place; tied players share the best of their places"),
+    "performance": ("points", "the rating at which wins, ties and losses in this match balance"),
+}
 
 
 class _Field(NamedTuple):
@@ -76,21 +93,26 @@ def explain(
     system: EloMMRParameters, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""
-    single = single_match(system, before, history, match)
-    i = row - int(history.offsets[match])
+    single = single_match(system, before, history, match, row)
+    i, others = single.row, len(single.history.rank) - 1
     field = _diffused(system, single)
-    shown = uncapped_performance(system, single, i)
-    remembered = _remembered(system, single, i, _earlier_matches(system, history, match, row))
-    bounds = (math.nan, math.nan) if system.gaussian else _bounds(system, field, i)
+    shown = uncapped_performance(single)
+    remembered = _remembered(system, single, _earlier_matches(system, history, match, row))
     found = explanation(
-        system,
         single,
-        i,
         contributions=_contributions(remembered),
-        quantities=_quantities(system, single, field, i, shown),
-        opponents=_opponents(system, single, field, i, shown),
+        quantities={
+            "deviation after diffusion": float(field.state.table[i, DEVIATION]),
+            "deviation of a performance": math.sqrt(field.the_round.beta2),
+            "expected place": 1.0 + (1.0 - single.expected) * others,
+            "place": float(places(single.history)[i]),
+            "performance": shown,
+            **ceiling_of(single.history),
+        },
+        meanings=_MEANINGS,
+        opponents=_opponents(system, single, field, shown),
         remembered=remembered,
-        bounds=bounds,
+        bounds=(math.nan, math.nan) if system.gaussian else _bounds(system, field, i),
     )
     return replace(found, belief=belief_of(single.after, i, found.player))
 
@@ -127,11 +149,9 @@ def _diffused(system: EloMMRParameters, single: SingleMatch) -> _Field:
     return _Field(state, the_round, delta)
 
 
-def _terms(
-    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, x: float
-) -> Floats:
+def _terms(system: EloMMRParameters, single: SingleMatch, field: _Field, x: float) -> Floats:
     """Return the term of Q_i at x of every participation, shape (n,); a tie is both, or halves."""
-    rating, score = single.before.table[:, RATING], single.scores(i)
+    rating, score = single.before.table[:, RATING], single.scores()
     tie = score == 0.5
     half = 0.5 if system.split_ties else 1.0
     lost, won = system.tie_loss or half, system.tie_win or half
@@ -150,19 +170,21 @@ def _terms(
 
 
 def _opponents(
-    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, performance: float
+    system: EloMMRParameters, single: SingleMatch, field: _Field, performance: float
 ) -> list[Opponent]:
     """Return the opponents with the change of the performance by each, to first order."""
     # Q is smooth on the scale of delta; a central difference over 1e-4 of it is exact to 1e-8.
     step = 1e-4 * float(field.delta.min())
-    around = [_terms(system, single, field, i, performance + side * step) for side in (-1, 1)]
+    around = [_terms(system, single, field, performance + side * step) for side in (-1, 1)]
     slope = float((around[1] - around[0]).sum()) / (2.0 * step)
-    effects = _terms(system, single, field, i, performance) / -slope
+    effects = _terms(system, single, field, performance) / -slope
     rating = single.before.table[:, RATING]
     scale = field.delta if system.gaussian else SCALE_OF_DEVIATION * field.delta
-    expected = chance((rating[i] - rating) / scale, "normal" if system.gaussian else "logistic")
+    expected = chance(
+        (rating[single.row] - rating) / scale, "normal" if system.gaussian else "logistic"
+    )
     # The player's own term belongs to the ties; it is no opponent's result.
-    return strongest_opponents(single, i, rating, expected, effects)
+    return strongest_opponents(single, rating, expected, effects)
 
 
 def _earlier_matches(
@@ -179,12 +201,10 @@ def _earlier_matches(
 
 
 def _remembered(
-    system: EloMMRParameters,
-    single: SingleMatch,
-    i: int,
-    matches: list[tuple[object, float]],
+    system: EloMMRParameters, single: SingleMatch, matches: list[tuple[object, float]]
 ) -> list[Remembered]:
     """Return the performances whose weighted mean is the new rating, newest first."""
+    i = single.row
     player, rating_before = single.after.table[i], float(single.trace["rating_before"][i])
     rating = float(player[RATING])
     if system.gaussian:
@@ -233,31 +253,16 @@ def _logistic_weights(single: SingleMatch, i: int, rating: float) -> tuple[Float
 def _contributions(remembered: list[Remembered]) -> list[Contribution]:
     """Return the change by this match, by earlier performances, and by the prior."""
     newest, *older, prior = remembered
-    parts = [
-        Contribution(
-            name="this match",
-            change=newest.change,
-            reason=f"a performance of {newest.performance:.0f} with weight {newest.weight:.1%}",
-        )
-    ]
+    shown = f"{newest.performance:.0f} with weight {newest.weight:.1%}"
+    parts = [contribution("this match", newest.change, f"a performance of {shown}")]
     if older:
         weight = math.fsum(memory.weight for memory in older)
-        parts.append(
-            Contribution(
-                name="earlier performances",
-                change=math.fsum(memory.change for memory in older),
-                reason=f"{_still(len(older))}, {weight:.1%} of the rating in total",
-            )
-        )
-    parts.append(
-        Contribution(
-            name="prior",
-            change=prior.change,
-            reason=f"the initial rating and performances merged with it: "
-            f"{prior.performance:.0f} with weight {prior.weight:.1%}",
-        )
-    )
-    return parts
+        change = math.fsum(memory.change for memory in older)
+        reason = f"{_still(len(older))}, {weight:.1%} of the rating in total"
+        parts.append(contribution("earlier performances", change, reason))
+    reason = "the initial rating and performances merged with it: "
+    reason += f"{prior.performance:.0f} with weight {prior.weight:.1%}"
+    return [*parts, contribution("prior", prior.change, reason)]
 
 
 def _still(count: int) -> str:
@@ -280,43 +285,3 @@ def _bounds(system: EloMMRParameters, field: _Field, i: int) -> tuple[float, flo
         update_belief(beliefs, i, float(performance), field.the_round.beta2, kept, scratch)
         changes.append(float(state.table[i, RATING]) - old)
     return changes[0], changes[1]
-
-
-def _quantities(
-    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, shown: float
-) -> list[Quantity]:
-    """Return prior, diffusion, performance and update in numbers."""
-    trace, others = single.trace, len(single.trace["rating"]) - 1
-    return [
-        Quantity(
-            name="deviation after diffusion",
-            value=float(field.state.table[i, DEVIATION]),
-            unit="points",
-            meaning="the deviation before the match, widened for skill that may have changed",
-        ),
-        Quantity(
-            name="deviation of a performance",
-            value=math.sqrt(field.the_round.beta2),
-            unit="points",
-            meaning="beta: standard deviation of one performance around the skill",
-        ),
-        Quantity(
-            name="expected place",
-            value=1.0 + (1.0 - float(trace["expected"][i])) * others,
-            unit="places",
-            meaning="of a player who performs exactly at the rating",
-        ),
-        Quantity(
-            name="place",
-            value=float(places(single.history)[i]),
-            unit="places",
-            meaning="the actual place; tied players share the best of their places",
-        ),
-        Quantity(
-            name="performance",
-            value=shown,
-            unit="points",
-            meaning="the rating at which wins, ties and losses in this match balance",
-        ),
-        *ceiling_quantity(single.history),
-    ]

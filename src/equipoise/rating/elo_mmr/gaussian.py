@@ -29,7 +29,7 @@ from equipoise.numeric.functions import (
 )
 from equipoise.numeric.sums import CHUNK, NODES, interval_points, lane_sum, sum_of_chunks
 from equipoise.numeric.workers import Workers
-from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
+from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly, ties_of
 
 #: Half an interval in units of the smallest delta. The hazard's poles are 2.81 off the real axis
 #: (NUMERICS 2), so 24 points leave (1.76 + sqrt(1 + 1.76^2))^-24 = 1.4e-14 of the local maximum.
@@ -355,7 +355,7 @@ def gaussian_on_one_thread(
     """
     contest = set_up(ratings, slopes, places, split_ties)
     if is_sparse(contest):
-        return solve_directly(ratings, slopes, places, split_ties, True)
+        return solve_directly(ratings, slopes, places, ties_of(split_ties, True), True)
     intervals = intervals_of(contest)
     chunks = (len(ratings) + CHUNK - 1) // CHUNK
     performances = np.empty(len(places) - 1)
@@ -374,7 +374,7 @@ def gaussian_on_workers(
     """Return what `gaussian_on_one_thread` returns, the same bits, with many threads."""
     contest = set_up(ratings, slopes, places, split_ties)
     if is_sparse(contest):
-        return solve_directly(ratings, slopes, places, split_ties, True)
+        return solve_directly(ratings, slopes, places, ties_of(split_ties, True), True)
     intervals = intervals_of(contest)
     count, chunks = len(intervals.low), (len(ratings) + CHUNK - 1) // CHUNK
     parts = np.zeros((count, chunks, 2 * NODES))

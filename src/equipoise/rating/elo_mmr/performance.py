@@ -32,7 +32,7 @@ from equipoise.numeric.sums import (
     tail_sum,
 )
 from equipoise.numeric.workers import Workers
-from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
+from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly, ties_of
 
 #: Places solved together; each except the first starts from its neighbour's root.
 PLACES = 256
@@ -296,10 +296,10 @@ def solve_on_one_thread(
 ) -> tuple[Floats, float]:
     """Return (performances, shape (places,), and a residual, below 0 if all converged)."""
     if len(ratings) < DIRECT_BELOW:
-        return solve_directly(ratings, slopes, places, split_ties, None)
+        return solve_directly(ratings, slopes, places, ties_of(split_ties, None), None)
     contest = set_up(ratings, slopes, places, split_ties)
     if is_sparse(contest):
-        return solve_directly(ratings, slopes, places, split_ties, None)
+        return solve_directly(ratings, slopes, places, ties_of(split_ties, None), None)
     count = len(places) - 1
     performances = np.empty(count)
     upper = tail_series(contest.upper.field, contest.width, contest.upper.intervals)
@@ -319,7 +319,7 @@ def solve_on_workers(
     """Return what `solve_on_one_thread` returns, the same bits, with many threads."""
     contest = set_up(ratings, slopes, places, split_ties)
     if len(ratings) < DIRECT_BELOW or is_sparse(contest):
-        return solve_directly(ratings, slopes, places, split_ties, None)
+        return solve_directly(ratings, slopes, places, ties_of(split_ties, None), None)
     count = len(places) - 1
     performances = np.empty(count)
     sides = [(side.field, side.intervals) for side in (contest.upper, contest.lower)]

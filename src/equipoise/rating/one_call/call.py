@@ -40,7 +40,7 @@ from equipoise.rating.one_call.rating import (
     too_early,
 )
 from equipoise.rating.one_match import OneMatch
-from equipoise.rating.system import Capabilities, no_advantage, own_deviations
+from equipoise.rating.system import Capabilities, RatingSystem, no_advantage, own_deviations
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -481,6 +481,40 @@ def check_used(system: System, able: Capabilities, name: str, got: object) -> No
     require(False, name, f"left out, because {why}", got)
 
 
+def coming_match(
+    system: RatingSystem,
+    able: Capabilities,
+    sizes: Sequence[int],
+    at: int | None,
+    *,
+    home: int | None,
+    context: str | None = None,
+    beta: float | None = None,
+    gamma: float | None = None,
+    share: Sequence[float] = (),
+) -> OneMatch:
+    """Return a match that has not been played, its teams in the order of their numbers.
+
+    at : microseconds since 1970
+    home : number of the team at home
+    beta, gamma : deviations of the match's own
+    share : how much of the match each player takes part in; () for all of it
+    Raises : InvalidParameterError
+    """
+    if context is not None:
+        require_context(system, able, context)
+    own: dict[str, Any] = own_deviations(system.name, able, beta, gamma)
+    return OneMatch(
+        sizes,
+        range(len(sizes)),
+        time=at,
+        at_home=who_is_at_home(system, able, sizes, home),
+        context=context,
+        share=share,
+        **own,
+    )
+
+
 def check_time(
     system: System, facts: SystemFacts, numbers: Sequence[Any], time: object
 ) -> int | None:
@@ -542,7 +576,7 @@ def scores_of(scores: Any, teams: Teams) -> list[float]:
 
 
 def who_is_at_home(
-    system: System, able: Capabilities, sizes: Sequence[int], home: object
+    system: RatingSystem, able: Capabilities, sizes: Sequence[int], home: object
 ) -> list[bool]:
     """Return whether each player is at home, nobody on neutral ground; [] where it does not count.
 

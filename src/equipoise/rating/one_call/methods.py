@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack, ca
 
 import numpy as np
 
-from equipoise.arrays import Floats
-from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.one_call.call import (
@@ -18,43 +16,20 @@ from equipoise.rating.one_call.call import (
     Teams,
     check_once,
     check_time,
+    coming_match,
     facts_of_ratings,
     flat_teams,
     match_of,
-    require_context,
     values_of,
-    who_is_at_home,
     with_draw_probability,
 )
-from equipoise.rating.one_call.rating import Rating, SystemFacts, known_rating
-from equipoise.rating.one_match import OneMatch, history_of, rate_match, rate_once, state_of
-from equipoise.rating.predicting import of_match, team_prediction
+from equipoise.rating.one_call.rating import Rating, known_rating
+from equipoise.rating.one_match import rate_match, rate_once, state_of
+from equipoise.rating.predicting import predicted
 from equipoise.rating.state import State
-from equipoise.rating.system import own_deviations
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
-
-
-def coming_match(
-    system: System,
-    facts: SystemFacts,
-    sizes: Sequence[int],
-    at: int | None,
-    home: int | None,
-    context: str | None = None,
-) -> OneMatch:
-    """Return a match that has not been played, its teams in the order of their numbers.
-
-    at : microseconds since 1970
-    home : number of the team at home
-    context : of the match
-    Raises : InvalidParameterError
-    """
-    if context is not None:
-        require_context(system, facts.able, context)
-    at_home = who_is_at_home(system, facts.able, sizes, home)
-    return OneMatch(sizes, range(len(sizes)), time=at, at_home=at_home, context=context)
 
 
 def _with_draws(system: System, draw_probability: Any, lobby: Teams) -> System:
@@ -81,37 +56,6 @@ def _shares(system: System, share: Any, lobby: Teams) -> list[float]:
     most = np.bincount(team, listed).min()
     require(most > 0, "share", "above 0 for a player of every team", share)
     return listed
-
-
-def predicted(
-    system: System,
-    facts: SystemFacts,
-    state: State,
-    match: OneMatch,
-    draw_rate: float | None,
-    now: Mapping[str, Floats] | None = None,
-) -> Prediction:
-    """Return the prediction for the players of a state, team after team.
-
-    state : of the players; it also says how often two teams have drawn
-    match : without a time, every player is as of the last match
-    now : ratings and deviations of the players, if they are known without reading the state
-    """
-    if now is None:
-        day = None if match.time is None else match.time / MICROSECONDS_PER_DAY
-        now = system.at(state, np.arange(state.players), day)
-    rating, deviation = of_match(system, state, now["rating"], now["deviation"], match.context)
-    return team_prediction(
-        system,
-        state,
-        rating,
-        deviation,
-        np.repeat(np.arange(len(match.sizes)), match.sizes),
-        match=history_of([match]) if match.at_home or match.has_own_deviations else None,
-        draw_rate=draw_rate,
-        share=np.array(match.share) if match.share else None,
-        able=facts.able,
-    )
 
 
 #: The state of no players, where nobody has counted draws.
@@ -361,13 +305,22 @@ quality 0.922 (estimate), by elo>
         numbers = [rating._numbers for rating in lobby.players]
         if draw_probability is not None:
             system = _with_draws(system, draw_probability, lobby)
-        more: dict[str, Any] = {"share": () if share is None else _shares(system, share, lobby)}
+        played = () if share is None else _shares(system, share, lobby)
         at = None if time is None else check_time(system, facts, numbers, time)
-        more |= own_deviations(system.name, facts.able, beta, gamma)
-        match = coming_match(system, facts, lobby.sizes, at, home, context)._replace(**more)
+        match = coming_match(
+            system,
+            facts.able,
+            lobby.sizes,
+            at,
+            home=home,
+            context=context,
+            beta=beta,
+            gamma=gamma,
+            share=played,
+        )
         if facts.plain_rating and facts.plain_deviation and context is None:
             # Reading a state of these players would give the same two columns.
             rating, deviation = np.array([row[:2] for row, _ in numbers]).T
             now = {"rating": rating, "deviation": deviation}
-            return predicted(system, facts, _NO_POOL, match, draw_rate, now)
-        return predicted(system, facts, state_of(system, numbers), match, draw_rate)
+            return predicted(system, _NO_POOL, match, draw_rate, able=facts.able, now=now)
+        return predicted(system, state_of(system, numbers), match, draw_rate, able=facts.able)

@@ -34,6 +34,7 @@ from equipoise.rating.one_call.call import (
     Teams,
     check_named_once,
     check_used,
+    coming_match,
     flat_teams,
     match_of,
     no_time,
@@ -44,8 +45,6 @@ from equipoise.rating.one_call.methods import (
     MatchArguments,
     PlayerValues,
     Result,
-    coming_match,
-    predicted,
 )
 from equipoise.rating.one_call.rating import Rating, facts_of, microseconds_of, time_of
 from equipoise.rating.one_match import OneMatch, Workspaces, history_of, ids_of, numbers_of
@@ -54,6 +53,7 @@ from equipoise.rating.pool_state import (
     check_ids,
     other_system,
 )
+from equipoise.rating.predicting import predicted
 from equipoise.rating.replay import Replay, known_pool, ratings_of
 from equipoise.rating.state import State, start_counting
 from equipoise.rating.state import draw_rate as draw_rate_of
@@ -361,10 +361,11 @@ class Pool:
                     "time must not be before the last match of the pool, which was at "
                     f"{last.isoformat()}; got {asked.isoformat()}"
                 )
-        match = coming_match(self._system, self._facts, lobby.sizes, at, home, context)
+        system, able, sizes = self._system, self._facts.able, lobby.sizes
+        match = coming_match(system, able, sizes, at, home=home, context=context)
         state = self._players(lobby.players)
         new = tuple(name for name in lobby.players if name not in self._rows)
-        prediction = predicted(self._system, self._facts, state, match, draw_rate)
+        prediction = predicted(system, state, match, draw_rate, able=able)
         return replace(prediction, newcomers=new)
 
     def _teams(self, teams: Any) -> Teams:

@@ -21,6 +21,7 @@ import numpy as np
 from equipoise.arguments import checked_number, is_number
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.ratings import CONSERVATIVE
+from equipoise.data.times import microseconds_of_date
 from equipoise.display import table_html
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, require
 from equipoise.rating.newcomers import SEEDED
@@ -189,7 +190,7 @@ class Rating:
         """
         if time is None:
             return self._in_kind(self._read())
-        day = day_of(time)
+        day = microseconds_of(time) / MICROSECONDS_PER_DAY
         last = self._numbers[0][self._facts.last_time]
         if last > day:
             raise too_early(last, day)
@@ -485,23 +486,15 @@ def refuse_learning(system: System) -> None:
         )
 
 
-def day_of(time: object) -> float:
-    """Return a time as whole microseconds in days since 1970, as a history has it.
+def microseconds_of(time: object) -> int:
+    """Return a time in microseconds since 1970.
 
     time : a date-time, in UTC without a zone; a date, which is its beginning in UTC; or a number of
         days since 1970
     Raises : InvalidParameterError
     """
-    return microseconds_of(time) / MICROSECONDS_PER_DAY
-
-
-def microseconds_of(time: object) -> int:
-    """Return a time in microseconds since 1970; see `day_of`. Raises : InvalidParameterError."""
     if isinstance(time, date):
-        if not isinstance(time, datetime):
-            time = datetime(time.year, time.month, time.day, tzinfo=UTC)
-        since = (time.replace(tzinfo=UTC) if time.tzinfo is None else time) - _EPOCH
-        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+        return microseconds_of_date(time)
     rule = "a date-time, a date, or a number of days since 1970"
     days = float(time) if is_number(time) else math.nan
     require(not math.isnan(days), "time", rule, time)

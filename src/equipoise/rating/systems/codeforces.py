@@ -45,7 +45,7 @@ import numpy as np
 
 from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import require
@@ -58,6 +58,7 @@ from equipoise.numeric.sums import (
     TailScratch,
     empty_scratch,
     evaluate_series,
+    mean_places,
     series_on_workers,
     tail_series,
     tail_sum,
@@ -68,10 +69,11 @@ from equipoise.rating.loop import move_rating, rate_teams
 from equipoise.rating.newcomers import FirstMatch, first_contest
 from equipoise.rating.rated_system import rating_system
 from equipoise.rating.single_match import (
+    MEANINGS,
     SingleMatch,
-    ceiling_quantity,
+    ceiling_of,
+    contribution,
     explanation,
-    quantity,
     single_match,
     strongest_opponents,
     uncapped_performance,
@@ -99,7 +101,6 @@ from equipoise.rating.systems.contest import (
     close_contest,
     contributions_by_result,
     effects_of_opponents,
-    mean_places,
     open_contest,
 )
 
@@ -114,6 +115,28 @@ _ROUNDING = 4e-16
 
 #: A smaller slope counts as 0: far from all players the tail sum does not change.
 _FLAT = 1e-280
+
+#: Unit and meaning of the numbers of an explanation, and of those by the platform's rules.
+_MEANINGS = {
+    **MEANINGS,
+    "expected place": ("places", "s: 1 plus the probability of every other player to finish ahead"),
+    "place": ("places", "r: the actual place; tied players share the mean of their places"),
+    "geometric mean": ("places", "of both places; it is nearer to the better one"),
+    "performance": ("points", "the rating at which that mean is the expected place"),
+    "share": ("", "change over (performance - rating): weight/(1 + weight)"),
+}
+_PLATFORM_MEANINGS = {
+    "place": ("places", "r: the actual place; tied players all take the last of their places"),
+    "performance": (
+        "points",
+        "the rating needed for that mean, truncated to a whole number from 1 to 7999",
+    ),
+    "share": (
+        "",
+        "change over (performance - rating): weight/(1 + weight), truncated towards zero",
+    ),
+}
+_TRUNCATED = "the needed rating and the change are truncated to whole numbers"
 
 
 class Side(NamedTuple):
@@ -552,80 +575,47 @@ def explain(
     The performance x solves S(x) = sqrt(r s) - 1/2 where the rating solves S(mu) = s - 1/2
     (`codeforces_performance`), and s - r is the sum over the opponents of (score - expected score).
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    single = single_match(system, before, history, match, row)
     if system.rules == "platform":
-        return _explained_by_platform_rules(system, single, i)
+        return _explained_by_platform_rules(system, single)
+    i, others = single.row, len(single.history.rank) - 1
     rating = single.before.column("rating")
-    weight = float(single.history.weights()[0])
-    scale = system.scale / math.sqrt(weight)
+    scale = system.scale / math.sqrt(single.weight)
     expected = chance((rating[i] - rating) / scale, "logistic")
     # Slope of S; at r = s a change of a place is half a place in sqrt(r s).
     fall = math.fsum(expected * (1.0 - expected)) / scale
-    performance = uncapped_performance(system, single, i)
-    effects = effects_of_opponents(single, i, expected, 0.5 / fall, performance - rating[i])
-    share = system.weight * weight / (1.0 + system.weight * weight)
+    performance = uncapped_performance(single)
+    effects = effects_of_opponents(single, expected, 0.5 / fall, performance - rating[i])
+    share = system.weight * single.weight / (1.0 + system.weight * single.weight)
+    place = 1.0 + others - float(np.sum(single.scores()) - 0.5)
+    expected_place = 1.0 + (1.0 - single.expected) * others
     return explanation(
-        system,
         single,
-        i,
         contributions=[
-            *contributions_by_result(single, i, expected, effects, share),
-            *capped_performance(single, i, performance, share),
+            *contributions_by_result(single, expected, effects, share),
+            *capped_performance(single, performance, share),
         ],
-        quantities=_quantities(single, i, share, performance),
-        opponents=strongest_opponents(single, i, rating, expected, effects),
-        bounds=changes_at_the_ends(system, single, i),
+        quantities={
+            "expected place": expected_place,
+            "place": place,
+            "geometric mean": math.sqrt(place * expected_place),
+            "performance": performance,
+            **ceiling_of(single.history),
+            "share": share,
+        },
+        meanings=_MEANINGS,
+        opponents=strongest_opponents(single, rating, expected, effects),
+        bounds=changes_at_the_ends(single),
     )
 
 
-def _quantities(single: SingleMatch, i: int, share: float, performance: float) -> list[Quantity]:
-    """Return the two places, their mean, the performance and its share."""
-    others = len(single.history.rank) - 1
-    return [
-        *_places_and_performance(
-            place=1.0 + others - float(np.sum(single.scores(i)) - 0.5),
-            expected=1.0 + (1.0 - float(single.trace["expected"][i])) * others,
-            performance=performance,
-            tied="tied players share the mean of their places",
-            needed="the rating at which that mean is the expected place",
-        ),
-        *ceiling_quantity(single.history),
-        quantity("share", share, "change over (performance - rating): weight/(1 + weight)"),
-    ]
-
-
-def _places_and_performance(
-    *, place: float, expected: float, performance: float, tied: str, needed: str
-) -> list[Quantity]:
-    """Return both places, their mean and the performance, for both sets of rules.
-
-    tied, needed : how the rules place tied players, and which rating they search for
-    """
-    return [
-        quantity(
-            "expected place",
-            expected,
-            "s: 1 plus the probability of every other player to finish ahead",
-            "places",
-        ),
-        quantity("place", place, f"r: the actual place; {tied}", "places"),
-        quantity(
-            "geometric mean",
-            math.sqrt(place * expected),
-            "of both places; it is nearer to the better one",
-            "places",
-        ),
-        quantity("performance", performance, needed, "points"),
-    ]
-
-
-def _explained_by_platform_rules(system: Codeforces, single: SingleMatch, i: int) -> Explanation:
+def _explained_by_platform_rules(system: Codeforces, single: SingleMatch) -> Explanation:
     """Return why a participation changed its player's rating by the platform's rules.
 
     A tie counts as a loss, and the performance is the needed rating before it is cut to a whole
     number. Rounding and the points taken from all players are separate parts.
     """
-    weight = float(single.history.weights()[0])
+    i, weight = single.row, single.weight
     scale = system.scale / math.sqrt(weight)
     share = system.weight * weight / (1.0 + system.weight * weight)
     before = single.before.column("rating")
@@ -635,23 +625,43 @@ def _explained_by_platform_rules(system: Codeforces, single: SingleMatch, i: int
     others = np.delete(expected, i)
     fall = math.fsum(others * (1.0 - others)) / scale
     # Tied players take the last of their places, so a tie counts as a loss.
-    scores = np.where(single.scores(i) == 1.0, 1.0, 0.0)
+    scores = np.where(single.scores() == 1.0, 1.0, 0.0)
     way = _needed_unrounded(done, i, scale) - float(rating[i])
     # If all other ratings are too different to matter, no place changes the rating.
     points_a_place = 0.5 / fall if fall > 0.0 else 0.0
-    effects = effects_of_opponents(single, i, expected, points_a_place, way, scores=scores)
+    effects = effects_of_opponents(single, expected, points_a_place, way, scores=scores)
+    n, exact = len(rating), share * math.fsum(effects)
+    taken = f"brings the sum of the changes of all {n} players just below 0"
+    for_the_best = f"stops the {best_players(n)} highest rated from gaining points together;"
+    for_the_best += " at most 10 points, taken from all players"
+    parts = [
+        *contributions_by_result(single, expected, effects, share, scores=scores),
+        contribution("rounding", float(done.changes[i]) - exact, _TRUNCATED),
+        contribution(
+            "against inflation: points taken from all players", float(done.from_everyone), taken
+        ),
+        contribution(
+            "against inflation: points taken because of the best",
+            float(done.for_the_best),
+            for_the_best,
+        ),
+    ]
+    if before[i] != rating[i]:
+        reason = f"these rules use whole numbers: {before[i]:.2f} counts as {rating[i]:.0f}"
+        parts.insert(0, contribution("rounding before", float(rating[i] - before[i]), reason))
     return explanation(
-        system,
         single,
-        i,
-        contributions=[
-            *_whole_number(float(before[i]), float(rating[i])),
-            *contributions_by_result(single, i, expected, effects, share, scores=scores),
-            *_cuts_and_points(done, i, share * math.fsum(effects)),
-        ],
-        quantities=_platform_quantities(done, i, share),
-        opponents=strongest_opponents(single, i, rating, expected, effects),
-        bounds=changes_at_the_ends(system, single, i),
+        contributions=parts,
+        quantities={
+            "expected place": float(done.expected[i]),
+            "place": float(done.places[i]),
+            "geometric mean": math.sqrt(float(done.places[i]) * float(done.expected[i])),
+            "performance": float(done.needed[i]),
+            "share": share,
+        },
+        meanings={**_MEANINGS, **_PLATFORM_MEANINGS},
+        opponents=strongest_opponents(single, rating, expected, effects),
+        bounds=changes_at_the_ends(single),
     )
 
 
@@ -666,57 +676,3 @@ def _needed_unrounded(done: PlatformRound, i: int, scale: float) -> float:
         else:
             low = middle
     return low
-
-
-def _whole_number(before: float, rounded: float) -> list[Contribution]:
-    """Return the change by rounding the rating before the contest, if there was one."""
-    if before == rounded:
-        return []
-    return [
-        Contribution(
-            name="rounding before",
-            change=rounded - before,
-            reason=f"these rules use whole numbers: {before:.2f} counts as {rounded:.0f}",
-        )
-    ]
-
-
-def _cuts_and_points(done: PlatformRound, i: int, exact: float) -> list[Contribution]:
-    """Return the change by rounding, and the points taken from all players."""
-    n = len(done.ratings)
-    return [
-        Contribution(
-            name="rounding",
-            change=float(done.changes[i]) - exact,
-            reason="the needed rating and the change are truncated to whole numbers",
-        ),
-        Contribution(
-            name="against inflation: points taken from all players",
-            change=float(done.from_everyone),
-            reason=f"brings the sum of the changes of all {n} players just below 0",
-        ),
-        Contribution(
-            name="against inflation: points taken because of the best",
-            change=float(done.for_the_best),
-            reason=f"stops the {best_players(n)} highest rated from gaining points together;"
-            " at most 10 points, taken from all players",
-        ),
-    ]
-
-
-def _platform_quantities(done: PlatformRound, i: int, share: float) -> list[Quantity]:
-    """Return the two places, their mean, the performance and its share."""
-    return [
-        *_places_and_performance(
-            place=float(done.places[i]),
-            expected=float(done.expected[i]),
-            performance=float(done.needed[i]),
-            tied="tied players all take the last of their places",
-            needed="the rating needed for that mean, truncated to a whole number from 1 to 7999",
-        ),
-        quantity(
-            "share",
-            share,
-            "change over (performance - rating): weight/(1 + weight), truncated towards zero",
-        ),
-    ]

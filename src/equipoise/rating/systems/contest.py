@@ -17,43 +17,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from equipoise._jit import inlined_kernel, kernel, lent
-from equipoise.arrays import Floats, Ints
+from equipoise._jit import inlined_kernel, lent
+from equipoise.arrays import Floats
 from equipoise.data.explanation import Contribution
 from equipoise.numeric.sums import CHUNK
 from equipoise.numeric.workers import Workers
 from equipoise.rating.loop import all_tie, close_match, open_match
 from equipoise.rating.newcomers import enter
 from equipoise.rating.rated_system import RatedSystem
-from equipoise.rating.single_match import DUEL_BY_RESULT, PLAYERS_BY_RESULT, SingleMatch
-from equipoise.rating.system import Capabilities, RatingSystem
+from equipoise.rating.single_match import (
+    DUEL_BY_RESULT,
+    PLAYERS_BY_RESULT,
+    SingleMatch,
+    contribution,
+    surprise_of,
+)
+from equipoise.rating.system import Capabilities
 
 #: Contests from this size on are shared among threads.
 PARALLEL_FROM = 2 * CHUNK
 
 #: If the places differ by less, the quotient of two small numbers is replaced by its limit.
 _SAME_PLACE = 1e-7
-
-
-@kernel
-def mean_places(rank: Ints) -> Floats:
-    """Return the place of every player, from 1; tied players share the mean of their places.
-
-    rank : shape (n,), dense from 0
-    """
-    highest = 0
-    for r in rank:
-        highest = max(highest, r)
-    first = np.zeros(highest + 2)
-    for r in rank:
-        first[r + 1] += 1.0
-    for r in range(highest + 1):
-        first[r + 1] += first[r]
-    places = np.empty(len(rank))
-    for i in range(len(rank)):
-        # From first + 1 to the next rank's first.
-        places[i] = 0.5 * (first[rank[i]] + 1.0 + first[rank[i] + 1])
-    return places
 
 
 @inlined_kernel
@@ -136,22 +121,21 @@ class ContestSystem(RatedSystem):
 
 def effects_of_opponents(
     single: SingleMatch,
-    i: int,
     expected: Floats,
     points_a_place: float,
     way: float,
     *,
     scores: Floats | None = None,
 ) -> Floats:
-    """Return how much every participation's result changed the performance of `i`, shape (n,).
+    """Return how much every participation's result changed the performance, shape (n,).
 
-    expected : shape (n,), expected score of `i` against each
+    expected : shape (n,), expected score against each
     points_a_place : change of the performance by one place, at the expected place
-    way : performance before the match's ceiling minus rating, of `i`
+    way : performance before the match's ceiling minus rating
     scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
     """
-    surplus: Floats = (single.scores(i) if scores is None else scores) - expected
-    surplus[i] = 0.0
+    surplus: Floats = (single.scores() if scores is None else scores) - expected
+    surplus[single.row] = 0.0
     total = math.fsum(surplus)
     if abs(total) < _SAME_PLACE:
         return surplus * points_a_place
@@ -160,7 +144,6 @@ def effects_of_opponents(
 
 def contributions_by_result(
     single: SingleMatch,
-    i: int,
     expected: Floats,
     effects: Floats,
     share: float,
@@ -171,47 +154,33 @@ def contributions_by_result(
 
     scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
     """
-    results = single.scores(i)
+    results = single.scores()
     scores = results if scores is None else scores
-    others = np.arange(len(results)) != i
+    others = np.arange(len(results)) != single.row
     parts = []
     for result, name in (DUEL_BY_RESULT if len(results) == 2 else PLAYERS_BY_RESULT).items():
         met = np.flatnonzero(others & (results == result))
         if len(met):
-            parts.append(
-                Contribution(
-                    name=name,
-                    change=share * math.fsum(effects[met]),
-                    reason=f"scored {math.fsum(scores[met]):g} "
-                    f"where {math.fsum(expected[met]):.2f} was expected",
-                )
-            )
+            reason = surprise_of(math.fsum(scores[met]), math.fsum(expected[met]))
+            parts.append(contribution(name, share * math.fsum(effects[met]), reason))
     return parts
 
 
-def capped_performance(
-    single: SingleMatch, i: int, performance: float, share: float
-) -> list[Contribution]:
+def capped_performance(single: SingleMatch, performance: float, share: float) -> list[Contribution]:
     """Return the change by the match's ceiling, if it capped the performance (READINGS B8)."""
-    counted = float(single.trace["performance"][i])
+    counted = float(single.trace["performance"][single.row])
     if counted >= performance:
         return []
-    return [
-        Contribution(
-            name="the performance ceiling",
-            change=share * (counted - performance),
-            reason=f"a performance of {performance:.0f} counts for {counted:.0f} in this match",
-        )
-    ]
+    reason = f"a performance of {performance:.0f} counts for {counted:.0f} in this match"
+    return [contribution("the performance ceiling", share * (counted - performance), reason)]
 
 
-def changes_at_the_ends(system: RatingSystem, single: SingleMatch, i: int) -> tuple[float, float]:
+def changes_at_the_ends(single: SingleMatch) -> tuple[float, float]:
     """Return the changes of rating for finishing last and first, without ties."""
     changes = []
     for extreme in (np.inf, -np.inf):
         rank = single.history.rank.astype(np.float64)
-        rank[i] = extreme
+        rank[single.row] = extreme
         dense = np.unique(rank, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        trace = single.with_result(system, dense).trace
-        changes.append(float(trace["rating"][i] - trace["rating_before"][i]))
+        changes.append(single.change_by(dense))
     return changes[0], changes[1]

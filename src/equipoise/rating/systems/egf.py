@@ -24,14 +24,20 @@ import numpy as np
 
 from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Contribution, Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.rating.federation_columns import facts_of
 from equipoise.rating.loop import rate_duels, read_rows
 from equipoise.rating.rated_system import rating_system
-from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
+from equipoise.rating.single_match import (
+    by_opponent,
+    contribution,
+    explanation,
+    single_match,
+    surprise_of,
+)
 from equipoise.rating.state import State
 from equipoise.rating.system import Span, param
 from equipoise.rating.systems.rating_periods import OWN, RATING, Federation, begin_event
@@ -178,6 +184,13 @@ class EGF(Federation):
 
     uses: ClassVar[Mapping[str, str]] = dict.fromkeys(("weight", "time", "event", "handicap"), "")
     columns: ClassVar[Mapping[str, float | str]] = {**Federation.columns, "pending": 0.0}
+    own_meanings: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "handicap": ("points", "what the player's stones are worth, minus the opponent's"),
+        "con": (
+            "points",
+            "con times the weight of the match: points for a whole point of surprise",
+        ),
+    }
     loop = staticmethod(rate)
     read_players = staticmethod(read_players)
 
@@ -204,47 +217,33 @@ def explain(system: EGF, before: State, history: History, match: int, row: int) 
 
     The changes of all games of a tournament add up; only the lowest rating can cut the sum.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    one, j = single.history, 1 - i
-    weight = float(one.weights()[0])
+    single = single_match(system, before, history, match, row)
+    one, i, j = single.history, single.row, 1 - single.row
     # The ratings before the tournament stay in the table until the next one begins.
     published = single.after.table[:, RATING]
-    score, expected = float(single.scores(i)[j]), float(single.trace["expected"][i])
-    factor = weight * con(float(published[i]))
-    gift = weight * bonus(float(published[i]))
-    change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
+    score, expected = float(single.scores()[j]), single.expected
+    factor = single.weight * con(float(published[i]))
+    gift = single.weight * bonus(float(published[i]))
     own = factor * (score - expected)
-    reason = f"scored {score:g} where {expected:.2f} was expected"
     parts = [
-        Contribution(name="this match", change=own, reason=reason),
-        Contribution(name="the bonus", change=gift, reason="every game adds it, against deflation"),
+        contribution("this match", own, surprise_of(score, expected)),
+        contribution("the bonus", gift, "every game adds it, against deflation"),
     ]
-    rest = change - own - gift
+    rest = single.change - own - gift
     if abs(rest) > 1e-9 * (1.0 + abs(published[i])):
         reason = f"no rating falls below {system.floor:g}"
-        parts.append(Contribution(name="the lowest rating", change=rest, reason=reason))
+        parts.append(contribution("the lowest rating", rest, reason))
     stones = facts_of(one, system.capabilities.uses).handicap
     return explanation(
-        system,
         single,
-        i,
         contributions=parts,
-        quantities=[
-            system.published(float(published[i])),
-            quantity(
-                "handicap",
-                head_start(float(stones[i])) - head_start(float(stones[j])),
-                "what the player's stones are worth, minus the opponent's",
-                "points",
-            ),
-            quantity(
-                "con",
-                factor,
-                "con times the weight of the match: points for a whole point of surprise",
-                "points",
-            ),
-        ],
+        quantities={
+            "published rating": float(published[i]),
+            "handicap": head_start(float(stones[i])) - head_start(float(stones[j])),
+            "con": factor,
+        },
+        meanings=system.meanings,
         opponents=by_opponent(
-            single, i, lambda j, score: (float(published[j]), math.nan, expected, own)
+            single, lambda j, score: (float(published[j]), math.nan, expected, own)
         ),
     )

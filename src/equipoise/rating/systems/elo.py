@@ -28,7 +28,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
-from equipoise.numeric.sums import scores_against_field
+from equipoise.numeric.sums import mean_places, scores_against_field
 from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.loop import move_rating, rate_teams, read_rating_only
 from equipoise.rating.newcomers import MU, FirstMatch
@@ -38,7 +38,6 @@ from equipoise.rating.single_match import (
     TEAMS_BY_RESULT,
     by_opponent,
     explanation,
-    quantity,
     single_match,
     sum_by_result,
 )
@@ -57,6 +56,13 @@ _LEAST_LEAD = -2000.0
 _MARGIN_NOTE = (
     "how the score difference of two teams multiplies the change; off, the default, uses no scores"
 )
+
+#: Unit and meaning of the numbers of an explanation.
+_MEANINGS = {
+    "strength": ("points", "the team's mean rating before the match, with the home advantage"),
+    "score": ("", "a win 1, a tie 1/2, a loss 0"),
+    "K": ("points", "K times weight and margin's factor; the change is K (score - expected)"),
+}
 
 
 @inner_kernel
@@ -100,24 +106,6 @@ def team_strengths(job: Any, head_start: Floats | None, m: int, teams: int) -> t
 
 
 @kernel
-def scores_of(rank: Ints) -> Floats:
-    """Return every team's score against all others: a win 1, a tie 1/2."""
-    highest, worse, scores = 0, 0.0, np.empty(len(rank))
-    for r in rank:
-        highest = max(highest, r)
-    score_at = np.zeros(highest + 1)
-    for r in rank:
-        score_at[r] += 1.0
-    for r in range(highest, -1, -1):
-        held = score_at[r]
-        score_at[r] = worse + 0.5 * (held - 1.0)
-        worse += held
-    for t in range(len(rank)):
-        scores[t] = score_at[rank[t]]
-    return scores
-
-
-@kernel
 def margin_factor(job: Any, scores: Floats | None, m: int, strength: Floats, rank: Ints) -> float:
     """Return by what the score difference of two teams multiplies their changes; 1 for more.
 
@@ -140,12 +128,15 @@ def rate_match(job: Any, m: int, teams: int) -> tuple[float, float]:
     """Rate a match of single players or teams; return z of two teams, and that nothing failed."""
     matches, slope, others = job.matches, job.settings.slope, teams - 1.0
     strength, rank = team_strengths(job, job.inputs.head_start, m, teams)
-    expected, scores = scores_against_field(strength, np.full(teams, slope)), scores_of(rank)
+    expected, places = scores_against_field(strength, np.full(teams, slope)), mean_places(rank)
     most = job.settings.k * matches.weight[m]
     factor = margin_factor(job, job.inputs.score, m, strength, rank)
+    # A win scores 1 and a tie 1/2 against each of the others.
     for i in range(matches.offsets[m], matches.offsets[m + 1]):
         t = matches.team[i]
-        job.table[matches.player[i], 0] += most * factor * (scores[t] - expected[t]) / others
+        job.table[matches.player[i], 0] += (
+            most * factor * (teams - places[t] - expected[t]) / others
+        )
         if len(job.trace.expected):
             job.trace.expected[i] = expected[t] / others
     return slope * (strength[0] - strength[1]), -1.0
@@ -231,13 +222,14 @@ def explain(system: Elo, before: State, history: History, match: int, row: int) 
     The change is the mean over the opposing teams of K (score - expected), so every opponent has
     a part of it.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    one, job = single.history, system.job(single.before, single.history, 0, 1)
+    single = single_match(system, before, history, match, row)
+    one, i = single.history, single.row
+    job = system.job(single.before, one, 0, 1)
     if job.inputs.head_start is not None:
         job.inputs.head_start[:] = system.head_starts(one, float(system.home_advantage))
     by_team, rank = team_strengths(job, job.inputs.head_start, 0, int(one.teams()[0]))
     strength, others = by_team[one.team], len(by_team) - 1
-    k = system.k * float(one.weights()[0])
+    k = system.k * single.weight
     k *= margin_factor(job, job.inputs.score, 0, by_team, rank)
 
     def numbers(j: int, score: float) -> tuple[float, float, float, float]:
@@ -245,36 +237,18 @@ def explain(system: Elo, before: State, history: History, match: int, row: int) 
         expected = float(chance(np.array(z), "logistic"))
         return float(strength[j]), math.nan, expected, k * (score - expected) / others
 
-    opponents, expected = by_opponent(single, i, numbers), float(single.trace["expected"][i])
+    opponents, expected = by_opponent(single, numbers), single.expected
+    mean = f"a mean of 1/(1 + 10^(-difference/{system.scale:g})) over the opponents"
     return explanation(
-        system,
         single,
-        i,
         contributions=sum_by_result(opponents, DUEL_BY_RESULT if others == 1 else TEAMS_BY_RESULT),
-        quantities=[
-            quantity(
-                "strength",
-                float(strength[i]),
-                "the team's mean rating before the match, with the home advantage",
-                "points",
-            ),
-            quantity(
-                "expected score",
-                expected,
-                f"a mean of 1/(1 + 10^(-difference/{system.scale:g})) over the opponents",
-            ),
-            quantity(
-                "score",
-                math.fsum(other.score for other in opponents) / others,
-                "a win 1, a tie 1/2, a loss 0",
-            ),
-            quantity(
-                "K",
-                k,
-                "K times weight and margin's factor; the change is K (score - expected)",
-                "points",
-            ),
-        ],
+        quantities={
+            "strength": float(strength[i]),
+            "expected score": expected,
+            "score": math.fsum(other.score for other in opponents) / others,
+            "K": k,
+        },
+        meanings={**_MEANINGS, "expected score": ("", mean)},
         opponents=opponents,
         bounds=(-k * expected, k * (1.0 - expected)),
     )

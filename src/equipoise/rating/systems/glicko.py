@@ -26,15 +26,18 @@ from equipoise.data.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
 from equipoise.numeric.sums import scores_against_field, weighted_scores
-from equipoise.rating.base_system import DEVIATION, LAST_TIME, RATING, HomeSystem
+from equipoise.rating.base_system import DEVIATION, LAST_TIME, RATING
 from equipoise.rating.loop import rate_teams, read_rows
 from equipoise.rating.newcomers import FirstMatch, first_match
-from equipoise.rating.rated_system import RatedSystem, rating_system
+from equipoise.rating.rated_system import PeriodSystem, RatedSystem, rating_system
 from equipoise.rating.single_match import (
+    EARLIER,
+    MEANINGS,
     PLAYERS_BY_RESULT,
+    WIDENED,
     by_opponent,
+    contribution,
     explanation,
-    quantity,
     single_match,
     sum_by_result,
 )
@@ -225,7 +228,7 @@ def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats
 
 
 @rating_system
-class Glicko(RatedSystem, HomeSystem):
+class Glicko(PeriodSystem):
     """Glicko [G1]_ for duels and contests of single players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -264,6 +267,7 @@ class Glicko(RatedSystem, HomeSystem):
         "last_time": math.nan,
     }
     added: ClassVar[str] = "drift"
+    settle = staticmethod(settle)
     loop = staticmethod(rate)
     read_players = staticmethod(read_players)
 
@@ -272,11 +276,6 @@ class Glicko(RatedSystem, HomeSystem):
         if self.period_days is None:
             return able
         return replace(able, needs_time=True, uses=able.uses | {"time"}, needed={})
-
-    @property
-    def _pends(self) -> bool:
-        """Whether what holds the level waits for the end of a rating period."""
-        return self.holds_level and self.period_days is not None
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player; with rating periods, one who is in none yet."""
@@ -289,13 +288,6 @@ class Glicko(RatedSystem, HomeSystem):
     def derived(self) -> Mapping[str, Any]:
         """Return whether the state has the column `PENDING`."""
         return {"pends": self._pends}
-
-    def begin_period(self, state: State, rows: Ints, day: float) -> None:
-        """Move players to the beginning of the rating period of a day."""
-        if self.period_days is not None:
-            settings = self.settings()
-            for row in rows.tolist():
-                settle(state.table[row], float(math.floor(day / self.period_days)), settings)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook in which A beats B with E at g(sqrt(RD_A^2 + RD_B^2)) [G1]_."""
@@ -311,8 +303,8 @@ def explain(system: Glicko, before: State, history: History, match: int, row: in
     The change is a sum over games, so its parts add up exactly. Within a rating period a later
     match reduces the deviation after it, and so the weight of the earlier matches.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    one, settled = single.history, single.before.copy()
+    single = single_match(system, before, history, match, row)
+    one, settled, i = single.history, single.before.copy(), single.row
     system.begin_period(settled, one.player, float(one.days()[0]))
     ratings, me, after = settled.table[:, RATING], settled.table[i], single.after.table[i]
     earlier: list[Contribution] = []
@@ -321,42 +313,35 @@ def explain(system: Glicko, before: State, history: History, match: int, row: in
         widths = [widened(width, system.settings()) for width in shown]
         precision = 1.0 / float(after[DEVIATION]) ** 2
         information = precision - 1.0 / widths[i] ** 2
-        meaning = "the deviation before the match plus the drift of a match"
+        meaning = WIDENED
     else:
         widths = settled.table[:, DEVIATION].tolist()
         precision = 1.0 / widths[i] ** 2 + float(after[INFORMATION])
         information = float(after[INFORMATION] - me[INFORMATION])
-        meaning = "the deviation at the beginning of the rating period"
+        meaning = ("points", "the deviation at the beginning of the rating period")
         earlier = _earlier(widths[i], precision, me)
     g = np.array([opponent_weight(width) for width in widths])
     expected = chance(Q * g * (ratings[i] - ratings), "logistic")
-    unit = float(one.weights()[0]) * Q / precision
+    unit = single.weight * Q / precision
 
     def numbers(j: int, score: float) -> tuple[float, float, float, float]:
         effect = unit * float(g[j]) * (score - float(expected[j]))
         return float(ratings[j]), widths[j], float(expected[j]), effect
 
-    opponents = by_opponent(single, i, numbers)
+    opponents = by_opponent(single, numbers)
     return explanation(
-        system,
         single,
-        i,
         contributions=[*sum_by_result(opponents, PLAYERS_BY_RESULT), *earlier],
-        quantities=[
-            quantity("widened deviation", widths[i], meaning, "points"),
-            quantity(
-                "d",
-                math.inf if information <= 0 else math.sqrt(1.0 / information),
-                "deviation of a rating estimated from this match alone",
-                "points",
-            ),
-            quantity(
-                "share of the surprise",
-                Q / precision,
-                "points for one unit of g (score - expected score)",
-                "points",
-            ),
-        ],
+        quantities={
+            "widened deviation": widths[i],
+            "d": math.sqrt(1.0 / information) if information > 0 else math.inf,
+            "share of the surprise": Q / precision,
+        },
+        meanings={
+            **MEANINGS,
+            "widened deviation": meaning,
+            "d": ("points", "deviation of a rating estimated from this match alone"),
+        },
         opponents=opponents,
     )
 
@@ -370,10 +355,6 @@ def _earlier(deviation: float, precision: float, player: Floats) -> list[Contrib
     if player[INFORMATION] <= 0.0:
         return []
     before = 1.0 / deviation**2 + float(player[INFORMATION])
-    return [
-        Contribution(
-            name="earlier matches of the period",
-            change=Q * (1.0 / precision - 1.0 / before) * float(player[SURPRISE]),
-            reason="another match reduces the deviation, and with it the weight of each match",
-        )
-    ]
+    change = Q * (1.0 / precision - 1.0 / before) * float(player[SURPRISE])
+    name, reason = EARLIER
+    return [contribution(name, change, reason)]

@@ -30,20 +30,22 @@ import numpy as np
 
 from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Contribution, Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import GLICKO2_SCALE, Outlook, team_mean_outlook
 from equipoise.numeric.functions import EXP_HIGHEST, MAX_ITERATIONS, exp, newton_step
-from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.loop import rate_duels, read_rows
 from equipoise.rating.newcomers import FirstMatch, first_match
-from equipoise.rating.rated_system import RatedSystem, rating_system
+from equipoise.rating.rated_system import PeriodSystem, RatedSystem, rating_system
 from equipoise.rating.single_match import (
+    EARLIER,
+    MEANINGS,
     by_opponent,
     changes_of_duel,
+    contribution,
     explanation,
-    quantity,
     single_match,
+    surprise_of,
 )
 from equipoise.rating.state import State
 from equipoise.rating.system import Span, initial_deviation, initial_rating, param, positive
@@ -58,6 +60,15 @@ _LAST_STEP = 1e-12
 #: Columns of the state; the first three are values before the period in progress. `PENDING` exists
 #: only where the level is held and there are rating periods.
 RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE, PENDING = range(9)
+
+#: Unit and meaning of the numbers of an explanation.
+_MEANINGS = {
+    **MEANINGS,
+    "Delta": ("points", "correction of the rating by this match alone"),
+    "volatility before": ("", "how much the player's rating is expected to vary"),
+    "volatility": ("", "rises when results differ more than the deviations explain"),
+    "deviation with volatility": ("points", "the deviation before, widened by the volatility"),
+}
 
 
 @inner_kernel
@@ -266,7 +277,7 @@ def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats
 
 
 @rating_system
-class Glicko2(RatedSystem, HomeSystem):
+class Glicko2(PeriodSystem):
     """Glicko-2 [G2]_ for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -315,13 +326,9 @@ class Glicko2(RatedSystem, HomeSystem):
         "surprise": 0.0,
     }
     added: ClassVar[str] = "volatility"
+    settle = staticmethod(settle)
     loop = staticmethod(rate)
     read_players = staticmethod(read_players)
-
-    @property
-    def _pends(self) -> bool:
-        """Whether what holds the level waits for the end of a rating period."""
-        return self.holds_level and self.period_days is not None
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player, who is in no rating period yet."""
@@ -339,13 +346,6 @@ class Glicko2(RatedSystem, HomeSystem):
             "pends": self._pends,
         }
 
-    def begin_period(self, state: State, rows: Ints, day: float) -> None:
-        """Move players to the beginning of the rating period of a day."""
-        if self.period_days is not None:
-            settings = self.settings()
-            for row in rows.tolist():
-                settle(state.table[row], float(math.floor(day / self.period_days)), settings)
-
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of READINGS A15, two players being teams of one."""
         return team_mean_outlook(self.at_home(rating, history), deviation)
@@ -356,11 +356,11 @@ def explain(system: Glicko2, before: State, history: History, match: int, row: i
 
     A later game of a period changes the deviation after it, and so the weight of the earlier games.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    single = single_match(system, before, history, match, row)
     settled, settings = single.before.copy(), system.settings()
     system.begin_period(settled, np.arange(2), float(single.history.days()[0]))
-    me, other = settled.table[i], settled.table[1 - i]
-    score, weight = float(single.scores(i)[1 - i]), float(single.history.weights()[0])
+    me, other = settled.table[single.row], settled.table[1 - single.row]
+    score, weight = float(single.scores()[1 - single.row]), single.weight
     mu, phi_other = (me[RATING] - other[RATING]) / GLICKO2_SCALE, other[DEVIATION] / GLICKO2_SCALE
     expected, information, surprise = game(mu, 0.0, phi_other, score)
     information, surprise = weight * information, weight * surprise
@@ -375,63 +375,28 @@ def explain(system: Glicko2, before: State, history: History, match: int, row: i
     phi_1 = after(earlier, earlier_surprise)[0] if earlier > 0 else 0.0
     phi_2, sigma_2 = after(earlier + information, earlier_surprise + surprise)
     effect = GLICKO2_SCALE * phi_2**2 * surprise
-    reason = f"scored {score:g} where {expected:.2f} was expected"
-    parts = [Contribution(name="this match", change=effect, reason=reason)]
+    parts = [contribution("this match", effect, surprise_of(score, expected))]
     if earlier > 0:
-        parts.append(
-            Contribution(
-                name="earlier matches of the period",
-                change=GLICKO2_SCALE * (phi_2**2 - phi_1**2) * earlier_surprise,
-                reason="another match reduces the deviation, and with it the weight of each match",
-            )
-        )
+        name, reason = EARLIER
+        change = GLICKO2_SCALE * (phi_2**2 - phi_1**2) * earlier_surprise
+        parts.append(contribution(name, change, reason))
     told = information > 0
     return explanation(
-        system,
         single,
-        i,
         contributions=parts,
-        quantities=[
-            quantity(
-                "g",
-                opponent_weight(phi_other),
-                "weight of the match: 1 against an opponent whose rating is certain",
-            ),
-            quantity(
-                "v",
-                GLICKO2_SCALE**2 / information if told else math.inf,
-                "variance of a rating estimated from this match alone",
-                "points^2",
-            ),
-            quantity(
-                "Delta",
-                GLICKO2_SCALE * surprise / information if told else 0.0,
-                "correction of the rating by this match alone",
-                "points",
-            ),
-            quantity(
-                "volatility before", sigma, "how much the player's rating is expected to vary"
-            ),
-            quantity(
-                "volatility", sigma_2, "rises when results differ more than the deviations explain"
-            ),
-            quantity(
-                "deviation with volatility",
-                GLICKO2_SCALE * math.hypot(phi, sigma_2),
-                "the deviation before, widened by the volatility",
-                "points",
-            ),
-            quantity(
-                "share of the surprise",
-                GLICKO2_SCALE * phi_2 * phi_2,
-                "points for one unit of g (score - expected score)",
-                "points",
-            ),
-        ],
+        quantities={
+            "g": opponent_weight(phi_other),
+            "v": GLICKO2_SCALE**2 / information if told else math.inf,
+            "Delta": GLICKO2_SCALE * surprise / information if told else 0.0,
+            "volatility before": sigma,
+            "volatility": sigma_2,
+            "deviation with volatility": GLICKO2_SCALE * math.hypot(phi, sigma_2),
+            "share of the surprise": GLICKO2_SCALE * phi_2 * phi_2,
+        },
+        meanings=_MEANINGS,
         opponents=by_opponent(
             single,
-            i,
             lambda j, score: (float(other[RATING]), float(other[DEVIATION]), expected, effect),
         ),
-        bounds=changes_of_duel(system, single, i),
+        bounds=changes_of_duel(single),
     )

@@ -23,7 +23,7 @@ import numpy as np
 
 from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Contribution, Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import GLICKO2_SCALE, Outlook, team_mean_outlook
 from equipoise.errors import require
@@ -33,11 +33,13 @@ from equipoise.rating.newcomers import FirstMatch, first_match
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     DUEL_BY_RESULT,
+    MEANINGS,
     by_opponent,
     changes_of_duel,
+    contribution,
     explanation,
-    quantity,
     single_match,
+    surprise_of,
 )
 from equipoise.rating.state import State
 from equipoise.rating.system import Span, initial_deviation, initial_rating, param, positive
@@ -56,6 +58,18 @@ _LEAST_PART = 1e-9
 _PERIODS_NOTE = (
     "how many rating periods pass in a day, also in part; each adds the square of the volatility"
 )
+
+#: Unit and meaning of the numbers of an explanation.
+_MEANINGS = {
+    **MEANINGS,
+    "volatility before": ("", "how much the deviation grows while the player is away"),
+    "volatility": ("", "rises when results differ more than the deviations explain"),
+    "least deviation": ("points", "no deviation is smaller, so ratings never stop moving"),
+    "provisional from": (
+        "points",
+        "Lichess shows a rating with this deviation or a larger one as provisional",
+    ),
+}
 
 
 @inlined_kernel
@@ -220,72 +234,39 @@ class Lichess(RatedSystem, HomeSystem):
 
 def explain(system: Lichess, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating: [G2]_ steps 2-7, and the limits."""
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    one, settings, j = single.history, system.settings(), 1 - i
+    single = single_match(system, before, history, match, row)
+    one, settings, i = single.history, system.settings(), single.row
     table, day = single.before.table, float(one.days()[0])
-    me, other = present(table[i], day, settings), present(table[j], day, settings)
-    score, weight = float(single.scores(i)[j]), float(one.weights()[0])
+    me, other = (present(table[j], day, settings) for j in (i, 1 - i))
+    score, weight, change = float(single.scores()[1 - i]), single.weight, single.change
     starts = system.at_home(np.zeros(2), one)
-    difference = me[0] - other[0] + float(starts[i] - starts[j])
+    difference = me[0] - other[0] + float(starts[i] - starts[1 - i])
     expected, information, surprise = game(difference / GLICKO2_SCALE, 0.0, other[1], score)
     information, surprise = weight * information, weight * surprise
     variance = me[1] ** 2 / (1.0 + information * me[1] ** 2)
     effect = GLICKO2_SCALE * variance * surprise
-    change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
-    reason = f"scored {score:g} where {expected:.2f} was expected"
-    parts = [Contribution(name=DUEL_BY_RESULT[score], change=effect, reason=reason)]
+    parts = [contribution(DUEL_BY_RESULT[score], effect, surprise_of(score, expected))]
     if abs(change - effect) > _LEAST_PART:
         reason = (
             f"a match changes a rating by at most {settings.max_change:g}, and no rating is below "
             f"{settings.min_rating:g}"
         )
-        parts.append(Contribution(name="limits", change=change - effect, reason=reason))
+        parts.append(contribution("limits", change - effect, reason))
     return explanation(
-        system,
         single,
-        i,
         contributions=parts,
-        quantities=[
-            quantity(
-                "g",
-                opponent_weight(other[1]),
-                "weight of the match: 1 against an opponent whose rating is certain",
-            ),
-            quantity(
-                "v",
-                GLICKO2_SCALE**2 / information if information > 0 else math.inf,
-                "variance of a rating estimated from this match alone",
-                "points^2",
-            ),
-            quantity(
-                "volatility before", me[2], "how much the deviation grows while the player is away"
-            ),
-            quantity(
-                "volatility",
-                float(single.trace["volatility"][i]),
-                "rises when results differ more than the deviations explain",
-            ),
-            quantity(
-                "share of the surprise",
-                GLICKO2_SCALE * variance,
-                "points for one unit of g (score - expected score)",
-                "points",
-            ),
-            quantity(
-                "least deviation",
-                GLICKO2_SCALE * settings.min_deviation,
-                "no deviation is smaller, so ratings never stop moving",
-                "points",
-            ),
-            quantity(
-                "provisional from",
-                PROVISIONAL_DEVIATION,
-                "Lichess shows a rating with this deviation or a larger one as provisional",
-                "points",
-            ),
-        ],
+        quantities={
+            "g": opponent_weight(other[1]),
+            "v": GLICKO2_SCALE**2 / information if information > 0 else math.inf,
+            "volatility before": me[2],
+            "volatility": float(single.trace["volatility"][i]),
+            "share of the surprise": GLICKO2_SCALE * variance,
+            "least deviation": GLICKO2_SCALE * settings.min_deviation,
+            "provisional from": PROVISIONAL_DEVIATION,
+        },
+        meanings=_MEANINGS,
         opponents=by_opponent(
-            single, i, lambda j, score: (other[0], GLICKO2_SCALE * other[1], expected, effect)
+            single, lambda j, score: (other[0], GLICKO2_SCALE * other[1], expected, effect)
         ),
-        bounds=changes_of_duel(system, single, i),
+        bounds=changes_of_duel(single),
     )

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from equipoise._jit import Option, inlined_kernel, inner_kernel, kernel, option
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.rating.federation_columns import (
     EVENT,
@@ -33,7 +33,13 @@ from equipoise.rating.federation_columns import (
     players_without,
 )
 from equipoise.rating.rated_system import RatedSystem
-from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
+from equipoise.rating.single_match import (
+    by_opponent,
+    contribution,
+    explanation,
+    single_match,
+    surprise_of,
+)
 from equipoise.rating.state import State
 from equipoise.wording import counted
 
@@ -154,6 +160,11 @@ class Federation(RatedSystem):
     }
     #: What is rated together, such as "the event".
     together: ClassVar[str]
+    #: Unit and meaning of the further numbers of an explanation.
+    own_meanings: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "expected score": ("", "by both published ratings"),
+        "factor": ("points", "what a whole point above the expected score is worth now"),
+    }
     #: Column -> what the system assumes where a history does not have it, or has no value.
     assumed: ClassVar[Mapping[str, str]]
 
@@ -192,10 +203,11 @@ class Federation(RatedSystem):
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         return facts_of(history, self.capabilities.uses, low, high)
 
-    def published(self, rating: float) -> Quantity:
-        """Return the rating that matches are compared with, for explanations."""
-        meaning = f"the rating before {self.together}, which the match is compared with"
-        return quantity("published rating", rating, meaning, "points")
+    @property
+    def meanings(self) -> Mapping[str, tuple[str, str]]:
+        """Unit and meaning of the numbers of an explanation."""
+        published = f"the rating before {self.together}, which the match is compared with"
+        return {"published rating": ("points", published), **self.own_meanings}
 
     def _normal(self) -> Option:
         """Return that draws are counted by odds, whatever the curve of the federation."""
@@ -209,17 +221,16 @@ def explain(system: Any, before: State, history: History, match: int, row: int) 
     it, `system.factor(player)`. The rest is its effect on what the earlier matches of the period
     are worth, and rounding.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
-    score, expected = float(single.scores(i)[1 - i]), float(single.trace["expected"][i])
+    single = single_match(system, before, history, match, row)
+    i, change, expected = single.row, single.change, single.expected
+    score = float(single.scores()[1 - i])
     published, rated = single.after.column("rating"), single.after.column("rated") != UNRATED
     counts = bool(rated[i] and rated[1 - i])
     factor = system.factor(single.after.table[i]) if counts else 0.0
     own = factor * (score - expected)
     parts = []
     if counts:
-        reason = f"scored {score:g} where {expected:.2f} was expected"
-        parts.append(Contribution(name="this match", change=own, reason=reason))
+        parts.append(contribution("this match", own, surprise_of(score, expected)))
     if own != change or not counts:
         name = "earlier matches and rounding" if counts else "not rated"
         if rated[i]:
@@ -228,23 +239,17 @@ def explain(system: Any, before: State, history: History, match: int, row: int) 
                 reason = "the opponent has no rating"
         else:
             name, reason = "first rating", "it follows from the matches against rated players"
-        parts.append(Contribution(name=name, change=change - own, reason=reason))
+        parts.append(contribution(name, change - own, reason))
     return explanation(
-        system,
         single,
-        i,
         contributions=parts,
-        quantities=[
-            system.published(float(published[i])),
-            quantity("expected score", expected, "by both published ratings"),
-            quantity(
-                "factor",
-                factor,
-                "what a whole point above the expected score is worth now",
-                "points",
-            ),
-        ],
+        quantities={
+            "published rating": float(published[i]),
+            "expected score": expected,
+            "factor": factor,
+        },
+        meanings=system.meanings,
         opponents=by_opponent(
-            single, i, lambda j, score: (float(published[j]), math.nan, expected, own)
+            single, lambda j, score: (float(published[j]), math.nan, expected, own)
         ),
     )

@@ -29,18 +29,21 @@ import numpy as np
 
 from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Contribution, Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.rating.base_system import HomeSystem
 from equipoise.rating.loop import rate_duels, read_rows
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
+    EARLIER,
+    MEANINGS,
     by_opponent,
     changes_of_duel,
+    contribution,
     explanation,
-    quantity,
     single_match,
+    surprise_of,
 )
 from equipoise.rating.state import State
 from equipoise.rating.system import Span, initial_deviation, initial_rating, param, positive
@@ -71,6 +74,14 @@ _PULL_NOTE = (
     "by how many percent of the distance to the opponents' mean rating a period moves a rating "
     "towards them"
 )
+
+#: Unit and meaning of the numbers of an explanation.
+_MEANINGS = {
+    "widened deviation": ("points", "the deviation at the beginning of the rating period"),
+    "k": MEANINGS["g"],
+    "deviation of this match": ("points", "deviation of a rating estimated from this match alone"),
+    "share of the surprise": ("points", "points for one unit of score - expected score"),
+}
 
 
 @inner_kernel
@@ -294,79 +305,52 @@ def explain(
     Within a rating period a later game changes the variance after the period, and so the weight of
     the earlier games, and the mean rating of the opponents.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    one, j, settings = single.history, 1 - i, system.settings()
+    single = single_match(system, before, history, match, row)
+    one, i, j, settings = single.history, single.row, 1 - single.row, system.settings()
     settled = single.before.copy()
     for player in settled.table:
         settle(player, float(one.days()[0]), settings)
     me, other = settled.table[i], settled.table[j]
     starts = system.at_home(np.zeros(2), one)
     difference = float(me[RATING] - other[RATING]) + float(starts[i] - starts[j])
-    score, weight = float(single.scores(i)[j]), float(one.weights()[0])
+    score, weight = float(single.scores()[j]), single.weight
     expected, information, surprise = game(difference, float(other[DEVIATION]), score, settings.b)
     after = me.copy()
     _note(after, float(other[RATING]), weight, information, surprise)
     variance, k = new_variance(after, settings), opponent_weight(float(other[DEVIATION]))
     unit = Q * variance * weight * k
     information *= weight
-    parts = [
-        Contribution(
-            name="this match",
-            change=unit * (score - expected),
-            reason=f"scored {score:g} where {expected:.2f} was expected",
-        )
-    ]
+    parts = [contribution("this match", unit * (score - expected), surprise_of(score, expected))]
     if settings.b > 0.0:
         reason = f"every match counts {settings.b:g} more than its score"
-        parts.append(Contribution(name="the bonus", change=unit * settings.b, reason=reason))
+        parts.append(contribution("the bonus", unit * settings.b, reason))
     earlier = float(me[GAMES])
     if earlier > 0.0:
         narrowed = Q * (variance - new_variance(me, settings)) * float(me[SURPRISE])
-        reason = "another match reduces the deviation, and with it the weight of each match"
-        parts.append(
-            Contribution(name="earlier matches of the period", change=narrowed, reason=reason)
-        )
+        name, reason = EARLIER
+        parts.append(contribution(name, narrowed, reason))
     if settings.pull > 0.0:
         mean = float(after[MET] / after[GAMES])
         from_here = float(me[MET] / me[GAMES]) if earlier > 0.0 else float(me[RATING])
-        parts.append(
-            Contribution(
-                name="the opponents' ratings",
-                change=settings.pull * (mean - from_here),
-                reason=f"a period moves a rating {system.neighbourhood:g} % towards their mean",
-            )
-        )
+        reason = f"a period moves a rating {system.neighbourhood:g} % towards their mean"
+        change = settings.pull * (mean - from_here)
+        parts.append(contribution("the opponents' ratings", change, reason))
     effect = parts[0].change
     return explanation(
-        system,
         single,
-        i,
         contributions=parts,
-        quantities=[
-            quantity(
-                "widened deviation",
-                float(me[DEVIATION]),
-                "the deviation at the beginning of the rating period",
-                "points",
-            ),
-            quantity("k", k, "weight of the match: 1 against an opponent whose rating is certain"),
-            quantity(
-                "deviation of this match",
-                math.inf if information <= 0 else math.sqrt(1.0 / information),
-                "deviation of a rating estimated from this match alone",
-                "points",
-            ),
-            quantity(
-                "share of the surprise",
-                unit,
-                "points for one unit of score - expected score",
-                "points",
-            ),
-        ],
+        quantities={
+            "widened deviation": float(me[DEVIATION]),
+            "k": k,
+            "deviation of this match": math.sqrt(1.0 / information)
+            if information > 0
+            else math.inf,
+            "share of the surprise": unit,
+        },
+        meanings=_MEANINGS,
         opponents=by_opponent(
             single,
-            i,
             lambda j, score: (float(other[RATING]), float(other[DEVIATION]), expected, effect),
         ),
-        bounds=changes_of_duel(system, single, i),
+        bounds=changes_of_duel(single),
     )

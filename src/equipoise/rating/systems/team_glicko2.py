@@ -21,7 +21,7 @@ import numpy as np
 
 from equipoise._jit import inlined_kernel, inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanation import Contribution, Explanation, Opponent
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.outlook import GLICKO2_SCALE, Outlook, team_mean_outlook
 from equipoise.data.ratings import EffectiveRating
@@ -32,11 +32,12 @@ from equipoise.rating.newcomers import FirstMatch, first_match
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     SingleMatch,
+    contribution,
     explanation,
     opposing_teams,
-    quantity,
     rate_isolated,
     single_match,
+    surprise_of,
 )
 from equipoise.rating.state import State
 from equipoise.rating.system import (
@@ -72,6 +73,19 @@ UNSCALED = 2
 
 #: Performances relative to a role are rounded to a multiple of 1/_GRID.
 _GRID = 2.0**40
+
+#: Unit and meaning of the numbers of an explanation, in the order of the document.
+_MEANINGS = {
+    "performance": ("", "the weighted statistics (5)"),
+    "performance for the role": ("", "in standard deviations from the mean of the role so far"),
+    "mean of the team": ("", "of the players with a performance (6)"),
+    "deviation in the team": ("", "standard deviation of its performances (7)"),
+    "z": ("", "performance relative to the team, in standard deviations (8)"),
+    "g": ("", "weight of the match: 1 against a team whose ratings are certain (13)"),
+    "v": ("points^2", "variance of a rating estimated from this match alone (15)"),
+    "factor": ("", "multiplies the change by the result (25)"),
+    "form": ("", "moving mean of z after the match; it does not change the rating (34)"),
+}
 
 
 def _at_least_0(default: float) -> Any:
@@ -520,32 +534,42 @@ def explain(
     within the team [26] and, if they are used, the corrections by `conserve`, the bound [30] and
     the player's share of the match.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    opponent = _opponent(single, i)
+    single = single_match(system, before, history, match, row)
+    opponent, trace, i = _opponent(single), single.trace, single.row
+    phi = opponent.deviation / GLICKO2_SCALE
+    difference = (float(trace["rating_before"][i]) - opponent.rating) / GLICKO2_SCALE
+    information = single.weight * game(difference, 0.0, phi, opponent.score)[1]
+    varies = f"how much the rating varies; {trace['volatility_before'][i]:.5f} before (20)"
     return explanation(
-        system,
         single,
-        i,
-        contributions=_contributions(system, single, i, opponent.score),
-        quantities=_quantities(system, single, i, opponent),
+        contributions=_contributions(system, single, opponent.score),
+        quantities={
+            **_performances(system, single),
+            "z": float(trace["z"][i]),
+            "g": opponent_weight(phi),
+            "v": GLICKO2_SCALE**2 / information if information > 0 else math.inf,
+            "volatility": float(trace["volatility"][i]),
+            "factor": float(trace["factor"][i]),
+            "form": float(trace["form"][i]),
+        },
+        meanings={**_MEANINGS, "volatility": ("", varies)},
         opponents=[opponent],
-        bounds=_bounds(system, single, i),
+        bounds=_bounds(system, single),
     )
 
 
-def _change(system: TeamGlicko2, single: SingleMatch, i: int, rank: Ints) -> float:
+def _change(system: TeamGlicko2, single: SingleMatch, rank: Ints) -> float:
     """Return the change by a result alone [24], of a player who takes part in the whole match."""
     plain = replace(system, beta=0.0, max_change=None, conserve=False)
     match = replace(single.history, share=None, rank=rank)
-    trace = rate_isolated(plain, match, single.before).trace
-    return float(trace["rating"][i] - trace["rating_before"][i])
+    return rate_isolated(plain, match, single.before, single.row).change
 
 
-def _share(single: SingleMatch, i: int) -> float:
-    return 1.0 if single.history.share is None else float(single.history.share[i])
+def _share(single: SingleMatch) -> float:
+    return 1.0 if single.history.share is None else float(single.history.share[single.row])
 
 
-def _bounds(system: TeamGlicko2, single: SingleMatch, i: int) -> tuple[float, float]:
+def _bounds(system: TeamGlicko2, single: SingleMatch) -> tuple[float, float]:
     """Return the changes of a loss and a win with the largest factor; unknown with `conserve`."""
     if system.conserve:
         return math.nan, math.nan
@@ -553,117 +577,68 @@ def _bounds(system: TeamGlicko2, single: SingleMatch, i: int) -> tuple[float, fl
     most = math.inf if system.max_change is None else system.max_change
     match, bounds = single.history, []
     for won in (False, True):
-        rank = np.where((match.team == match.team[i]) == won, 0, 1)
-        change = largest * _change(system, single, i, rank)
-        bounds.append(_share(single, i) * min(max(change, -most), most))
+        rank = np.where((match.team == match.team[single.row]) == won, 0, 1)
+        change = largest * _change(system, single, rank)
+        bounds.append(_share(single) * min(max(change, -most), most))
     return bounds[0], bounds[1]
 
 
-def _contributions(
-    system: TeamGlicko2, single: SingleMatch, i: int, score: float
-) -> list[Contribution]:
+def _contributions(system: TeamGlicko2, single: SingleMatch, score: float) -> list[Contribution]:
     """Return the change step by step; the steps add up."""
-    expected, z = float(single.trace["expected"][i]), float(single.trace["z"][i])
-    change = _change(system, single, i, single.history.rank)
+    z = float(single.trace["z"][single.row])
+    change = _change(system, single, single.history.rank)
     factor = 1.0 + system.beta * (z if change >= 0 else -z)
     factor = min(max(factor, system.factor_min), system.factor_max)
     reached, parts = 0.0, []
 
     def step(name: str, after: float, reason: str) -> None:
         nonlocal reached
-        parts.append(Contribution(name=name, change=after - reached, reason=reason))
+        parts.append(contribution(name, after - reached, reason))
         reached = after
 
-    step("the result", change, f"scored {score:g} where {expected:.2f} was expected")
+    step("the result", change, surprise_of(score, single.expected))
     reason = f"z = {z:+.2f} makes the factor {factor:.2f}"
     step("performance within the team", factor * change, reason)
     if system.conserve:
         reason = "so that performance moves no rating into or out of the team"
-        step("conserved", float(single.trace["factor"][i]) * change, reason)
+        step("conserved", float(single.trace["factor"][single.row]) * change, reason)
     if system.max_change is not None and abs(reached) > system.max_change:
         reason = f"no match moves a rating by more than {system.max_change:g} points"
         step("bound", math.copysign(system.max_change, reached), reason)
-    share = _share(single, i)
+    share = _share(single)
     if share != 1.0:
         step("share", share * reached, f"took part in {share:.0%} of the match")
     return parts
 
 
-def _opponent(single: SingleMatch, i: int) -> Opponent:
+def _opponent(single: SingleMatch) -> Opponent:
     """Return the opposing team as one opponent [11], [12]."""
-    trace, [(ids, rows)] = single.trace, opposing_teams(single.history, i)
-    score = float(single.scores(i)[rows[0]])
+    trace, [(ids, rows)] = single.trace, opposing_teams(single)
+    score = float(single.scores()[rows[0]])
     return Opponent(
         player=", ".join(str(player) for player in ids),
         rank=2 if score == 1.0 else 1,
         rating=float(trace["rating_before"][rows].mean()),
         deviation=math.sqrt(float((trace["deviation_before"][rows] ** 2).sum())) / len(rows),
         score=score,
-        expected=float(trace["expected"][i]),
-        effect=float(trace["rating"][i] - trace["rating_before"][i]),
+        expected=single.expected,
+        effect=single.change,
     )
 
 
-def _performances(system: TeamGlicko2, single: SingleMatch, i: int) -> list[Quantity]:
+def _performances(system: TeamGlicko2, single: SingleMatch) -> dict[str, float]:
     """Return the quantities that z is computed from [5]-[7]; none without performances."""
-    match, compared = single.history, single.history.performance
+    match, compared, i = single.history, single.history.performance, single.row
     if compared is None:
-        return []
-    quantities = [quantity("performance", float(compared[i]), "the weighted statistics (5)")]
+        return {}
+    quantities = {"performance": float(compared[i])}
     if system.roles:
         roles = match.attributes["role"].astype(str).tolist()
         learned = [statistics_of(single.before, role) for role in roles]
         pairs = zip(compared, learned, strict=True)
         compared = np.array([relative_to_role(*pair) for pair in pairs])
-        meaning = "in standard deviations from the mean of the role so far"
-        quantities.append(quantity("performance for the role", float(compared[i]), meaning))
+        quantities["performance for the role"] = float(compared[i])
     own = compared[match.team == match.team[i]]
     known = own[~np.isnan(own)]
     mean, spread = (known.mean(), known.std()) if len(known) else (math.nan, math.nan)
-    return [
-        *quantities,
-        quantity("mean of the team", float(mean), "of the players with a performance (6)"),
-        quantity(
-            "deviation in the team", float(spread), "standard deviation of its performances (7)"
-        ),
-    ]
-
-
-def _quantities(
-    system: TeamGlicko2, single: SingleMatch, i: int, opponent: Opponent
-) -> list[Quantity]:
-    """Return the numbers of the computation, in the order of the document."""
-    trace, phi = single.trace, opponent.deviation / GLICKO2_SCALE
-    difference = (float(trace["rating_before"][i]) - opponent.rating) / GLICKO2_SCALE
-    _, information, _ = game(difference, 0.0, phi, opponent.score)
-    information *= float(single.history.weights()[0])
-    return [
-        *_performances(system, single, i),
-        quantity(
-            "z",
-            float(trace["z"][i]),
-            "performance relative to the team, in standard deviations (8)",
-        ),
-        quantity(
-            "g",
-            opponent_weight(phi),
-            "weight of the match: 1 against a team whose ratings are certain (13)",
-        ),
-        quantity(
-            "v",
-            GLICKO2_SCALE**2 / information if information > 0 else math.inf,
-            "variance of a rating estimated from this match alone (15)",
-            "points^2",
-        ),
-        quantity(
-            "volatility",
-            float(trace["volatility"][i]),
-            f"how much the rating varies; {trace['volatility_before'][i]:.5f} before (20)",
-        ),
-        quantity("factor", float(trace["factor"][i]), "multiplies the change by the result (25)"),
-        quantity(
-            "form",
-            float(trace["form"][i]),
-            "moving mean of z after the match; it does not change the rating (34)",
-        ),
-    ]
+    return quantities | {"mean of the team": float(mean), "deviation in the team": float(spread)}

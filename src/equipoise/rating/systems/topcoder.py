@@ -41,7 +41,7 @@ import numpy as np
 
 from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import require
@@ -53,17 +53,17 @@ from equipoise.numeric.normal_pairs import (
     expected_above_and_below,
     waves_of,
 )
-from equipoise.numeric.sums import CHUNK, lane_sum
+from equipoise.numeric.sums import CHUNK, lane_sum, mean_places
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import DEVIATION, MATCHES, RATING
 from equipoise.rating.loop import move_rating, rate_teams, read_columns
 from equipoise.rating.newcomers import MU, FirstMatch, first_contest
 from equipoise.rating.rated_system import rating_system
 from equipoise.rating.single_match import (
-    SingleMatch,
-    ceiling_quantity,
+    MEANINGS,
+    ceiling_of,
+    contribution,
     explanation,
-    quantity,
     single_match,
     strongest_opponents,
     uncapped_performance,
@@ -77,7 +77,6 @@ from equipoise.rating.systems.contest import (
     close_contest,
     contributions_by_result,
     effects_of_opponents,
-    mean_places,
     open_contest,
 )
 
@@ -87,6 +86,21 @@ _PLATFORM_LIMIT, _PLATFORM_EXTRA = 0.18, 0.42
 
 #: Bounds of volatilities, also of those scaled by the weight of a match.
 _LEAST_VOLATILITY, _LARGEST_VOLATILITY = 1e-6, 1e9
+
+#: Unit and meaning of the numbers of an explanation.
+_MEANINGS = {
+    **MEANINGS,
+    "expected place": ("places", "1 plus the probability of every other player to finish ahead"),
+    "place": ("places", "the actual place; tied players share the mean of their places"),
+    "spread of the field": ("points", "C: the standard deviation of performances in this contest"),
+    "performance": (
+        "points",
+        "the rating plus C times the difference of the places as normal quantiles",
+    ),
+    "share": ("", "change before the cap over (performance - rating): w/(1 + w)"),
+    "cap": ("points", "the largest change of this contest"),
+    "volatility": ("points", "after the contest; surprises raise it, expected results lower it"),
+}
 
 
 class Participants(NamedTuple):
@@ -379,8 +393,8 @@ def explain(system: TopCoder, before: State, history: History, match: int, row: 
 
     The performance follows from e - a, the sum over the opponents of (score - expected score).
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    player, weight = single.before.table[i], float(single.history.weights()[0])
+    single = single_match(system, before, history, match, row)
+    i, player, weight = single.row, single.before.table[single.row], single.weight
     rating = single.before.column("rating").copy()
     volatility = single.before.column("deviation").copy()
     surplus = float(single.trace["performance"][i] - single.trace["rating_before"][i])
@@ -388,90 +402,42 @@ def explain(system: TopCoder, before: State, history: History, match: int, row: 
     spread = spread_of_field(rating, volatility)
     deviation = np.hypot(volatility[i], volatility) / math.sqrt(weight)
     expected = chance((rating[i] - rating) / deviation, "normal")
-    performance = uncapped_performance(system, single, i)
-    points = _points_a_place(single, i, spread)
-    effects = effects_of_opponents(single, i, expected, points, performance - rating[i])
+    performance = uncapped_performance(single)
+    n = len(rating)
+    ahead = (1.0 - single.expected) * (n - 1)
+    above = ahead + 0.5
+    # C/(n density), the change of the performance by a place, at the expected place.
+    z = lower_normal_quantile(min(above, n - above) / n)
+    points = spread / (n * float(normal_density(z)))
+    effects = effects_of_opponents(single, expected, points, performance - rating[i])
     parts = [
-        *contributions_by_result(single, i, expected, effects, step.share),
-        *capped_performance(single, i, performance, step.share),
+        *contributions_by_result(single, expected, effects, step.share),
+        *capped_performance(single, performance, step.share),
+        *_capped(step, int(player[MATCHES]) + 1),
     ]
     return explanation(
-        system,
         single,
-        i,
-        contributions=[*parts, *_capped(step, int(player[MATCHES]) + 1)],
-        quantities=_quantities(single, i, spread, step, performance),
-        opponents=strongest_opponents(single, i, rating, expected, effects),
-        bounds=changes_at_the_ends(system, single, i),
+        contributions=parts,
+        quantities={
+            "expected place": 1.0 + ahead,
+            "place": n - float(np.sum(single.scores()) - 0.5),
+            "spread of the field": spread,
+            "performance": performance,
+            **ceiling_of(single.history),
+            "share": step.share,
+            "cap": step.cap,
+            "volatility": step.volatility,
+        },
+        meanings=_MEANINGS,
+        opponents=strongest_opponents(single, rating, expected, effects),
+        bounds=changes_at_the_ends(single),
     )
-
-
-def _expected_above(single: SingleMatch, i: int) -> float:
-    """Return e - 1/2, the expected number of other players ahead."""
-    return (1.0 - float(single.trace["expected"][i])) * (len(single.history.rank) - 1)
-
-
-def _points_a_place(single: SingleMatch, i: int, spread: float) -> float:
-    """Return C/(n density), the change of the performance by a place, at the expected place."""
-    n = len(single.history.rank)
-    above = _expected_above(single, i) + 0.5
-    z = lower_normal_quantile(min(above, n - above) / n)
-    return spread / (n * float(normal_density(z)))
 
 
 def _capped(step: Step, contest: int) -> list[Contribution]:
     """Return the change by the cap, if it applied."""
     if abs(step.target) <= step.cap:
         return []
-    return [
-        Contribution(
-            name="the cap",
-            change=math.copysign(step.cap, step.target) - step.target,
-            reason=f"contest {contest} of this player changes the rating "
-            f"by at most {step.cap:.0f} points",
-        )
-    ]
-
-
-def _quantities(
-    single: SingleMatch, i: int, spread: float, step: Step, performance: float
-) -> list[Quantity]:
-    """Return places, spread, performance and the limits of the change."""
-    scores: Floats = single.scores(i)
-    return [
-        quantity(
-            "expected place",
-            1.0 + _expected_above(single, i),
-            "1 plus the probability of every other player to finish ahead",
-            "places",
-        ),
-        quantity(
-            "place",
-            len(scores) - float(np.sum(scores) - 0.5),
-            "the actual place; tied players share the mean of their places",
-            "places",
-        ),
-        quantity(
-            "spread of the field",
-            spread,
-            "C: the standard deviation of performances in this contest",
-            "points",
-        ),
-        quantity(
-            "performance",
-            performance,
-            "the rating plus C times the difference of the places as normal quantiles",
-            "points",
-        ),
-        *ceiling_quantity(single.history),
-        quantity(
-            "share", step.share, "change before the cap over (performance - rating): w/(1 + w)"
-        ),
-        quantity("cap", step.cap, "the largest change of this contest", "points"),
-        quantity(
-            "volatility",
-            step.volatility,
-            "after the contest; surprises raise it, expected results lower it",
-            "points",
-        ),
-    ]
+    reason = f"contest {contest} of this player changes the rating by at most {step.cap:.0f} points"
+    change = math.copysign(step.cap, step.target) - step.target
+    return [contribution("the cap", change, reason)]

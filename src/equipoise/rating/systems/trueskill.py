@@ -16,13 +16,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.base_system import DEVIATION, HomeSystem
 from equipoise.rating.rated_system import RatedSystem, rating_system
-from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
+from equipoise.rating.single_match import (
+    WIDENED,
+    by_opponent,
+    contribution,
+    explanation,
+    single_match,
+)
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -55,6 +61,12 @@ _SETTLED = 1e-11
 #: How the draw probability of equals may depend on the match; the number is that of kernels.
 RULES = {"constant": CONSTANT, "rating": BY_RATING, "players": BY_PLAYERS}
 
+#: Unit and meaning of the numbers of an explanation.
+_MEANINGS = {
+    "team strength": ("points", "the sum of the ratings of the team's members"),
+    "widened deviation": WIDENED,
+    "performance": ("points", "the team's performance inferred from this match"),
+}
 
 #: What `equipoise systems` says of parameters that are off by default.
 _DRAW_RULE_NOTE = (
@@ -284,11 +296,12 @@ def explain(
     the team just below [TS]_ Fig. 1. The messages add up, and so do their parts of the change.
     With places [NS]_ a team receives one message, from its place.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    one, job = single.history, system.job(single.before, single.history, 0, 1)
+    single = single_match(system, before, history, match, row)
+    one, i = single.history, single.row
+    job = system.job(single.before, one, 0, 1)
     teams = teams_of(job, job.inputs.share, 0, int(one.teams()[0]))
     messages, _ = inferred(teams, job.settings)
-    own, weight = int(one.team[i]), float(one.weights()[0])
+    own, weight = int(one.team[i]), single.weight
     variance = float(single.trace["deviation_before"][i]) ** 2 + job.settings.drift**2
     after = float(single.after.table[one.player[i], DEVIATION]) ** 2
     share = part_played(job.inputs.share, i)
@@ -301,13 +314,17 @@ def explain(
         expected, deviation = float(chance(np.array(z), "normal")), math.sqrt(teams.variance[q])
         return float(teams.mean[q]), deviation, expected, effects.get(q, 0.0)
 
+    precision = float(messages.better[own] + messages.worse[own])
+    quantities = {"team strength": float(teams.mean[own]), "widened deviation": math.sqrt(variance)}
+    if precision > 0.0:
+        weighted = float(messages.better_mean[own] + messages.worse_mean[own])
+        quantities["performance"] = weighted / precision
     return explanation(
-        system,
         single,
-        i,
         contributions=_contributions(effects, one, own),
-        quantities=_quantities(messages, teams, own, variance),
-        opponents=by_opponent(single, i, numbers),
+        quantities=quantities,
+        meanings=_MEANINGS,
+        opponents=by_opponent(single, numbers),
     )
 
 
@@ -351,28 +368,5 @@ def _contributions(effects: dict[int, float], match: History, own: int) -> list[
             name, reason = "the team just above", "and, through it, all teams ranked above it"
         else:
             name, reason = "the team just below", "and, through it, all teams ranked below it"
-        parts.append(Contribution(name=name, change=change, reason=reason))
+        parts.append(contribution(name, change, reason))
     return parts
-
-
-def _quantities(messages: Inferred, teams: Teams, own: int, variance: float) -> list[Quantity]:
-    precision = float(messages.better[own] + messages.worse[own])
-    weighted = float(messages.better_mean[own] + messages.worse_mean[own])
-    quantities = [
-        quantity(
-            "team strength",
-            float(teams.mean[own]),
-            "the sum of the ratings of the team's members",
-            "points",
-        ),
-        quantity(
-            "widened deviation",
-            math.sqrt(variance),
-            "the deviation before the match plus the drift of a match",
-            "points",
-        ),
-    ]
-    if precision > 0.0:
-        meaning = "the team's performance inferred from this match"
-        quantities.append(quantity("performance", weighted / precision, meaning, "points"))
-    return quantities

@@ -46,7 +46,13 @@ from equipoise.data.outlook import Outlook
 from equipoise.rating.federation_columns import KNOWN, RATED_HERE
 from equipoise.rating.loop import rate_duels, read_rows
 from equipoise.rating.rated_system import rating_system
-from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
+from equipoise.rating.single_match import (
+    by_opponent,
+    contribution,
+    explanation,
+    single_match,
+    surprise_of,
+)
 from equipoise.rating.state import State
 from equipoise.rating.system import Span, param
 from equipoise.rating.systems.rating_periods import (
@@ -383,6 +389,11 @@ class USCF(Federation):
         "lost": 0.0,
         **{f"opponent_{number}": 0.0 for number in range(1, _KEPT + 1)},
     }
+    own_meanings: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "effective games": ("", "the number of earlier games that the rating before is worth"),
+        "K": ("points", "800/(effective games + games of the event); 0 for a special rating"),
+        "floor": ("points", "the lowest rating that the player can have"),
+    }
     loop = staticmethod(rate)
     read_players = staticmethod(read_players)
 
@@ -432,16 +443,16 @@ def _rest_of_event(
         smaller = (factor_of(after) - factor_of(before)) * earlier
     if abs(smaller) > _LEAST_PART:
         reason = f"K is smaller for each game more, and holds for all of {system.together}"
-        parts.append(Contribution(name="earlier matches", change=smaller, reason=reason))
+        parts.append(contribution("earlier matches", smaller, reason))
     bonus, bonus_before = _bonus(system, after), _bonus(system, before)
     grown = bonus - bonus_before
     if abs(grown) > _LEAST_PART:
         reason = f"for {system.together} so far it is {bonus:.2f}, and was {bonus_before:.2f}"
-        parts.append(Contribution(name="the bonus", change=grown, reason=reason))
+        parts.append(contribution("the bonus", grown, reason))
     rest = change - math.fsum(part.change for part in parts)
     if abs(rest) > _LEAST_PART:
         reason = "no rating falls below the player's floor"
-        parts.append(Contribution(name="floors", change=rest, reason=reason))
+        parts.append(contribution("floors", rest, reason))
     return parts
 
 
@@ -451,45 +462,32 @@ def explain(system: USCF, before: State, history: History, match: int, row: int)
     A standard rating is told as K times the surprise of the match and the bonus. A special rating
     is the solution of one equation, which has no parts.
     """
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    after, published = single.after.table[i], single.after.table[:, RATING]
-    score, expected = float(single.scores(i)[1 - i]), float(single.trace["expected"][i])
-    change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
+    single = single_match(system, before, history, match, row)
+    i, published, change = single.row, single.after.table[:, RATING], single.change
+    after = single.after.table[i]
+    score, expected = float(single.scores()[1 - i]), single.expected
     effective = effective_games(float(published[i]), games_before(after))
     if is_special(after):
         factor, own = 0.0, change
         reason = f"scored {score:g}; up to 8 games, or one result only, a special rating solves "
         reason += "an equation of all games of the event"
-        parts = [Contribution(name="this match", change=change, reason=reason)]
+        parts = [contribution("this match", change, reason)]
     else:
         factor = factor_of(after)
         own = factor * (score - expected)
-        reason = f"scored {score:g} where {expected:.2f} was expected"
-        parts = [Contribution(name="this match", change=own, reason=reason)]
+        parts = [contribution("this match", own, surprise_of(score, expected))]
         parts += _rest_of_event(system, after, score, expected, change - own)
     return explanation(
-        system,
         single,
-        i,
         contributions=parts,
-        quantities=[
-            system.published(float(published[i])),
-            quantity(
-                "effective games",
-                effective,
-                "the number of earlier games that the rating before is worth",
-            ),
-            quantity(
-                "K",
-                factor,
-                "800/(effective games + games of the event); 0 for a special rating",
-                "points",
-            ),
-            quantity(
-                "floor", floor_of(after), "the lowest rating that the player can have", "points"
-            ),
-        ],
+        quantities={
+            "published rating": float(published[i]),
+            "effective games": effective,
+            "K": factor,
+            "floor": floor_of(after),
+        },
+        meanings=system.meanings,
         opponents=by_opponent(
-            single, i, lambda j, score: (float(published[j]), math.nan, expected, own)
+            single, lambda j, score: (float(published[j]), math.nan, expected, own)
         ),
     )

@@ -29,7 +29,7 @@ import numpy as np
 
 from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation, Quantity
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import InvalidDataError, require
@@ -43,7 +43,6 @@ from equipoise.rating.single_match import (
     TEAMS_BY_RESULT,
     by_opponent,
     explanation,
-    quantity,
     single_match,
     sum_by_result,
 )
@@ -82,6 +81,14 @@ _AVERAGE_NOTE = (
     "spreads ratings far too wide"
 )
 _LIMIT_NOTE = "whether no match leaves a deviation above that before it, openskill's limit_sigma"
+
+#: Unit and meaning of the numbers of an explanation.
+_MEANINGS = {
+    "team strength": ("points", "the sum of the ratings of the team's members"),
+    "team deviation": ("points", "standard deviation of that sum, with the drift of a match"),
+    "share": ("", "the player's part of the team's variance, and of its change"),
+    "c": ("points", "the standard deviation of all teams' performances together"),
+}
 
 #: What keeps changes small in large fields.
 _FOR_LARGE_FIELDS = "average=true or pairing=partial"
@@ -633,8 +640,9 @@ def explain(
     system: WengLinParameters, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating: the part of every other team."""
-    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
-    one, job = single.history, system.job(single.before, single.history, 0, 1)
+    single = single_match(system, before, history, match, row)
+    one, i = single.history, single.row
+    job = system.job(single.before, one, 0, 1)
     settings, played = job.settings, job.inputs.share
     teams = teams_of(job, played, job.inputs.score, 0, int(one.teams()[0]))
     own = int(one.team[i])
@@ -646,7 +654,7 @@ def explain(
     deviation = float(single.trace["deviation_before"][i])
     part = 1.0 if settings.contribution else part_played(played, i)
     share = part * (deviation**2 + system.drift**2) / float(teams.variance[own])
-    unit = float(one.weights()[0]) * share * float(teams.variance[own])
+    unit = single.weight * share * float(teams.variance[own])
     if settings.contribution:
         factors = contributions(played, one.team, 0, one.participations, True)
         unit *= factor_of_gain(factors, i, float(np.sum(parts)) >= 0.0)
@@ -661,13 +669,17 @@ def explain(
         strength, deviation = float(teams.strength[q]), math.sqrt(teams.variance[q])
         return strength, deviation, expected, unit * float(parts[q])
 
-    opponents = by_opponent(single, i, numbers)
+    opponents = by_opponent(single, numbers)
     return explanation(
-        system,
         single,
-        i,
         contributions=sum_by_result(opponents, TEAMS_BY_RESULT),
-        quantities=_quantities(teams, settings, own, share),
+        quantities={
+            "team strength": float(teams.strength[own]),
+            "team deviation": math.sqrt(float(teams.variance[own])),
+            "share": share,
+            **({} if settings.pairs else {"c": shared}),
+        },
+        meanings=_MEANINGS,
         opponents=opponents,
     )
 
@@ -703,25 +715,3 @@ def _staged(teams: Teams, settings: Settings, own: int) -> Floats:
     parts[better] = -e[own] / sums[teams.rank[better]] / held[teams.rank[better]]
     parts[own] = 0.0
     return np.asarray(parts / c, dtype=np.float64)
-
-
-def _quantities(teams: Teams, settings: Settings, own: int, share: float) -> list[Quantity]:
-    quantities = [
-        quantity(
-            "team strength",
-            float(teams.strength[own]),
-            "the sum of the ratings of the team's members",
-            "points",
-        ),
-        quantity(
-            "team deviation",
-            math.sqrt(float(teams.variance[own])),
-            "standard deviation of that sum, with the drift of a match",
-            "points",
-        ),
-        quantity("share", share, "the player's part of the team's variance, and of its change"),
-    ]
-    if not settings.pairs:
-        meaning = "the standard deviation of all teams' performances together"
-        quantities.append(quantity("c", spread(teams, settings.beta), meaning, "points"))
-    return quantities
