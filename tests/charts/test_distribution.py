@@ -47,14 +47,6 @@ def test_every_player_is_in_one_bar(values: list[float]) -> None:
     np.testing.assert_allclose(found.edges / width, np.rint(found.edges / width))
 
 
-def test_statistics_are_those_of_numpy() -> None:
-    values = np.random.default_rng(1).normal(1500, 300, 50)
-    found = distribution(ratings(values.tolist()))
-    assert found.mean == pytest.approx(values.mean())
-    assert found.median == np.median(values)
-    assert found.percentiles == {q: np.percentile(values, q) for q in (5, 25, 75, 95)}
-
-
 def test_players_with_few_matches_do_not_count_but_can_be_placed() -> None:
     found = distribution(
         ratings([1400, 1500, 1600, 9000], [5, 5, 5, 1]), min_matches=5, rows=[3, 1]
@@ -94,12 +86,6 @@ def test_every_pool_can_be_drawn(values: list[float], size: theme.Size) -> None:
     assert sum(bar.get_height() for bar in figure.axes[0].patches) == len(values)
 
 
-def test_only_as_many_players_are_marked_as_have_colours() -> None:
-    found = distribution(ratings([float(i) for i in range(9)]), rows=range(MOST_MARKED + 1))
-    with pytest.raises(InvalidParameterError, match="at most 6"):
-        distribution_figure(found, title="a", subtitle="b")
-
-
 def test_the_text_has_bars_and_statistics() -> None:
     found = distribution(ratings([1000.0, *[1500.0] * 40, 2000.0]), rows=[1])
     lines = ["".join(span.text for span in row) for row in distribution_rows(found, columns=70)]
@@ -110,3 +96,17 @@ def test_the_text_has_bars_and_statistics() -> None:
     assert lines[-1] == "1 1500, top 2.4 %"
     plain = distribution_rows(found, columns=70, glyphs=ASCII)
     assert "".join(span.text for row in plain for span in row).isascii()
+
+
+def test_statistics_are_those_of_numpy() -> None:
+    values = np.random.default_rng(1).normal(1500, 300, 50)
+    found = distribution(ratings(values.tolist()))
+    assert found.mean == pytest.approx(values.mean())
+    assert found.median == np.median(values)
+    assert found.percentiles == {q: np.percentile(values, q) for q in (5, 25, 75, 95)}
+
+
+def test_only_as_many_players_are_marked_as_have_colours() -> None:
+    found = distribution(ratings([float(i) for i in range(9)]), rows=range(MOST_MARKED + 1))
+    with pytest.raises(InvalidParameterError, match="at most 6"):
+        distribution_figure(found, title="a", subtitle="b")

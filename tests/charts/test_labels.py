@@ -12,35 +12,34 @@ from equipoise.charts.theme import shortened, spread_out
 PLACES = st.lists(st.floats(-50, 150), min_size=1, max_size=12)
 
 
-@given(PLACES)
-def test_labels_are_apart_in_order_and_inside(wanted: list[float]) -> None:
-    """Twelve labels of height 5 fit into 100."""
-    places = spread_out(np.array(wanted), 5.0, 0.0, 100.0)
+@given(PLACES, st.sampled_from([5.0, 50.0]))
+def test_labels_are_apart_in_order_and_inside(wanted: list[float], gap: float) -> None:
+    """Twelve labels of height 5 fit into 100; for larger ones the gap shrinks."""
+    places = spread_out(np.array(wanted), gap, 0.0, 100.0)
     ordered = np.sort(places)
     assert ordered[0] >= -1e-9
     assert ordered[-1] <= 100 + 1e-9
-    assert np.all(np.diff(ordered) >= 5 - 1e-9)
+    least = min(gap, 100 / max(len(wanted) - 1, 1))
+    assert np.all(np.diff(ordered) >= least - 1e-9)
     for i, one in enumerate(wanted):
         for j, other in enumerate(wanted):
             assert not (one < other and places[i] > places[j])
 
 
-@given(PLACES)
-def test_the_gap_shrinks_where_there_is_too_little_room(wanted: list[float]) -> None:
-    places = np.sort(spread_out(np.array(wanted), 50.0, 0.0, 100.0))
-    assert places[0] >= -1e-9
-    assert places[-1] <= 100 + 1e-9
-
-
-def test_labels_that_have_room_stay_where_they_are() -> None:
-    wanted = np.array([10.0, 90.0, 50.0])
-    np.testing.assert_array_equal(spread_out(wanted, 5.0, 0.0, 100.0), wanted)
-
-
-def test_neighbours_move_apart_evenly() -> None:
+@pytest.mark.parametrize(
+    ("wanted", "gap", "places"),
+    [
+        ([10.0, 90.0, 50.0], 5.0, [10.0, 90.0, 50.0]),
+        ([50.0, 50.0], 6.0, [53, 47]),
+        ([49.0, 51.0], 6.0, [47, 53]),
+    ],
+    ids=["room for all", "equal ones", "neighbours"],
+)
+def test_labels_move_as_little_as_possible(
+    wanted: list[float], gap: float, places: list[float]
+) -> None:
     """The least sum of squares for two is symmetric; the first of equals is above."""
-    np.testing.assert_allclose(spread_out(np.array([50.0, 50.0]), 6.0, 0.0, 100.0), [53, 47])
-    np.testing.assert_allclose(spread_out(np.array([49.0, 51.0]), 6.0, 0.0, 100.0), [47, 53])
+    np.testing.assert_allclose(spread_out(np.array(wanted), gap, 0.0, 100.0), places)
 
 
 @pytest.mark.parametrize(("name", "short"), [("ann", "ann"), ("annabella", "anna…")])

@@ -78,12 +78,6 @@ def test_bounds_are_bars_with_arrows_and_long_intervals_end_in_one() -> None:
     assert {"at least 2700", "at most 2500", "2500 to 2700"} <= set(texts)
 
 
-def test_more_players_than_rows_are_mentioned() -> None:
-    axes = drawn(field(130)).axes[0]
-    assert len(axes.get_yticks()) == 50
-    assert axes.get_xlabel() == "rating  (and 80 more players)"
-
-
 def test_the_legend_explains_only_what_there_is() -> None:
     figure = drawn(performances([2600, 2700]))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["PPR"]
@@ -111,5 +105,7 @@ def test_every_kind_of_tournament_can_be_drawn(series: PerformanceSeries) -> Non
     assert b"dc:date" not in chart
 
 
-def test_the_same_performances_give_the_same_bytes() -> None:
-    assert svg(field(9)) == svg(field(9))
+def test_more_players_than_rows_are_mentioned() -> None:
+    axes = drawn(field(130)).axes[0]
+    assert len(axes.get_yticks()) == 50
+    assert axes.get_xlabel() == "rating  (and 80 more players)"

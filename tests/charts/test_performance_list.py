@@ -42,11 +42,6 @@ def test_classes_come_one_after_the_other_where_performance_is_within_them() -> 
     assert not new_groups(across, listed(across)).any()
 
 
-def test_classes_of_single_players_are_not_divided() -> None:
-    series = performances([1.0, 2.0, 3.0], group=np.arange(3))
-    assert not new_groups(series, listed(series)).any()
-
-
 def test_more_than_a_hundred_players_become_the_first_fifty() -> None:
     assert len(listed(field(MOST_ROWS))) == MOST_ROWS
     crowd = field(MOST_ROWS + 1)
@@ -67,8 +62,3 @@ def test_the_range_has_every_rating_but_not_every_interval() -> None:
     low, high = rating_range(wide, listed(wide))
     assert low < 1500
     assert high > 2900
-
-
-def test_without_any_rating_there_is_still_a_range() -> None:
-    low, high = rating_range(performances([NAN]), np.array([0]))
-    assert low < high

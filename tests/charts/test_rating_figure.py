@@ -43,19 +43,6 @@ def test_labels_are_in_the_figure_and_do_not_overlap(players: int) -> None:
         assert lower.y1 <= upper.y0 + 1e-6
 
 
-def test_every_line_is_the_series() -> None:
-    one = series([1500, 1600, 1550])
-    axes = drawn([one]).axes[0]
-    ratings = [line for line in axes.lines if len(line.get_ydata()) == 3]
-    assert any(np.array_equal(line.get_ydata(), one.rating) for line in ratings)
-    assert axes.texts[0].get_text() == "ann  1550"
-
-
-def test_more_players_than_can_be_told_apart_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="at most 12; got 13"):
-        drawn(crowd(MOST_PLAYERS + 1))
-
-
 def test_performances_beyond_the_range_are_carets_at_its_edge() -> None:
     one = series([1500] * 100, performance=[1500] * 98 + [9000, -9000])
     axes = drawn([one]).axes[0]
@@ -95,16 +82,6 @@ def test_bands_and_performances_can_be_left_out() -> None:
     assert len(bare.lines) < len(full.lines)
 
 
-def test_counts_are_whole_and_said_to_be_counts() -> None:
-    place = np.arange(1, 4)
-    one = series([1500, 1510, 1520])
-    counted = RatingSeries(
-        **{
-            **{name: getattr(one, name) for name in ("player", "matches", "times", "rating")},
-            **{name: getattr(one, name) for name in ("deviation", "performance")},
-            "place": place,
-        }
-    )
-    axes = drawn([counted], along="played").axes[0]
-    assert axes.get_xlabel() == "matches played"
-    assert all(tick == int(tick) for tick in axes.get_xticks())
+def test_more_players_than_can_be_told_apart_are_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="at most 12; got 13"):
+        drawn(crowd(MOST_PLAYERS + 1))

@@ -52,18 +52,6 @@ def test_matches_stand_where_the_axis_says(along: Along, places: list[int]) -> N
         assert one.place.tolist() == places
 
 
-def test_matches_that_were_not_rated_are_left_out() -> None:
-    """A match of one changes nothing; the trace has NaN there."""
-    assert rating_series(trace(ROWS), 2, "match").matches.tolist() == ["b"]
-
-
-def test_a_system_without_deviation_and_performance_has_neither() -> None:
-    one = rating_series(trace(ROWS, eq.Elo()), 0, "time")
-    assert not one.has_band
-    assert not one.has_performances
-    assert one.rating[0] == 1516
-
-
 def test_a_line_is_level_over_a_pause_and_straight_elsewhere() -> None:
     """Ten days of matches, a year without, ten more: one point is put before the jump."""
     days = [*range(10), *range(375, 385)]
@@ -97,7 +85,6 @@ def test_wild_performances_do_not_squeeze_the_ratings() -> None:
     assert 1800 < visible_range([many], band=True, performances=True)[1] < 1850
 
 
-def test_a_single_rating_has_a_range() -> None:
-    """A hundred points, as nobody gains from a closer look at half a point."""
-    one = series([1500.5])
-    assert visible_range([one], band=False, performances=True) == (1450.5, 1550.5)
+def test_matches_that_were_not_rated_are_left_out() -> None:
+    """A match of one changes nothing; the trace has NaN there."""
+    assert rating_series(trace(ROWS), 2, "match").matches.tolist() == ["b"]

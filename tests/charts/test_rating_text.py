@@ -34,11 +34,6 @@ def test_a_rising_line_rises() -> None:
     assert rows[0] > rows[-1]
 
 
-def test_the_name_and_the_last_rating_stand_beside_the_line() -> None:
-    drawn = lines(rating_rows([RISE], columns=80, rows=20))
-    assert sum(line.endswith(" ann 1600") for line in drawn) == 1
-
-
 def test_without_colours_several_players_have_letters() -> None:
     some = [RISE, series([1500, 1450], player="bob", days=[0, 29])]
     plain = "\n".join(lines(rating_rows(some, columns=80, rows=20, coloured=False)))

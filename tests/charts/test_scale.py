@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.charts.theme import Scale, around, signed
+from equipoise.charts.theme import Scale, around
 
 VALUES = st.floats(-1e6, 1e6)
 
@@ -56,9 +56,3 @@ def test_what_is_far_off_does_not_squash_the_rest() -> None:
     assert around([80.0], 0, 1, []).holds(80.0)
     assert around([80.0], 0, 1, []).at(80.0) == pytest.approx(0.5)
     assert around([math.nan], 0, 1, [math.nan]).at(0.5) == pytest.approx(0.5)
-
-
-def test_the_start_may_be_above_the_stop() -> None:
-    """Heights on a page grow downwards."""
-    assert Scale(0.0, 1.0, 100.0, 20.0).at(0.25) == 80.0
-    assert signed("-1.5") == "\N{MINUS SIGN}1.5"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import sys
 
 import pytest
 
 from charts.colours_seen import VISION, contrast, nearest
 from equipoise.charts import theme
-from equipoise.errors import EquipoiseError, InvalidParameterError
+from equipoise.errors import InvalidParameterError
 
 
 @pytest.mark.parametrize("shades", [{}, theme.DARK], ids=["light", "dark"])
@@ -44,16 +43,6 @@ def test_the_same_figure_gives_the_same_bytes(kind: str, start: bytes) -> None:
     assert files[0] == files[1]
 
 
-def test_the_style_does_not_outlive_its_block() -> None:
-    import matplotlib as mpl
-
-    before = dict(mpl.rcParams)
-    with theme.style():
-        theme.new_figure("a", "b")
-        assert mpl.rcParams["svg.hashsalt"] == "equipoise"
-    assert dict(mpl.rcParams) == before
-
-
 def test_long_titles_are_wrapped_into_the_figure() -> None:
     with theme.style():
         figure, _ = theme.new_figure("many players " * 20, "and many words " * 30, theme.Size(4, 4))
@@ -72,14 +61,17 @@ def test_axes_side_by_side_share_the_width() -> None:
     assert one.x1 < other.x0 < other.x1 < 1
 
 
-def test_without_matplotlib_the_way_to_get_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    theme.check_available()
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(EquipoiseError, match=r"pip install '\.\[charts\]'"):
-        theme.check_available()
-
-
 def test_the_suffix_tells_the_kind_of_file() -> None:
     assert theme.file_kind("a/b.SVG") == "svg"
     with pytest.raises(InvalidParameterError, match=r"ends in \.svg, \.png, \.pdf"):
         theme.file_kind("chart.gif")
+
+
+def test_the_style_does_not_outlive_its_block() -> None:
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    with theme.style():
+        theme.new_figure("a", "b")
+        assert mpl.rcParams["svg.hashsalt"] == "equipoise"
+    assert dict(mpl.rcParams) == before

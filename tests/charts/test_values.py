@@ -91,14 +91,6 @@ def test_without_dates_the_axis_counts_matches() -> None:
         done.trace.plot("a", by="time")
 
 
-def test_places_have_the_names_given() -> None:
-    places = value_of("PlaceDistribution")
-    axes = places.plot(["Ada & co", "Ben"]).axes[0]
-    assert {label.get_text() for label in axes.get_yticklabels()} == {"Ada & co", "Ben"}
-    with pytest.raises(eq.InvalidParameterError, match="one for each of 2 teams; got 1"):
-        places.plot(["Ada"])
-
-
 def test_a_tournament_without_an_equilibrium_draws_its_classes() -> None:
     games = eq.Games.from_arrays(["a", "a", "b"], ["b", "c", "c"], [1.0, 1.0, 0.5])
     found = eq.performance(games)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.cli import run
-from report.report_by_hand import Balanced, part, rows, tree, words
+from report.report_by_hand import Balanced, part, rows, words
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "contests.csv"
 TWO = ("--system", "elo-mmr", "--system", "slow=elo", "--set", "slow.k=16")
@@ -43,14 +43,6 @@ def test_the_page_shows_what_the_tables_show(
     assert "period 2020-01-01 to 2020-09-30" in section
     assert [words(one) for one in part(page, "systems").iter("strong")] == ["k 16.0"]
     Balanced(page)
-
-
-def test_with_json_the_answer_is_json_and_the_page_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = page_of(tmp_path, "--system", "elo", "--json")
-    assert json.loads(capsys.readouterr().out)["systems"][0]["label"] == "elo"
-    assert tree(page).get("lang") == "en"
 
 
 def test_the_same_history_gives_the_same_bytes_in_any_folder(tmp_path: Path) -> None:

@@ -33,16 +33,25 @@ def caller(x):
     return doubled(x) + 1.0
 
 
-def test_a_system_is_named_only_to_compile_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["doctor", "elo"]) == 2
-    assert "elo needs --compile" in capsys.readouterr().err
-    assert run(["doctor", "--compile", "--need", "charts", "elo"]) == 2
-    assert "--need cannot be combined with --compile" in capsys.readouterr().err
-
-
-def test_an_unknown_system_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["doctor", "--compile", "elo", "chess"]) == 1
-    assert "no system 'chess'; the systems are" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["elo"], 2, "elo needs --compile"),
+        (["--compile", "--need", "charts", "elo"], 2, "--need cannot be combined with --compile"),
+        (["--compile", "elo", "chess"], 1, "no system 'chess'; the systems are"),
+        (["--compile", "elo"], 1, "nothing is compiled while NUMBA_DISABLE_JIT is set"),
+    ],
+)
+def test_what_cannot_be_compiled_is_refused(
+    arguments: list[str],
+    status: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(ahead, "compiles_kernels", lambda: False)
+    assert run(["doctor", *arguments]) == status
+    assert message in capsys.readouterr().err
 
 
 @needs_jit
@@ -56,14 +65,6 @@ def test_a_folder_that_cannot_be_written_is_an_error(
     assert printed.out == ""
     said = json.loads(printed.err)["error"]["message"] if as_json else printed.err
     assert "no folder for them can be written; set NUMBA_CACHE_DIR to a folder" in said
-
-
-def test_without_jit_there_is_nothing_to_compile(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(ahead, "compiles_kernels", lambda: False)
-    assert run(["doctor", "--compile", "elo"]) == 1
-    assert "nothing is compiled while NUMBA_DISABLE_JIT is set" in capsys.readouterr().err
 
 
 @needs_jit
@@ -96,26 +97,21 @@ def test_progress_says_what_is_compiled_and_what_is_left(
 
 
 @needs_jit
-def test_a_log_gets_one_line_about_compiling(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("numba:compile", "Compiling kernels, once for this machine ...\n"),
+        ("equipoise:load", ""),
+    ],
+)
+def test_a_log_gets_one_line_about_compiling_and_none_about_loading(
+    name: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A nightly job that compiles for a minute would otherwise write thirty."""
     monkeypatch.setattr(report, "_PAUSE", 0.001)
-    with (
-        report.compiling(),
-        event.trigger_event("numba:compile", data={"dispatcher": caller}),
-    ):
+    with report.compiling(), event.trigger_event(name, data={"dispatcher": caller}):
         time.sleep(0.05)
-    assert capsys.readouterr().err == "Compiling kernels, once for this machine ...\n"
-
-
-def test_nothing_is_said_where_nothing_is_compiled(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(report, "_PAUSE", 0.01)
-    with report.compiling(), event.trigger_event("equipoise:load"):
-        time.sleep(0.05)
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == said
 
 
 def test_one_command_runs_without_the_others() -> None:

@@ -183,20 +183,6 @@ def test_matches_of_teams_have_neither(capsys: pytest.CaptureFixture[str], tmp_p
     assert "use --system" not in capsys.readouterr().err
 
 
-def test_a_system_that_runs_away_in_large_fields_is_named_and_left_out(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The note is that of `rate`; who names the system gets it, with the note."""
-    (note,) = eq.BradleyTerry().field_notes(eq.read_history(CONTESTS))
-    assert answer(capsys, CONTESTS, "--errors", "none")["notes"][0] == f"left out: {note}"
-    averaged = answer(capsys, CONTESTS, "--errors", "none", "--set", "bradley-terry.average=true")
-    assert [one["label"] for one in averaged["systems"]] == ["elo", "bradley-terry", "strengths"]
-    assert not any("bradley-terry" in one for one in averaged["notes"])
-    found = answer(capsys, CONTESTS, "--errors", "none", "--system", "bt=bradley-terry")
-    assert [one["label"] for one in found["systems"]] == ["bt"]
-    assert found["notes"] == [note]
-
-
 def test_the_order_is_that_of_the_maximum_likelihood(capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever its column is; of the first system where there is none."""
     both = ("--system", "elo", "--system", "performance", "--errors", "none")
@@ -316,15 +302,3 @@ def test_scores_are_those_of_a_backtest_of_each_group(capsys: pytest.CaptureFixt
     assert lines[-4].split() == ["system", "log_loss", "outcome_loss", "rps"]
     assert leaderboard(ARENA, "--system", "performance", "--scores") == 2
     assert "--scores needs a rating system" in capsys.readouterr().err
-
-
-def test_scores_have_no_outcomes_where_nobody_draws(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = "".join(f"{m},a,{m % 3 > 0:d}\n{m},b,{m % 3 == 0:d}\n" for m in range(30))
-    path = tmp_path / "duels.csv"
-    path.write_text(f"match,player,rank\n{rows}")
-    assert leaderboard(str(path), "--system", "elo", "--errors", "none", "--scores") == 0
-    assert capsys.readouterr().out.splitlines()[-3].split() == ["system", "log_loss"]
-    found = answer(capsys, str(path), "--system", "elo", "--errors", "none", "--scores")
-    assert found["scores"][0]["rps"] is None

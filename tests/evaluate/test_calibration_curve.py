@@ -95,6 +95,8 @@ def test_players_who_lose_at_first_are_tilted_down() -> None:
 
 def test_calibrated_chances_stand_beside_the_uncorrected_ones() -> None:
     """Elo with a scale that is far too narrow becomes better, and its own figures stay."""
+    with pytest.raises(InvalidParameterError, match="'elo calibrated' is reserved"):
+        backtest({"elo calibrated": Elo()}, with_draws(), calibrate=True)
     history, _ = by_lead(600, 1.0)
     systems = {"elo": Elo(k=64), "slow": Elo(k=8)}
     plain = backtest(systems, history)
@@ -107,11 +109,6 @@ def test_calibrated_chances_stand_beside_the_uncorrected_ones() -> None:
     assert found.of("elo calibrated").intervals["log_loss"][0] > 0
     assert found.predictions is not None
     assert found.predictions["win_calibrated"].is_between(0, 1).all()
-
-
-def test_rejects_a_label_of_calibrated_chances() -> None:
-    with pytest.raises(InvalidParameterError, match="'elo calibrated' is reserved"):
-        backtest({"elo calibrated": Elo()}, with_draws(), calibrate=True)
 
 
 @pytest.mark.parametrize("name", ["glicko2", "trueskill"])

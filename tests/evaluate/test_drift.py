@@ -162,11 +162,6 @@ def test_elo_hands_points_over_and_creates_none(history_of) -> None:  # type: ig
     assert np.isnan(found.by_performance).all()
 
 
-def test_glicko2_creates_points() -> None:
-    found = drift(make_system("glicko2"), duels(4))
-    assert np.abs(found.created).max() > 1
-
-
 def test_conserve_leaves_no_part_to_performance() -> None:
     """READINGS A11: separately for the gains and the losses of a team, hence in every match."""
     scaled, conserved = (
@@ -195,17 +190,6 @@ def test_the_unscaled_rating_is_that_of_factor_1() -> None:
     )
     np.testing.assert_allclose(unscaled, before + (after - before) / factor, atol=1e-9)
     assert np.ptp(factor) > 0.1
-
-
-def test_a_bound_on_both_leaves_no_part_to_performance() -> None:
-    """A change that is bounded with any factor is the same with factor 1."""
-    system = make_system("team-glicko2", {"max_change": 1e-3})
-    # A draw may change hardly anything, and that is not bounded.
-    history = teams(8, replace(SMALL, draw_margin=0))
-    trace = eq.replay(system, history, trace=True).trace
-    assert trace is not None
-    part = trace.columns["rating"] - trace.columns["rating_unscaled"]
-    np.testing.assert_allclose(part, 0, atol=1e-9)
 
 
 @pytest.mark.parametrize(("name", "parameters", "history_of"), CASES[::4])
@@ -284,18 +268,25 @@ def test_wrong_choices_are_refused(choices: dict[str, object], message: str) -> 
         drift(make_system("elo"), contests(1), **choices)  # type: ignore[arg-type]
 
 
-def test_days_need_times() -> None:
-    history = replace(contests(1), time=None)
-    with pytest.raises(InvalidParameterError, match="active days need a history with times"):
-        drift(make_system("elo"), history, window=ActivityWindow("days", 3))
-
-
-def test_histories_that_do_not_fit_are_refused() -> None:
-    system: RatingSystem = make_system("glicko2")
-    with pytest.raises(InvalidDataError, match="glicko2 cannot rate teams"):
-        drift(system, teams(1))
-    with pytest.raises(InvalidDataError, match="has no matches"):
-        drift(make_system("elo"), teams(1).slice(0, 0))
+@pytest.mark.parametrize(
+    ("name", "history", "error", "message"),
+    [
+        ("glicko2", teams(1), InvalidDataError, "glicko2 cannot rate teams"),
+        ("elo", teams(1).slice(0, 0), InvalidDataError, "has no matches"),
+        (
+            "elo",
+            replace(contests(1), time=None),
+            InvalidParameterError,
+            "active days need a history with times",
+        ),
+    ],
+    ids=["teams", "nothing", "no times"],
+)
+def test_histories_that_do_not_fit_are_refused(
+    name: str, history: History, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        drift(make_system(name), history, window=ActivityWindow("days", 3))
 
 
 def test_the_numbers_of_a_hand_made_history() -> None:
@@ -318,3 +309,14 @@ def test_the_numbers_of_a_hand_made_history() -> None:
     np.testing.assert_allclose(found.by_entering, [0, 0, (1484 + 1500) / 2 - 1500])
     np.testing.assert_allclose(found.by_leaving, 0, atol=1e-9)
     np.testing.assert_allclose(found.rating_all, [1500, 1500, 1500])
+
+
+def test_a_bound_on_both_leaves_no_part_to_performance() -> None:
+    """A change that is bounded with any factor is the same with factor 1."""
+    system = make_system("team-glicko2", {"max_change": 1e-3})
+    # A draw may change hardly anything, and that is not bounded.
+    history = teams(8, replace(SMALL, draw_margin=0))
+    trace = eq.replay(system, history, trace=True).trace
+    assert trace is not None
+    part = trace.columns["rating"] - trace.columns["rating_unscaled"]
+    np.testing.assert_allclose(part, 0, atol=1e-9)

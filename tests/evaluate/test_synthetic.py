@@ -28,12 +28,6 @@ def test_sizes_and_spreads_are_those_of_the_model() -> None:
     assert history.distinct_ranks().tolist() == [2500] * 3
 
 
-def test_score_steps_make_ties() -> None:
-    model = ContestModel(players=500, contests=1, score_step=100)
-    history, _ = simulate_contests(model, rng=np.random.default_rng(3))
-    assert history.distinct_ranks()[0] < 30
-
-
 def test_attendance_of_nobody_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="attendance"):
         simulate_contests(
@@ -76,3 +70,9 @@ def test_the_sample_is_what_its_script_makes(tmp_path: Path) -> None:
     for place in script["PLACES"]:
         assert place.read_bytes() == (tmp_path / "contests.csv").read_bytes()
     assert read_history(EXAMPLES / "contests.csv").matches == 40
+
+
+def test_score_steps_make_ties() -> None:
+    model = ContestModel(players=500, contests=1, score_step=100)
+    history, _ = simulate_contests(model, rng=np.random.default_rng(3))
+    assert history.distinct_ranks()[0] < 30

@@ -181,20 +181,6 @@ def test_choices_that_make_no_sense_are_refused(
         tune(Elo(), contests(), choices, trials=trials, min_history=2)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("bounds", "why"),
-    [
-        ({"low": 2, "high": 1}, "above low"),
-        ({"low": 0, "high": 1, "log": True}, "positive in a logarithmic range"),
-        ({"low": 0.5, "high": 2, "whole": True}, "whole number"),
-        ({"low": 0, "high": math.inf}, "finite"),
-    ],
-)
-def test_a_range_checks_itself(bounds: dict[str, float], why: str) -> None:
-    with pytest.raises(InvalidParameterError, match=why):
-        Range(**bounds)  # type: ignore[arg-type]
-
-
 def test_processes_find_what_one_does() -> None:
     """On a grid: the trials are the same, in the same order, refused ones included."""
     choices: dict[str, tuple[Value, ...]] = {"k": (-1.0, 8.0, 32.0, 99.0)}
@@ -249,9 +235,7 @@ def sampled(
         "one": Range(low=0.01, high=10.0, log=True),
         "other": Range(low=1, high=40, whole=True),
     }
-    sampler = Sampler(
-        ranges, trials, recorded, metric="brier", higher=False, seed=seed, under_way=under_way
-    )
+    sampler = Sampler(ranges, trials, recorded, metric="brier", seed=seed, under_way=under_way)
 
     def carry_out(asked: Iterable[tuple[int, Mapping[str, Value]]]) -> Iterator[Trial]:
         return run_tasks(lambda _, one: made_up(*one), None, asked, under_way=under_way)

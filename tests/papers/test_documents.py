@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from papers.documents import DOCUMENTS, documents
+from papers.documents import DOCUMENTS
 from papers.elo_mmr import tables
 from papers.items import Document, Facts, Item
 from papers.lines import Line
@@ -21,12 +21,10 @@ from papers.pages import included
 from papers.performance import statements
 from papers.performance.document import PERFORMANCE
 from papers.performance.tournaments import table
-from papers.rebalance import examples
 
 from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.synthetic import ContestModel, simulate_contests
-from equipoise.teams.rebalance import rebalance
 from equipoise.tournament.equilibrium import Equilibrium, performance_equilibrium
 from formats.comparing import real_data
 
@@ -193,30 +191,6 @@ def test_the_pages_include_what_the_command_finds(name: str) -> None:
     assert included(name) == written
 
 
-def test_a_statement_is_asked_for_by_name_or_kind() -> None:
-    document = DOCUMENTS["elo-mmr"]
-    assert [one.name for one in document.chosen("Table 2")] == ["table-2"]
-    assert [one.name for one in document.chosen("tables")] == ["table-1", "table-2", "table-3"]
-    assert document.chosen(None) == document.items
-    with pytest.raises(InvalidParameterError, match=r"no 'table-9' .* table-1, table-2, table-3"):
-        document.chosen("table-9")
-    with pytest.raises(InvalidParameterError, match=r"document must be one of .*; got 'elo'"):
-        documents("elo")
-
-
-def test_cases_and_data_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameterError, match="cases must be at least 1; got 0"):
-        Facts(cases=0)
-    with pytest.raises(InvalidParameterError, match="data must be an existing folder"):
-        Facts(data=tmp_path / "nothing")
-
-
-def test_a_folder_without_codeforces_is_refused(tmp_path: Path) -> None:
-    by_name = {item.name: item for item in DOCUMENTS["elo-mmr"].items}
-    with pytest.raises(InvalidParameterError, match=r"must have codeforces\.parquet"):
-        list(by_name["table-1"].check(Facts(data=tmp_path)))
-
-
 def test_with_the_history_at_hand_nothing_of_it_is_stored(tmp_path: Path) -> None:
     """A season under the name of the Codeforces history; times stay stored."""
     model = ContestModel(players=80, contests=40, attendance=0.2)
@@ -230,14 +204,6 @@ def test_with_the_history_at_hand_nothing_of_it_is_stored(tmp_path: Path) -> Non
         assert "Stored" not in line.reason
     stored = [line.what for line in tables.filtered(Facts())]
     assert [line.what for line in filtered] == stored
-
-
-@pytest.mark.parametrize("item", [one for one in PERFORMANCE.items if one.draw is not None])
-@pytest.mark.slow
-def test_the_tables_are_drawn(item: Item):
-    pytest.importorskip("matplotlib")
-    assert item.draw is not None
-    assert item.draw(Facts(cases=20)).get_axes()
 
 
 def test_shipped_facts_are_those_of_the_examples():
@@ -265,15 +231,6 @@ def test_the_games_of_palma_are_those_of_the_records():
     assert len(renamed) == 18
 
 
-def test_random_requests_of_full_teams_are_answered_by_combination():
-    """The experiment on combination is of combination, and that on permutation of permutation."""
-    for requests, method in (
-        (examples.strict_requests(20, 0), "combination"),
-        (examples.random_requests(20, 0), "permutation"),
-    ):
-        assert {rebalance(one).method for one in requests} == {method}
-
-
 def test_uniqueness_and_independence_can_fail(monkeypatch: pytest.MonkeyPatch):
     """Both experiments compare with something that does not come from the same computation."""
 
@@ -294,3 +251,16 @@ def test_the_iteration_moves_apart_after_every_sweep_also_with_idle_players():
     (line,) = [one for one in item.check(Facts(cases=400)) if "200 steps" in one.what]
     moving, _, tried, _ = line.ours.split()
     assert int(moving) == int(tried) > 10
+
+
+def test_cases_and_data_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameterError, match="cases must be at least 1; got 0"):
+        Facts(cases=0)
+    with pytest.raises(InvalidParameterError, match="data must be an existing folder"):
+        Facts(data=tmp_path / "nothing")
+
+
+def test_a_folder_without_codeforces_is_refused(tmp_path: Path) -> None:
+    by_name = {item.name: item for item in DOCUMENTS["elo-mmr"].items}
+    with pytest.raises(InvalidParameterError, match=r"must have codeforces\.parquet"):
+        list(by_name["table-1"].check(Facts(data=tmp_path)))

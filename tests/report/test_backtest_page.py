@@ -80,23 +80,7 @@ def test_the_verdict_names_who_is_best(values: Any, apart: Any, verdict: str) ->
     assert lead(page) == verdict
 
 
-def test_the_verdict_has_a_row_a_metric() -> None:
-    head, first, *others = rows(backtest_page(report("a", "b", "c")), "verdict-table")
-    assert head[-2:] == ["that is", "indistinguishable from"]
-    assert first == [
-        "Pair inversion, % | higher is better",
-        "a",
-        "83.000",
-        "b",
-        "1.000 | 1.000 to 1.000",
-        "beyond noise",
-        "\N{EN DASH}",
-    ]
-    assert len(others) == 4
-
-
-def test_a_single_system_is_held_against_the_baseline() -> None:
-    """There is nobody to differ from."""
+def test_one_system_is_held_against_the_baseline_and_several_against_each_other() -> None:
     page = backtest_page(report("alone"))
     assert words(part(page, "verdict")).endswith(
         "For players with 5 or more earlier matches, alone is better than the baseline, which has "
@@ -108,6 +92,14 @@ def test_a_single_system_is_held_against_the_baseline() -> None:
     ]
     assert words(only(page, "h1")) == ("How well does alone predict season.csv?")
     assert 'id="differences"' not in page
+    assert "top 100" not in page
+    page = backtest_page(report("a", "b", "c"))
+    head, first, *others = rows(page, "verdict-table")
+    assert (head[-2:], len(others)) == (["that is", "indistinguishable from"], 4)
+    assert first[:4] == ["Pair inversion, % | higher is better", "a", "83.000", "b"]
+    assert first[4:] == ["1.000 | 1.000 to 1.000", "beyond noise", "\N{EN DASH}"]
+    assert len(charts(page, "differences")) == 5
+    assert charts(page, "calibration") == ["Calibration of a, b, c"]
 
 
 def test_worse_than_no_ratings_is_said() -> None:
@@ -197,21 +189,6 @@ def test_differences_keep_their_signs() -> None:
     assert marked == ["number best", "number best", "number best", "number", "number"]
 
 
-def test_there_is_a_chart_of_everything() -> None:
-    page = backtest_page(report("a", "b", "c"))
-    assert len(charts(page, "differences")) == 5
-    assert charts(page, "calibration") == ["Calibration of a, b, c"]
-
-
-def test_metrics_of_the_top_are_shown_where_they_differ() -> None:
-    assert "top 100" not in backtest_page(report())
-    found = report().found
-    first = found.systems[0]
-    higher = replace(first, metrics={**first.metrics, "pair_inversion_top100": 90.0})
-    changed = replace(found, systems=(higher, *found.systems[1:]))
-    assert "Pair inversion, top 100, %" in words(tree(backtest_page(report(found=changed))))
-
-
 def test_what_is_not_known_is_a_dash() -> None:
     """A history of draws says nothing of orders; one system may know less than another."""
     values = {"a": {"log_loss": 0.6, "brier": 0.2}, "b": {"log_loss": 0.5, "brier": NAN}}
@@ -298,3 +275,12 @@ def test_a_lead_too_small_to_matter_is_said_to_be() -> None:
     )
     assert "no difference that matters" in words(part(page, "verdict"))
     assert "pair inversion 0.01" in words(part(page, "scoring"))
+
+
+def test_metrics_of_the_top_are_shown_where_they_differ() -> None:
+    assert "top 100" not in backtest_page(report())
+    found = report().found
+    first = found.systems[0]
+    higher = replace(first, metrics={**first.metrics, "pair_inversion_top100": 90.0})
+    changed = replace(found, systems=(higher, *found.systems[1:]))
+    assert "Pair inversion, top 100, %" in words(tree(backtest_page(report(found=changed))))

@@ -25,6 +25,7 @@ from equipoise.errors import EquipoiseError, require
 from equipoise.wording import how_to_install, printable
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
@@ -108,17 +109,14 @@ WIDE = Size(7.5, 4.8)
 
 def check_available(library: str = "matplotlib", what: str = "charts in files") -> None:
     """Refuse to draw files without a library of the extra. Raises : EquipoiseError."""
-    if not _installed(library):
+    try:
+        installed = importlib.util.find_spec(library) is not None
+    except ValueError:  # blocked in sys.modules
+        installed = False
+    if not installed:
         raise EquipoiseError(
             f"{what} need {library}, which is not installed: {how_to_install('charts')}"
         )
-
-
-def _installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ValueError:  # blocked in sys.modules
-        return False
 
 
 def file_kind(path: str) -> str:
@@ -188,7 +186,7 @@ def fit_axes(figure: Figure, axes: Axes | Sequence[Axes], right: float = 0.0) ->
     right : points to keep free at the right, for labels outside the axes
     """
     row = [axes] if not isinstance(axes, Sequence) else list(axes)
-    width, height = (72 * inches for inches in figure.get_size_inches())
+    width, height = _points(figure)
     figure.draw_without_rendering()
     low = MARGIN + max(_outside(axes, "bottom") for axes in row)
     top = row[0].get_position().y1
@@ -242,9 +240,19 @@ def page_image(figure: Figure) -> str:
 
 def text_width(text: Text) -> float:
     """Return the width of a text on its figure in points."""
-    figure = text.get_figure(root=True)
+    return float(text.get_window_extent().width * 72 / _figure_of(text).dpi)
+
+
+def _figure_of(part: Artist) -> Figure:
+    figure = part.get_figure(root=True)
     assert figure is not None
-    return float(text.get_window_extent().width * 72 / figure.dpi)
+    return figure
+
+
+def _points(figure: Figure) -> tuple[float, float]:
+    """Return width and height of a figure in points."""
+    width, height = figure.get_size_inches().tolist()
+    return 72 * width, 72 * height
 
 
 def write_legend(
@@ -263,7 +271,7 @@ def write_legend(
         lines,
         [name for name, _ in marks],
         loc="lower left",
-        bbox_to_anchor=(MARGIN / (72 * figure.get_size_inches()[0]), top),
+        bbox_to_anchor=(MARGIN / _points(figure)[0], top),
         ncols=max(len(marks), 1),
         labelcolor=MUTED,
         fontsize=SMALL,
@@ -291,9 +299,7 @@ def place_labels(
 
     lead : points from the edge of the axes to the labels
     """
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    width, height = (72 * inches for inches in figure.get_size_inches())
+    width, height = _points(_figure_of(axes))
     box, (low, high) = axes.get_position(), axes.get_ylim()
     line = 1.35 * TEXT * (high - low) / (box.height * height)
     heights = spread_out(np.array(ends), line, low + line / 2, high - line / 2)
@@ -305,7 +311,7 @@ def place_labels(
 
 def _heading(figure: Figure, title: str, subtitle: str) -> float:
     """Write title and subtitle, wrapped to the figure; return their lower end, from 0 to 1."""
-    width, height = (72 * inches for inches in figure.get_size_inches())
+    width, height = _points(figure)
     y = height - MARGIN
     for words, points, weight, colour, lines in (
         (title, TITLE, "bold", INK, 2),
@@ -313,27 +319,16 @@ def _heading(figure: Figure, title: str, subtitle: str) -> float:
     ):
         if not words:
             continue
-        text = figure.text(
-            MARGIN / width,
-            y / height,
-            _wrapped(figure, words, points, weight, width - 2 * MARGIN, lines),
-            fontsize=points,
-            fontweight=weight,
-            color=colour,
-            va="top",
-            linespacing=1.25,
-        )
+        look: dict[str, Any] = {"fontsize": points, "fontweight": weight, "linespacing": 1.25}
+        text = figure.text(MARGIN / width, y / height, words, color=colour, va="top", **look)
+        text.set_text(_wrapped(text, words, width - 2 * MARGIN, lines))
         y -= text.get_window_extent().height * 72 / figure.dpi + 5
     return float((y - 4) / height)
 
 
-def _wrapped(
-    figure: Figure, words: str, points: float, weight: str, width: float, lines: int
-) -> str:
-    """Return text wrapped to `width` points, in at most `most` lines."""
-    probe = figure.text(0, 0, words, fontsize=points, fontweight=weight)
-    letters = int(len(words) * width / max(text_width(probe), 1.0))
-    probe.remove()
+def _wrapped(text: Text, words: str, width: float, lines: int) -> str:
+    """Return the words of a text wrapped to `width` points, in at most this many lines."""
+    letters = int(len(words) * width / max(text_width(text), 1.0))
     if letters >= len(words):
         return words
     # Computed from the mean width of a letter; a twentieth is reserved for lines of wide letters.
@@ -344,16 +339,12 @@ def _wrapped(
 
 def _outside(axes: Axes, side: str) -> float:
     """Return how far ticks and labels extend beyond the axes at one side, in points."""
-    figure = axes.get_figure(root=True)
-    assert figure is not None
     axis = axes.yaxis if side == "left" else axes.xaxis
-    if not axes.axison or not axis.get_visible():
-        return 0.0
     box, inner = axis.get_tightbbox(), axes.get_window_extent()
-    if box is None:
+    if not axes.axison or not axis.get_visible() or box is None:
         return 0.0
     reach = inner.x0 - box.x0 if side == "left" else inner.y0 - box.y0
-    return max(float(reach * 72 / figure.dpi), 0.0)
+    return max(float(reach * 72 / _figure_of(axes).dpi), 0.0)
 
 
 def set_horizontal_axis(axes: Axes, places: Ids, counted: str | None, inches: float) -> None:
@@ -500,14 +491,11 @@ def round_moments(low: int, high: int, columns: int) -> tuple[Ids, list[str]]:
         moments = counts.astype(f"datetime64[{step.unit}]")
         within = (moments.astype("datetime64[us]") >= ends[0]) & (moments <= ends[1])
         if within.sum() >= 2:
-            ends_found = moments[within]
-            return ends_found.astype("datetime64[us]").astype(np.int64), _names(
-                ends_found, step.unit
-            )
+            shown = moments[within].astype("datetime64[us]")
+            return shown.astype(np.int64), _names(shown, step.unit)
     # There are no two round times: use both ends to the minute, or the only minute.
-    ends_by_name = {str(end)[:16].replace("T", " "): end for end in ends[::-1]}
-    ends_found = np.array(list(ends_by_name.values())[::-1])
-    return ends_found.astype(np.int64), list(ends_by_name)[::-1]
+    by_name = {str(end)[:16].replace("T", " "): end for end in ends[::-1]}
+    return np.array(list(by_name.values())[::-1]).astype(np.int64), list(by_name)[::-1]
 
 
 def _names(moments: Ids, unit: str) -> list[str]:

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, cycle
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from operator import itemgetter
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -224,7 +225,7 @@ class Scoring:
     def of_all(
         self,
         systems: Mapping[str, RatingSystem],
-        progress: Callable[[int, int], None] | None,
+        progress: Callable[[int, int], None],
         finished: Callable[[str, float], None],
     ) -> dict[str, tuple[Tally, ...]]:
         """Return the sums of every system and the baseline, by label; see `of_one`.
@@ -242,8 +243,7 @@ class Scoring:
                 before = number * history.participations
 
                 def note(done: int, before: int = before) -> None:
-                    if progress is not None:
-                        progress(before + done, total)
+                    progress(before + done, total)
 
                 predictor = SystemPredictor(system, history, workers, self.initial)
                 with _stopwatch() as seconds:
@@ -254,36 +254,32 @@ class Scoring:
     def of_all_elsewhere(
         self,
         systems: Mapping[str, RatingSystem],
-        progress: Callable[[int, int], None] | None,
+        progress: Callable[[int, int], None],
         finished: Callable[[str, float], None],
         *,
         workers: int,
         executor: Executor | None,
     ) -> dict[str, tuple[Tally, ...]]:
         """Return the same as `of_all`; every system is a task for a process or an executor."""
-        total = len(systems) * self.scored.history.participations
+        participations = self.scored.history.participations
+        total = len(systems) * participations
         # The baseline comes last, as in `of_all`.
-        labels = (*systems, BASELINE)
-        tallies: dict[str, tuple[Tally, ...]] = {}
-
-        def note(done: int) -> None:
-            if progress is not None:
-                progress(min(done * self.scored.history.participations, total), total)
-
+        tasks: list[tuple[str, RatingSystem | None]] = [*systems.items(), (BASELINE, None)]
         results = run_tasks(
             _parts_of,
             replace(self, threads=1),
-            [*systems.items(), (BASELINE, None)],
+            tasks,
             executor=executor,
-            workers=min(workers, len(labels)),
-            names=_label_of,
+            workers=min(workers, len(tasks)),
+            names=itemgetter(0),
             prepare=partial(_compile, tuple(systems.values())),
-            finished=note,
+            finished=lambda done: progress(min(done * participations, total), total),
         )
-        for label, (seconds, parts) in zip(labels, results, strict=True):
+        tallies: dict[str, tuple[Tally, ...]] = {}
+        for (label, system), (seconds, parts) in zip(tasks, results, strict=True):
             every = cycle((self.scored, *self.others))
             tallies[label] = tuple(Tally.of_parts(next(every), part) for part in parts)
-            if label != BASELINE:
+            if system is not None:
                 finished(label, seconds)
         return tallies
 
@@ -291,7 +287,7 @@ class Scoring:
         self,
         predictor: Predictor,
         ties_as_authors: bool,
-        progress: Callable[[int], None] = lambda done: None,
+        progress: Callable[[int], object] = lambda done: None,
     ) -> tuple[Tally, ...]:
         """Predict, score and learn piece by piece; return the sums of `scored`, then of `others`.
 
@@ -304,6 +300,7 @@ class Scoring:
         kinds = [_Chances(self, predictor, None)]
         if self.calibrate and predictor.system is not None:
             kinds.append(_Chances(self, predictor, CurveLearner(self.scored)))
+        learns = any(kind.learns for kind in kinds)
 
         def score(start: int, stop: int, outlook: Outlook) -> None:
             for kind in kinds:
@@ -315,8 +312,7 @@ class Scoring:
                 outlook = predictor.predict(start, stop)
                 if last is not None:
                     last.result()
-                learns = any(kind.learns for kind in kinds)
-                if learns or any(predictor.scored[start:stop].any() for predictor in every):
+                if learns or any(selection.scored[start:stop].any() for selection in every):
                     last = beside.submit(score, start, stop, outlook)
                     if self.threads == 1:
                         last.result()
@@ -364,11 +360,10 @@ class _Chances:
 
     def __init__(self, scoring: Scoring, predictor: Predictor, curve: CurveLearner | None) -> None:
         self._scoring, self._name, self._curve = scoring, predictor.name, curve
-        self._every = (scoring.scored, *scoring.others)
+        every = (scoring.scored, *scoring.others)
         # With several selections, the selection of all players is scored by experience.
-        self._grouped = [predictor.everybody and len(self._every) > 1 for predictor in self._every]
         self.tallies = tuple(
-            Tally(predictor, by) for predictor, by in zip(self._every, self._grouped, strict=True)
+            Tally(selection, selection.everybody and len(every) > 1) for selection in every
         )
         outcomes = OutcomePredictor(scoring.scored.history, predictor.system)
         self._outcomes = outcomes if outcomes.has_draws or scoring.predictions else None
@@ -382,36 +377,32 @@ class _Chances:
         teams = scored.team_outlook(start, stop, outlook)
         if self._curve is not None:
             teams = self._curve.follow(start, stop, teams)
-        outcomes = None
+        outcomes, drawn = None, False
         if self._outcomes is not None:
             outcomes = self._outcomes.predict(start, stop, outlook, teams)
+            drawn = self._outcomes.has_draws
             if self._scoring.predictions:
-                kept = scored.scored[outcomes.match]
-                self.tallies[0].outcomes += (outcomes.some(kept),)
-        for predictor, by, tally in zip(self._every, self._grouped, self.tallies, strict=True):
-            if not predictor.scored[start:stop].any():
+                self.tallies[0].outcomes += (outcomes.some(scored.scored[outcomes.match]),)
+        for tally in self.tallies:
+            selection = tally.scored
+            if not selection.scored[start:stop].any():
                 continue
-            predicted = predictor.predicted_teams(start, stop, teams)
+            predicted = selection.predicted_teams(start, stop, teams)
             _check_predicted(self._name, scored.history, start, predicted)
-            members = predictor.members(start, stop) if by else None
+            by_experience = tally.by_experience is not None
+            members = selection.members(start, stop) if by_experience else None
             scores = score_teams(predicted, start, rule, members)
-            if outcomes is not None and self._outcomes is not None and self._outcomes.has_draws:
-                loss, ranked = outcomes.scores()
-                scores.outcome_log_loss[outcomes.match - start] = loss
-                scores.rps[outcomes.match - start] = ranked
+            if outcomes is not None and drawn:
+                rows = outcomes.match - start
+                scores.outcome_log_loss[rows], scores.rps[rows] = outcomes.scores()
             tally.add(start, stop, predicted, scores)
-
-
-def _label_of(task: tuple[str, RatingSystem | None]) -> str:
-    return task[0]
 
 
 def _parts_of(
     scoring: Scoring, task: tuple[str, RatingSystem | None]
 ) -> tuple[float, tuple[TallyParts, ...]]:
     """Return the seconds that a system took, and its sums; None is the baseline."""
-    system = task[1]
-    history = scoring.scored.history
+    system, history = task[1], scoring.scored.history
     with _stopwatch() as seconds, Workers() as workers:
         if system is None:
             tallies = scoring.of_one(ConstantRate(history), False)
@@ -505,33 +496,26 @@ def backtest(
     >>> round(found.of("glicko2").metrics["brier"], 3)
     0.196
     """
-    _check(systems, resamples, confidence, all_pairs, calibrate)
+    require(len(systems) > 0, "systems", "at least one", list(systems))
+    require(resamples >= 0, "resamples", "at least 0", resamples)
+    require(0 < confidence < 1, "confidence", "in (0, 1)", confidence)
+    require(all_pairs >= 2, "all_pairs", "at least 2", all_pairs)
     require(seed >= 0, "seed", "at least 0", seed)
     require(workers >= 1, "workers", "at least 1", workers)
+    _check_labels(systems, calibrate)
     least = least_differences_of(least_differences or {})
     for system in systems.values():
         check_fit(system, history)
     scored = Scored.of(history, min_history=min_history, first=first, min_total=min_total)
     selections = Selections.beside(scored)
-    scoring = Scoring(
-        scored,
-        ties_as_authors,
-        all_pairs,
-        threads,
-        selections.others,
-        initial,
-        _PIECE,
-        calibrate,
-        predictions,
-    )
-
+    others, kept = selections.others, {"calibrate": calibrate, "predictions": predictions}
+    scoring = Scoring(scored, ties_as_authors, all_pairs, threads, others, initial, **kept)
+    note = progress or (lambda done, total: None)
     done = timed or (lambda label, seconds: None)
     if executor is None and workers == 1:
-        tallies = scoring.of_all(systems, progress, done)
+        tallies = scoring.of_all(systems, note, done)
     else:
-        tallies = scoring.of_all_elsewhere(
-            systems, progress, done, workers=workers, executor=executor
-        )
+        tallies = scoring.of_all_elsewhere(systems, note, done, workers=workers, executor=executor)
     tallies, of = _with_calibrated(tallies, 1 + len(selections.others))
     if predictions and not any(len(part.match) for part in tallies[BASELINE][0].outcomes):
         raise InvalidDataError([], "no predictions to keep: no scored match is of two teams")
@@ -588,7 +572,7 @@ def predictions_table(history: History, tallies: Mapping[str, tuple[Tally, ...]]
     for label, every in tallies.items():
         if label == BASELINE or label.endswith(CALIBRATED):
             continue
-        kept = Outcomes(*(np.concatenate(part) for part in zip(*every[0].outcomes, strict=True)))
+        kept = every[0].kept_outcomes()
         columns: dict[str, object] = {"match": history.match_ids[kept.match]}
         if history.time is not None:
             columns["time"] = history.time[kept.match].astype("datetime64[us]")
@@ -596,8 +580,7 @@ def predictions_table(history: History, tallies: Mapping[str, tuple[Tally, ...]]
         columns |= {"system": [label] * len(kept.match), "first": first, "second": second}
         columns |= _chances(kept, "")
         if label + CALIBRATED in tallies:
-            parts = zip(*tallies[label + CALIBRATED][0].outcomes, strict=True)
-            columns |= _chances(Outcomes(*(np.concatenate(part) for part in parts)), "_calibrated")
+            columns |= _chances(tallies[label + CALIBRATED][0].kept_outcomes(), "_calibrated")
         columns["outcome"] = np.select(
             [kept.score == 1.0, kept.score == 0.0], ["win", "loss"], "draw"
         )
@@ -648,15 +631,21 @@ class Measured:
         drawn: Sequence[Ints | None],
         confidence: float,
         group: int | None = None,
+        names: Iterable[str] = METRICS,
     ) -> Measured:
-        """Return the metrics of a selection, or of one of its groups by experience."""
+        """Return metrics of a selection, or of one of its groups by experience.
+
+        names : of the metrics
+        """
         chosen = {label: of_all[which] for label, of_all in tallies.items()}
-        blocks, values = drawn[which], {}
-        if blocks is not None:
-            ratios = RATIOS if group is None else GROUP_RATIOS
-            sums = {label: tally.sums_of(group) for label, tally in chosen.items()}
-            values = {label: sampled(tally, blocks, ratios) for label, tally in sums.items()}
-        metrics = {label: measured.metrics(group) for label, measured in chosen.items()}
+        blocks, metrics, values = drawn[which], {}, {}
+        for label, tally in chosen.items():
+            known = tally.metrics(group)
+            metrics[label] = {name: known[name] for name in names}
+            if blocks is not None:
+                ratios = RATIOS if group is None else GROUP_RATIOS
+                of_all = sampled(tally.sums_of(group), blocks, ratios)
+                values[label] = {name: of_all[name] for name in names}
         return cls(chosen[BASELINE].participations(group), metrics, values, confidence)
 
     def intervals(self, label: str) -> dict[str, Interval]:
@@ -673,17 +662,17 @@ class Measured:
 
     def group(self, first: int, last: int | None) -> Group:
         """Return these metrics as those of players with so many earlier matches."""
-        shown = replace(self, metrics=_of_group(self.metrics), values=_of_group(self.values))
+        systems = tuple(
+            GroupScores(label=label, metrics=metrics, intervals=self.intervals(label))
+            for label, metrics in self.metrics.items()
+        )
         return Group(
             first=first,
             last=last,
             participations=self.participations,
-            systems=tuple(
-                GroupScores(label=label, metrics=metrics, intervals=shown.intervals(label))
-                for label, metrics in shown.metrics.items()
-            ),
-            differences=shown.differences(),
-            over_baseline=shown.over_baseline(),
+            systems=systems,
+            differences=self.differences(),
+            over_baseline=self.over_baseline(),
         )
 
     def _systems(self) -> list[str]:
@@ -703,16 +692,6 @@ class Measured:
         )
 
 
-_Value = TypeVar("_Value")
-
-
-def _of_group(by_label: Mapping[str, Mapping[str, _Value]]) -> dict[str, dict[str, _Value]]:
-    """Return the metrics that make sense for a group."""
-    return {
-        label: {name: values[name] for name in GROUP_METRICS} for label, values in by_label.items()
-    }
-
-
 def _intervals(
     values: Mapping[str, Sampled], confidence: float, least: int = 0, *, differences: bool = False
 ) -> dict[str, Interval]:
@@ -723,10 +702,9 @@ def _intervals(
     ends_of = {}
     for name, metric in values.items():
         largest = LARGEST.get(name, math.inf)
-        ends = -largest if differences else 0.0, largest
         enough = metric.scored() >= least
         lower, upper = metric.interval(confidence) if enough else (math.nan, math.nan)
-        ends_of[name] = max(lower, ends[0]), min(upper, ends[1])
+        ends_of[name] = max(lower, -largest if differences else 0.0), min(upper, largest)
     return ends_of
 
 
@@ -768,7 +746,7 @@ class Selections:
         ]
         parts += [(STARTS[-1], None, self.experienced, None), (0, None, self.everybody, None)]
         for first, last, which, number in parts:
-            measured = Measured.of(tallies, which, drawn, confidence, number)
+            measured = Measured.of(tallies, which, drawn, confidence, number, GROUP_METRICS)
             if measured.participations:
                 yield measured.group(first, last)
 
@@ -798,17 +776,8 @@ def _scores(
     )
 
 
-def _check(
-    systems: Mapping[str, RatingSystem],
-    resamples: int,
-    confidence: float,
-    all_pairs: int,
-    calibrate: bool,
-) -> None:
-    require(len(systems) > 0, "systems", "at least one", list(systems))
-    require(resamples >= 0, "resamples", "at least 0", resamples)
-    require(0 < confidence < 1, "confidence", "in (0, 1)", confidence)
-    require(all_pairs >= 2, "all_pairs", "at least 2", all_pairs)
+def _check_labels(systems: Iterable[str], calibrate: bool) -> None:
+    """Refuse labels of what is scored beside the systems."""
     if BASELINE in systems:
         raise InvalidParameterError(
             f"the label {BASELINE!r} is reserved for the prediction without ratings"

@@ -275,7 +275,9 @@ def drift(
         rows = [
             replay.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
         ]
-    times = _times(history, moments, instants)
+    times = None if history.order is None else history.order[moments]
+    if instants is not None:
+        times = table_times(instants, history.time_kind)
     return _drift(system, window, times, rows)
 
 
@@ -363,33 +365,30 @@ class _DriftReplay:
         unscaled = trace.get(UNSCALED, np.full(piece.participations, np.nan))
         handed = trace.get(LEVEL_ADJUSTMENT, np.zeros(piece.participations))
         pull, share = _first_performances(self._system, piece, trace, handed)
-        before, after = trace["rating_before"], trace["rating"]
-        return Changes(before, after, unscaled, handed, pull, share)
+        return Changes(trace["rating_before"], trace["rating"], unscaled, handed, pull, share)
 
     def _row(self, day: float | None) -> _Row:
         """Return the audit of the pool in its present state."""
         pool, rows = self.pool, np.flatnonzero(self.pool.active)
-        deviation = self._system.at(self._state, rows, day)["deviation"]
+        numbers = self._state.shared.get(ENTRY, np.full(4, np.nan))
+        learned, held = numbers if self._learns else _NOTHING, numbers if self._holds else _NOTHING
+        fixed = float(self._system.initial(1).column("rating")[0])
         return _Row(
             matches=self._done,
             sums=pool.sums.copy(),
             rating=_mean(pool.rating[rows]),
-            deviation=_mean(deviation),
+            deviation=_mean(self._system.at(self._state, rows, day)["deviation"]),
             spread=float(np.std(pool.rating[rows])) if len(rows) else np.nan,
             rating_all=_mean(pool.rating[pool.last >= 0]),
-            **self._numbers(),
+            entry=float(learned[MU]) if self._learns else fixed,
+            entry_weight=float(learned[WEIGHT]),
+            level=float(held[LEVEL]),
+            target=float(held[TARGET]),
         )
 
-    def _numbers(self) -> dict[str, float]:
-        """Return where newcomers enter now, and the level; see `_Row`."""
-        numbers = self._state.shared.get(ENTRY, np.full(4, np.nan))
-        fixed = float(self._system.initial(1).column("rating")[0])
-        return {
-            "entry": float(numbers[MU]) if self._learns else fixed,
-            "entry_weight": float(numbers[WEIGHT]) if self._learns else np.nan,
-            "level": float(numbers[LEVEL]) if self._holds else np.nan,
-            "target": float(numbers[TARGET]) if self._holds else np.nan,
-        }
+
+#: Numbers of an entry or a level that a system does not have.
+_NOTHING = np.full(4, np.nan)
 
 
 def _first_performances(
@@ -447,31 +446,17 @@ def _instants(
     return moments + history.time[0] if window.unit == "days" else history.time[moments]
 
 
-def _times(history: History, moments: Ints, instants: Ints | None) -> Ids | None:
-    """Return the times of all points as tables write them; for an order, its numbers."""
-    if instants is not None:
-        return table_times(instants, history.time_kind)
-    return None if history.order is None else history.order[moments]
-
-
 def _drift(
     system: RatingSystem, window: ActivityWindow, times: Ids | None, rows: Sequence[_Row]
 ) -> Drift:
     """Return the audit of all points as columns."""
-    sums = np.array([row.sums for row in rows])
+    sums = np.array([row.sums for row in rows]).T
+    # What was added since the point before.
+    added = np.diff(sums, axis=1, prepend=0.0)
     scales = UNSCALED in system.trace_columns
-    nothing = np.full(len(rows), np.nan)
-    moved = np.diff(
-        sums[:, [BY_MATCHES, BY_ENTERING, BY_LEAVING, BY_PERFORMANCE, BY_LEVEL]],
-        axis=0,
-        prepend=0.0,
-    ).T
-    newcomers, entries, pull, share = np.diff(
-        sums[:, [PLAYERS, ENTRIES, FIRST_PULL, FIRST_SHARE]], axis=0, prepend=0.0
-    ).T
-    start, players = float(sums[-1, START]), sums[:, PLAYERS]
     holds = bool(getattr(system, "holds_level", False))
-
+    nothing = np.full(len(rows), np.nan)
+    start, players = float(sums[START, -1]), sums[PLAYERS]
     of_rows = {
         name: np.array([getattr(row, name) for row in rows], dtype=np.float64)
         for name in _Row._fields[2:]
@@ -482,21 +467,21 @@ def _drift(
         start=start,
         matches=np.array([row.matches for row in rows], dtype=np.int64),
         times=times,
-        active=sums[:, ACTIVE].astype(np.int64),
+        active=sums[ACTIVE].astype(np.int64),
         players=players.astype(np.int64),
-        rated=sums[:, RATED].astype(np.int64),
-        created=sums[:, CREATED],
-        created_by_performance=sums[:, CREATED_BY_PERFORMANCE] if scales else nothing,
-        by_matches=moved[0],
-        by_entering=moved[1],
-        by_leaving=moved[2],
-        by_performance=moved[3] if scales else nothing,
-        by_level=moved[4] if holds else nothing,
-        newcomers=newcomers.astype(np.int64),
-        entered=quotient(entries, newcomers),
-        performed=quotient(pull, share),
-        performed_all=float(quotient(sums[-1:, FIRST_PULL], sums[-1:, FIRST_SHARE])[0]),
-        brought=sums[:, ENTRIES] - start * players,
-        handed=sums[:, HANDED] if holds else nothing,
+        rated=sums[RATED].astype(np.int64),
+        created=sums[CREATED],
+        created_by_performance=sums[CREATED_BY_PERFORMANCE] if scales else nothing,
+        by_matches=added[BY_MATCHES],
+        by_entering=added[BY_ENTERING],
+        by_leaving=added[BY_LEAVING],
+        by_performance=added[BY_PERFORMANCE] if scales else nothing,
+        by_level=added[BY_LEVEL] if holds else nothing,
+        newcomers=added[PLAYERS].astype(np.int64),
+        entered=quotient(added[ENTRIES], added[PLAYERS]),
+        performed=quotient(added[FIRST_PULL], added[FIRST_SHARE]),
+        performed_all=float(quotient(sums[FIRST_PULL, -1:], sums[FIRST_SHARE, -1:])[0]),
+        brought=sums[ENTRIES] - start * players,
+        handed=sums[HANDED] if holds else nothing,
         **of_rows,
     )

@@ -167,12 +167,12 @@ class MatchSnapshot:
         self, system: RatingSystem, row: int, own: State, ranks: Ints, workers: Workers
     ) -> State:
         """Return a player's state after this match, from the state `own` before it."""
-        considered = _memory(self.before)
+        considered, at = _memory(self.before), np.array([row])
         shared = considered.shared
-        considered.put(np.array([row]), own)
+        considered.put(at, own)
         considered.shared = shared
         system.run(considered, replace(self.match, rank=ranks), 0, 1, None, workers)
-        return considered.take(np.array([row]))
+        return considered.take(at)
 
 
 def _memory(state: State) -> State:
@@ -217,12 +217,10 @@ class FrozenRater:
         begun = next((n for n in range(len(plan), 0, -1) if plan[:n] in self._kept), 0)
         now = self._kept[plan[:begun]] if begun else self._start
         for n in range(begun, len(plan)):
-            place = self.placements[n]
-            ranks = place.ranks[plan[n]]
+            placement, snapshot = self.placements[n], self._snapshots[n]
+            ranks = placement.ranks[plan[n]]
             try:
-                own = self._snapshots[n].play(
-                    self._system, place.row, now.own, ranks, self._workers
-                )
+                own = snapshot.play(self._system, placement.row, now.own, ranks, self._workers)
             except ConvergenceError:
                 if not any(plan):
                     raise
@@ -281,22 +279,23 @@ def last_places(rater: FrozenRater) -> Plan:
 
 def farming_plans(rater: FrozenRater) -> list[Plan]:
     """Return plans in these shapes, each once, in a fixed order."""
-    plans = [
-        plan
-        for thrown in (*_rhythms(rater), *_thresholds(rater))
-        for plan in _with_honest_end(thrown)
-    ]
-    return list(dict.fromkeys(plans))
+    # The last matches of a plan are honest: 1, 2, 4, 8, ... of them.
+    return list(
+        dict.fromkeys(
+            plan[:-end] + (0,) * end
+            for plan in (*_rhythms(rater), *_thresholds(rater))
+            for end in (2**power for power in range((len(plan) - 1).bit_length()))
+        )
+    )
 
 
 def toggles_at_the_end(rater: FrozenRater, matches: int) -> Iterator[Plan]:
     """Yield all plans that throw some of the last `matches` matches, in binary order."""
-    least, most = honest(rater), last_places(rater)
-    first = len(least) - matches
-    for pattern in range(2**matches):
-        bits = [pattern >> (matches - 1 - n) & 1 for n in range(matches)]
-        yield least[:first] + tuple(
-            most[first + n] if bit else least[first + n] for n, bit in enumerate(bits)
+    most = last_places(rater)
+    first = len(most) - matches
+    for thrown in product((0, 1), repeat=matches):
+        yield (0,) * first + tuple(
+            last * throws for last, throws in zip(most[first:], thrown, strict=True)
         )
 
 
@@ -326,14 +325,6 @@ def _thresholds(rater: FrozenRater) -> Iterator[Plan]:
         yield plan
 
 
-def _with_honest_end(plan: Plan) -> Iterator[Plan]:
-    """Yield a plan whose last matches are honest: 1, 2, 4, 8, ... of them."""
-    honest_end = 1
-    while honest_end < len(plan):
-        yield plan[: len(plan) - honest_end] + (0,) * honest_end
-        honest_end *= 2
-
-
 #: Fractions of the budget for plans in the shapes of farming, and for the last matches.
 _SHAPES, _LAST = 0.4, 0.2
 
@@ -346,7 +337,7 @@ class Search:
     """Plans that were tried, and the last rating of each; -inf if there is none."""
 
     def __init__(
-        self, rater: FrozenRater, budget: int, note: Callable[[int], None] | None = None
+        self, rater: FrozenRater, budget: int, note: Callable[[int], object] | None = None
     ) -> None:
         """`note` is called with the number of plans tried."""
         self._rater, self._budget, self._note = rater, budget, note
@@ -402,7 +393,7 @@ def search(
     budget: int,
     *,
     rng: np.random.Generator,
-    note: Callable[[int], None] | None = None,
+    note: Callable[[int], object] | None = None,
 ) -> Search:
     """Return the plans that were tried, at most `budget` of them; at least 1 for the honest one.
 
@@ -445,22 +436,21 @@ def _changes(most: Plan) -> list[Callable[[Plan], Plan]]:
     Changes of late matches come first, as the beginnings of such plans are already rated.
     """
     count, nothing = len(most), (0,) * len(most)
-    lengths = [2**power for power in range(max(count // 4, 1).bit_length() - 1, -1, -1)]
+    changes: list[Callable[[Plan], Plan]] = []
+    for power in range(max(count // 4, 1).bit_length() - 1, -1, -1):
+        length = 2**power
+        for start in range((count - 1) // length * length, -1, -length):
+            for values in (nothing, most):
+                block = values[start : start + length]
+                changes.append(partial(_with_block, start=start, block=block))
     places = range(count - 1, -1, -1)
-    return [
-        *(
-            partial(_with_block, start=start, block=values[start : start + length])
-            for length in lengths
-            for start in range((count - 1) // length * length, -1, -length)
-            for values in (nothing, most)
-        ),
-        *(partial(_exchanged, n=n - 1, most=most) for n in places if n),
-        *(
-            partial(_with_block, start=n, block=(option,))
-            for n in places
-            for option in range(1, most[n])
-        ),
+    changes += [partial(_exchanged, n=n - 1, most=most) for n in places if n]
+    changes += [
+        partial(_with_block, start=n, block=(option,))
+        for n in places
+        for option in range(1, most[n])
     ]
+    return changes
 
 
 def _with_block(plan: Plan, start: int, block: Plan) -> Plan:

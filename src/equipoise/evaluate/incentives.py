@@ -152,18 +152,21 @@ def incentives(
     effort = effort or Effort()
     check_fit(system, history)
     rated = system.capabilities.rated(history)
-    rows = _rows(history, rated, players)
+    activity = activity_of(history, rated)
+    rows = sample(activity)
+    if players is not None:
+        rows = list(dict.fromkeys(history.player_row(player) for player in players))
     considered = [entered_matches(history, rated, row, effort.matches) for row in rows]
     require(workers >= 1, "workers", "at least 1", workers)
-    each = effort.budget
-    audit = _Audit(system, history, activity_of(history, rated), effort, seed)
+    budget = effort.budget
+    audit = _Audit(system, history, activity, effort, seed)
 
-    def note(tried: int) -> None:
+    def note(done: int, tried: int = 0) -> None:
         if progress is not None:
-            progress(tried, len(rows) * each)
+            progress(done * budget + tried, len(rows) * budget)
 
     if not considered or (executor is None and workers == 1):
-        incentives = audit.here(considered, threads, each, note)
+        incentives = audit.here(considered, threads, note)
     else:
         # Every player costs a replay of the history; in this process all of them share one.
         soonest = min(considered, key=lambda place: int(place.match[0]))
@@ -176,10 +179,10 @@ def incentives(
                 workers=min(workers, len(considered)),
                 names=lambda place: str(history.player_ids[place.player]),
                 prepare=partial(_compile, soonest),
-                finished=lambda done: note(done * each),
+                finished=note,
             )
         )
-    note(len(rows) * each)
+    note(len(rows))
     return incentives
 
 
@@ -197,28 +200,23 @@ class _Audit:
     seed: int = 0
 
     def here(
-        self,
-        considered: Sequence[PlayerMatches],
-        threads: int,
-        each: int,
-        note: Callable[[int], None],
+        self, considered: Sequence[PlayerMatches], threads: int, note: Callable[[int, int], object]
     ) -> list[Incentive]:
         """Return the best plans of these players.
 
-        each : plans to try for a player; note : called with the number of plans tried
+        note : called with the numbers of players done, and of plans tried for the next one
         """
         results: list[Incentive] = []
-
-        def noted(tried: int) -> None:
-            note(len(results) * each + tried)
-
         with Workers(threads) as workers:
             for batch in _batches(self.history, considered):
-                matches = {int(match) for incentive in batch for match in incentive.match}
+                matches = {int(match) for place in batch for match in place.match}
                 snapshots = replay_honestly(self.system, self.history, matches, workers)
                 for place in batch:
                     rater = self.rater(place, snapshots, workers)
-                    results.append(self._best(place, rater, noted))
+                    rng = np.random.default_rng([self.seed, place.player])
+                    noted = partial(note, len(results))
+                    result = search(rater, self.effort.budget, rng=rng, note=noted)
+                    results.append(self.incentive(place, rater, result, result.gaining()))
         return results
 
     def rater(
@@ -231,20 +229,19 @@ class _Audit:
         of_player = [snapshots[match] for match in considered.match.tolist()]
         return FrozenRater(self.system, considered, of_player, workers)
 
-    def _best(
-        self, considered: PlayerMatches, rater: FrozenRater, note: Callable[[int], None]
-    ) -> Incentive:
-        """Return the best plan found for a player."""
-        rng = np.random.default_rng([self.seed, considered.player])
-        result = search(rater, self.effort.budget, rng=rng, note=note)
-        return self.incentive(considered, rater, result, result.gaining())
-
     def incentive(
         self, considered: PlayerMatches, rater: FrozenRater, result: Search, plan: Plan
     ) -> Incentive:
         """Return the result of a plan."""
         history, places = self.history, rater.placements
         times = history.table_times()
+        # The place and the ties of the actual result, and of the option that the plan takes.
+        place, tied, planned_place, planned_tied = np.array(
+            [
+                (place.place[0], place.tied[0], place.place[option], place.tied[option])
+                for place, option in zip(places, plan, strict=True)
+            ]
+        ).T.copy()
         return Incentive(
             system=self.system.name,
             player=history.player_ids[[considered.player]].tolist()[0],
@@ -252,10 +249,10 @@ class _Audit:
             match_ids=history.match_ids[considered.match],
             times=None if times is None else times[considered.match],
             teams=history.teams()[considered.match],
-            place=np.array([place.place[0] for place in places]),
-            tied=np.array([place.tied[0] for place in places]),
-            planned_place=_taken([place.place for place in places], plan),
-            planned_tied=_taken([place.tied for place in places], plan),
+            place=place,
+            tied=tied,
+            planned_place=planned_place,
+            planned_tied=planned_tied,
             before=rater.before,
             honest=rater.ratings(honest(rater)),
             planned=rater.ratings(plan),
@@ -267,7 +264,7 @@ class _Audit:
 
 def _audited(audit: _Audit, considered: PlayerMatches) -> Incentive:
     """Return the best plan of a player."""
-    (incentive,) = audit.here([considered], 1, 0, lambda tried: None)
+    (incentive,) = audit.here([considered], 1, lambda done, tried: None)
     return incentive
 
 
@@ -275,7 +272,7 @@ def _compile(considered: PlayerMatches, audit: _Audit) -> None:
     """Compile the kernels, by the least audit of one match."""
     least = replace(audit, effort=Effort(matches=1, budget=2))
     player, match, row = considered
-    least.here([PlayerMatches(player, match[:1], row[:1])], 1, 0, lambda tried: None)
+    _audited(least, PlayerMatches(player, match[:1], row[:1]))
 
 
 def throwing(
@@ -312,18 +309,6 @@ def throwing(
         result = Search(rater, budget=2)
         result.final(plan)
         return audit.incentive(later, rater, result, plan)
-
-
-def _taken(options: Sequence[Ints], plan: Plan) -> Ints:
-    """Return the option that a plan takes in every match."""
-    return np.array([values[option] for values, option in zip(options, plan, strict=True)])
-
-
-def _rows(history: History, rated: Flags, players: Sequence[object] | None) -> list[int]:
-    """Return the rows of the players to audit, each once. Raises : NotFoundError."""
-    if players is not None:
-        return list(dict.fromkeys(history.player_row(player) for player in players))
-    return sample(activity_of(history, rated))
 
 
 def _batches(

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -119,9 +119,7 @@ def inversions(ranks: Ints) -> int:
 
 def mean_ranks(values: Floats) -> Floats:
     """Return the rank of every number from 1, the lowest first; equal numbers share their mean."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2.0)[inverse], dtype=np.float64)
+    return pl.Series(values).rank("average").to_numpy()
 
 
 def pearson(first: Floats, second: Floats) -> float:
@@ -198,16 +196,9 @@ def compare_ratings(
     """
     require(min_matches >= 0, "min_matches", "at least 0", min_matches)
     merged = {} if synonyms is None else read_synonyms(synonyms)
-    extra = dict(columns or {})
+    extra, counts = dict(columns or {}), min_matches > 0
     before, after = (
-        rated_players(
-            source,
-            name,
-            format=format,
-            columns=extra,
-            synonyms=merged,
-            matches=min_matches > 0,
-        )
+        rated_players(source, name, format=format, columns=extra, synonyms=merged, matches=counts)
         for source, name in zip((old, new), names, strict=True)
     )
     _check_columns(extra, before, after)
@@ -230,7 +221,8 @@ def compare_players(
     Raises : InvalidParameterError   no line can be drawn, and scale is "line"
     """
     joined = _joined(before, after)
-    one, other = (joined[f"{name}_rating"].to_numpy() for name in ("old", "new"))
+    columns = {name: joined[name].to_numpy() for name in joined.columns if name != "player"}
+    one, other = columns["old_rating"], columns["new_rating"]
     both = ~np.isnan(one) & ~np.isnan(other)
     if not both.any():
         raise InvalidDataError([], _nobody(before, after))
@@ -239,17 +231,14 @@ def compare_players(
     correlation = pearson(x, y) if enough else math.nan
     order = pair_order(x, y)
     line, why_not = _line(x, y, correlation)
-    chosen, reason = _scale(scale, before, after, x, y, line, why_not)
+    chosen, reason = _scale(scale, before, after, (x, y), line, why_not)
     old_place, new_place = np.zeros((2, len(both)), np.int64)
     old_place[both], new_place[both] = _places(x), _places(y)
     return RatingComparison(
         old=before.name,
         new=after.name,
         player_ids=np.array(joined["player"].to_list(), dtype=object),
-        old_rating=one,
-        new_rating=other,
-        old_deviation=joined["old_deviation"].to_numpy(),
-        new_deviation=joined["new_deviation"].to_numpy(),
+        **columns,
         old_place=old_place,
         new_place=new_place,
         scale=chosen,
@@ -291,14 +280,12 @@ def _experienced(
             f"min_matches (--min-matches) needs numbers of matches, and neither {before.name} nor "
             f"{after.name} has them; tables of `equipoise rate` have the column matches"
         )
-    out = pl.concat(few).unique()
-    kept = [_without(players, out) for players in (before, after)]
-    if not all(len(players.ids) for players in kept):
-        least_in_words = counted(least, "match", "matches")
-        raise InvalidDataError([], f"no player of a table has at least {least_in_words}")
-    players = counted(len(out), "player")
-    note = f"{players} with fewer than {counted(least, 'match', 'matches')} left out"
-    return kept[0], replace(kept[1], notes=(*kept[1].notes, note))
+    out, needed = pl.concat(few).unique(), counted(least, "match", "matches")
+    one, other = (_without(players, out) for players in (before, after))
+    if not len(one.ids) or not len(other.ids):
+        raise InvalidDataError([], f"no player of a table has at least {needed}")
+    note = f"{counted(len(out), 'player')} with fewer than {needed} left out"
+    return one, replace(other, notes=(*other.notes, note))
 
 
 def _without(source: RatedPlayers, out: pl.Series) -> RatedPlayers:
@@ -335,7 +322,6 @@ def _line(x: Floats, y: Floats, correlation: float) -> tuple[ScaleLine | None, s
     """Return the line between the scales, or None and why there is none."""
     if len(x) < LEAST:
         return None, f"{counted(len(x), 'player')} in both tables are too few for a line"
-    wide, high = float(x.std()), float(y.std())
     if math.isnan(correlation):
         return None, "there is no line between the scales, because all ratings of a table are equal"
     if correlation <= 0:
@@ -343,7 +329,7 @@ def _line(x: Floats, y: Floats, correlation: float) -> tuple[ScaleLine | None, s
             "there is no rising line between the scales: who is better in one table is worse in "
             "the other"
         )
-    slope = high / wide
+    slope = float(y.std()) / float(x.std())
     intercept = float(y.mean()) - slope * float(x.mean())
     residual = float((y - slope * x).std())
     return ScaleLine(slope=slope, intercept=intercept, residual=residual), ""
@@ -353,22 +339,19 @@ def _scale(
     wanted: ScaleChoice,
     before: RatedPlayers,
     after: RatedPlayers,
-    x: Floats,
-    y: Floats,
+    ratings: tuple[Floats, Floats],
     line: ScaleLine | None,
     why_not: str,
 ) -> tuple[ComparisonScale, str]:
-    """Return which changes count, and why."""
-    if wanted == "same":
-        return "same", "as requested"
+    """Return which changes count, and why; ratings : of the players in both sources."""
+    if wanted == "line" and line is None:
+        raise InvalidParameterError(
+            f"scale (--scale) cannot be line: {why_not}; same compares the ratings as they are"
+        )
+    if wanted != "auto":
+        return wanted, "as requested"
     if line is None:
-        if wanted == "line":
-            raise InvalidParameterError(
-                f"scale (--scale) cannot be line: {why_not}; same compares the ratings as they are"
-            )
         return "same", why_not
-    if wanted == "line":
-        return "line", "as requested"
     if before.system is not None and after.system is not None:
         from equipoise.rating.pool_state import scale_difference
 
@@ -376,6 +359,7 @@ def _scale(
         if differs is None:
             return "same", f"both tables have ratings of {after.system.name}"
         return "line", f"{before.name} has {differs}"
+    x, y = ratings
     spread = max(line.slope, 1.0 / line.slope)
     away = abs(float(y.mean() - x.mean()))
     if spread <= _SAME_SPREAD and away <= _SAME_MEAN * max(float(x.std()), float(y.std())):
@@ -432,20 +416,19 @@ def _synonym_notes(synonyms: Mapping[str, str], players: pl.Series) -> list[str]
 
 def _doubles(joined: pl.DataFrame) -> list[str]:
     """Return notes on names of one table that may be a player of the other."""
-    lacking: list[list[str]] = [
+    only_old, only_new = (
         joined.filter(pl.col(f"{name}_rating").is_nan())["player"].to_list()
         for name in ("new", "old")
-    ]
-    only_old, only_new = lacking
+    )
     if not only_old or not only_new:
         return []
-    names = [*only_old, *only_new]
+    names, first = [*only_old, *only_new], set(only_old)
     search = same_but_for_form if len(names) > MOST else likely_doubles
-    first = set(only_old)
-    pairs: list[tuple[Any, Any]] = [
-        (one, other) for one, other in search(names) if one in first and other not in first
+    notes = [
+        f"{one!r} (old) and {other!r} (new) may be one player"
+        for one, other in search(names)
+        if one in first and other not in first
     ]
-    notes = [f"{one!r} (old) and {other!r} (new) may be one player" for one, other in pairs]
     if len(notes) > _DOUBLES:
         more = counted(len(notes) - _DOUBLES, "more pair")
         notes = [*notes[:_DOUBLES], f"{more} of names may be one player"]

@@ -14,10 +14,8 @@ from equipoise.data.backtest import (
     Backtest,
     Difference,
     Group,
-    GroupScores,
     Interval,
     Judgement,
-    SystemScores,
     judge,
 )
 
@@ -83,48 +81,30 @@ def standings(backtest: Backtest, group: Group | None = None) -> tuple[Standing,
 
     group : of the backtest; None for the requested participations
     """
-    systems = backtest.systems if group is None else group.systems
-    differences = backtest.differences if group is None else group.differences
-    known = [metric for metric in METRICS if metric in systems[0].metrics]
-    standing = (
-        _standing(systems, differences, metric, backtest.least_differences[metric])
-        for metric in known
-    )
+    part = backtest if group is None else group
+    known = [metric for metric in METRICS if metric in part.systems[0].metrics]
+    standing = (_standing(part, metric, backtest.least_differences[metric]) for metric in known)
     return tuple(row for row in standing if row is not None)
 
 
-def _standing(
-    systems: Sequence[SystemScores | GroupScores],
-    differences: Sequence[Difference],
-    metric: str,
-    least: float,
-) -> Standing | None:
+def _standing(part: Backtest | Group, metric: str, least: float) -> Standing | None:
     sign = 1.0 if metric in HIGHER_IS_BETTER else -1.0
-    scored = [
-        system
-        for system in systems
-        if system.label != BASELINE and not math.isnan(system.metrics[metric])
-    ]
-    if not scored:
+    values = {scores.label: scores.metrics[metric] for scores in part.systems}
+    labels = [label for label in values if label != BASELINE and not math.isnan(values[label])]
+    if not labels:
         return None
     # Sorting is stable: of equal systems the first one named is best.
-    best, *others = sorted(scored, key=lambda system: -sign * system.metrics[metric])
-    value = best.metrics[metric]
-    return Standing(
-        metric=metric,
-        best=best.label,
-        value=value,
-        rivals=tuple(
-            Rival(
-                system.label,
-                # No difference is 0, never -0.
-                abs(value - system.metrics[metric]),
-                *_bounds(differences, metric, best.label, system.label, sign),
-            )
-            for system in others
-        ),
-        least=least,
+    best, *others = sorted(labels, key=lambda label: -sign * values[label])
+    rivals = tuple(
+        # No difference is 0, never -0.
+        Rival(
+            label,
+            abs(values[best] - values[label]),
+            *_bounds(part.differences, metric, best, label, sign),
+        )
+        for label in others
     )
+    return Standing(metric=metric, best=best, value=values[best], rivals=rivals, least=least)
 
 
 def _bounds(

@@ -12,9 +12,9 @@ every statistic of a player follows that player's performance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -134,17 +134,29 @@ def simulate_contests(
     ]
     require(bool(kept), "attendance", "large enough that players take part", model.attendance)
     times, players, ranks, skills = zip(*kept, strict=True)
-    sizes = [len(player) for player in players]
+    teams = [np.arange(len(player)) for player in players]
     history = History(
-        match_ids=np.arange(1, len(kept) + 1),
-        player_ids=np.arange(model.players) if names is None else names,
-        offsets=np.cumsum([0, *sizes]).astype(np.int64),
-        player=np.concatenate(players),
-        team=np.concatenate([np.arange(size) for size in sizes]).astype(np.int64),
+        **_matches(times, players, model.players, names),
+        team=np.concatenate(teams).astype(np.int64),
         rank=np.concatenate(ranks),
-        time=np.array(times, dtype=np.int64) * 1_000_000,
     )
     return history, np.concatenate(skills)
+
+
+def _matches(
+    times: Sequence[int], players: Sequence[Ints], known: int, names: Ids | None
+) -> dict[str, Any]:
+    """Return the columns that all simulated histories have.
+
+    times, players : of every match; known : number of players; names : their ids, if any
+    """
+    return {
+        "match_ids": np.arange(1, len(times) + 1),
+        "player_ids": np.arange(known) if names is None else names,
+        "offsets": np.cumsum([0, *map(len, players)]).astype(np.int64),
+        "player": np.concatenate(players),
+        "time": np.array(times, dtype=np.int64) * 1_000_000,
+    }
 
 
 class Role(NamedTuple):
@@ -244,28 +256,20 @@ class TeamModel:
             require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
         smallest = min((min(pair) for pair in self.sizes), default=0)
         require(smallest >= 1, "sizes", "pairs of numbers from 1", self.sizes)
-        require(0 <= self.newcomers <= 1, "newcomers", "in [0, 1]", self.newcomers)
-        require(0 <= self.leavers <= 1, "leavers", "in [0, 1]", self.leavers)
-        for name in ("activity_deviation", "skill_deviation", "performance_deviation"):
-            self._at_least_0(name)
-        for name in ("drift_deviation", "draw_margin", "mean_kills", "mean_deaths", "mean_damage"):
-            self._at_least_0(name)
+        for name in ("newcomers", "leavers"):
+            require(0 <= getattr(self, name) <= 1, name, "in [0, 1]", getattr(self, name))
+        for name in (
+            *("activity_deviation", "skill_deviation", "performance_deviation", "drift_deviation"),
+            *("draw_margin", "mean_kills", "mean_deaths", "mean_damage"),
+        ):
+            value = getattr(self, name)
+            require(0 <= value < math.inf, name, "at least 0", value)
         for name in ("mean_skill", "newcomer_gap"):
             require(math.isfinite(getattr(self, name)), name, "finite", getattr(self, name))
-        scale = self.statistics_scale
-        require(scale > 0, "statistics_scale", "positive", scale)
-        largest = max(map(sum, self.sizes))
-        require(
-            self.present(0) >= largest,
-            "players",
-            f"enough for the largest match from the start: at least {largest} who are not "
-            f"newcomers",
-            self.present(0),
-        )
-
-    def _at_least_0(self, name: str) -> None:
-        value = getattr(self, name)
-        require(0 <= value < math.inf, name, "at least 0", value)
+        require(self.statistics_scale > 0, "statistics_scale", "positive", self.statistics_scale)
+        largest, present = max(map(sum, self.sizes)), self.present(0)
+        rule = "enough for the largest match from the start: at least {} who are not newcomers"
+        require(present >= largest, "players", rule.format(largest), present)
 
     def present(self, match: int) -> int:
         """Return how many players have arrived by a match, numbered from 0."""
@@ -432,18 +436,15 @@ def simulate_teams(
     kept = list(team_matches(model, rng=rng))
 
     def column(name: str) -> Ints:
-        return np.concatenate([getattr(contest, name) for contest in kept])
+        return np.concatenate([getattr(match, name) for match in kept])
 
     team = column("team")
     roles = np.array([role.name for role in ROLES], dtype=object)
+    times, players = [match.time for match in kept], [match.player for match in kept]
     history = History(
-        match_ids=np.arange(1, len(kept) + 1),
-        player_ids=np.arange(model.players) if names is None else names,
-        offsets=np.cumsum([0, *(len(contest.player) for contest in kept)]).astype(np.int64),
-        player=column("player"),
+        **_matches(times, players, model.players, names),
         team=team,
         rank=column("rank"),
-        time=np.array([contest.time for contest in kept], dtype=np.int64) * 1_000_000,
         share=column("share").astype(np.float64) if model.leavers > 0 else None,
         statistics={name: column(name).astype(np.float64) for name in STATISTICS},
         attributes={"role": roles[column("role")]} if model.roles else {},

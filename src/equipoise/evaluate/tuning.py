@@ -128,7 +128,6 @@ class Sampler:
         recorded: Sequence[Trial],
         *,
         metric: str,
-        higher: bool,
         seed: int,
         under_way: int,
     ) -> None:
@@ -138,7 +137,8 @@ class Sampler:
         self.ahead: int | None = under_way
         self._metric, self._seed, self._recorded = metric, seed, recorded
         self._distributions = {name: distribution_of(choice) for name, choice in ranges.items()}
-        self._study = optuna.create_study(direction="maximize" if higher else "minimize")
+        direction = "maximize" if metric in HIGHER_IS_BETTER else "minimize"
+        self._study = optuna.create_study(direction=direction)
 
     def propose(self, number: int) -> Proposal:
         """Return a new draw, or the draw of an earlier run."""
@@ -187,34 +187,27 @@ def distribution_of(choice: Range | Sequence[Value]) -> BaseDistribution:
     A grid of numbers becomes the range that it spans, so that it may be refined later.
     """
     kinds = load_optuna().distributions
+    distribution: BaseDistribution
     if isinstance(choice, Range):
         kind = kinds.IntDistribution if choice.whole else kinds.FloatDistribution
         bound = int if choice.whole else float
-        distribution: BaseDistribution = kind(bound(choice.low), bound(choice.high), log=choice.log)
+        distribution = kind(bound(choice.low), bound(choice.high), log=choice.log)
         return distribution
     numbers = [
         value for value in choice if isinstance(value, int | float) and not isinstance(value, bool)
     ]
     if len(numbers) < len(choice) or not all(map(math.isfinite, numbers)):
-        named: BaseDistribution = kinds.CategoricalDistribution(tuple(choice))
-        return named
-    kind = kinds.IntDistribution if isinstance(numbers[0], int) else kinds.FloatDistribution
-    spanned: BaseDistribution = kind(min(numbers), max(numbers))
-    return spanned
+        distribution = kinds.CategoricalDistribution(tuple(choice))
+    else:
+        kind = kinds.IntDistribution if isinstance(numbers[0], int) else kinds.FloatDistribution
+        distribution = kind(min(numbers), max(numbers))
+    return distribution
 
 
 def state_of(trial: Trial) -> Any:
     """Return the status of a trial as a state of Optuna."""
     states = load_optuna().trial.TrialState
     return {"done": states.COMPLETE, "refused": states.PRUNED, "failed": states.FAIL}[trial.status]
-
-
-def check_ranges(ranges: Mapping[str, object], trials: int) -> None:
-    """Refuse samples of choices without a range. Raises : InvalidParameterError."""
-    require(1 <= trials <= MOST_TRIALS, "trials", f"from 1 to {MOST_TRIALS:,}", trials)
-    wrong = [name for name, choice in ranges.items() if not isinstance(choice, Range)]
-    if wrong:
-        raise InvalidParameterError(f"trials are sampled from ranges; {wrong[0]} has none")
 
 
 #: Constants of a learned entry and of a held level (docs/guides/learned-entry.md), for all systems.
@@ -253,16 +246,11 @@ def default_ranges(system: RatingSystem, *, entry: bool = False) -> dict[str, Ra
 
     Raises : InvalidParameterError
     """
-    space = _entry_space(system) if entry else _space(system)
-    return {
-        name: Range(
-            low=span.low,
-            high=span.high,
-            log=span.log,
-            whole=kind_of(type(system), name) == "whole",
-        )
-        for name, span in space.items()
-    }
+    ranges = {}
+    for name, span in (_entry_space(system) if entry else _space(system)).items():
+        whole = kind_of(type(system), name) == "whole"
+        ranges[name] = Range(low=span.low, high=span.high, log=span.log, whole=whole)
+    return ranges
 
 
 def _entry_space(system: RatingSystem) -> dict[str, Span]:
@@ -289,7 +277,7 @@ def _space(system: RatingSystem) -> Mapping[str, Span]:
 Proposals: TypeAlias = Grid | Sampler
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Objective:
     """A history to predict, and the system whose parameters vary.
 
@@ -310,19 +298,20 @@ class Objective:
 
         threads : to use; never changes a number
         """
+        trial = Trial(number=number, parameters=dict(parameters), metrics={})
         try:
             # A class of one's own has no name in the registry.
             system = replace(cast(Any, self.system), **parameters)
             self._check(system)
             metrics = self._metrics(system, threads)
         except InvalidParameterError as error:
-            return _not_done(number, parameters, "refused", error)
+            return replace(trial, status="refused", reason=str(error))
         except (ConvergenceError, InvalidDataError) as error:
-            return _not_done(number, parameters, "failed", error)
+            return replace(trial, status="failed", reason=str(error))
         if math.isnan(metrics[self.metric]):
-            reason = InvalidDataError([], f"no scored match has a value of {self.metric}")
-            return _not_done(number, parameters, "failed", reason)
-        return Trial(number=number, parameters=dict(parameters), metrics=metrics)
+            reason = f"no scored match has a value of {self.metric}"
+            return replace(trial, status="failed", reason=reason)
+        return replace(trial, metrics=metrics)
 
     def _metrics(self, system: RatingSystem, threads: int) -> dict[str, float]:
         scoring = replace(self.scoring, threads=threads)
@@ -341,16 +330,6 @@ class Objective:
             raise InvalidParameterError(
                 f"{system.name} cannot rate {'; '.join(misfits)} with these parameters"
             )
-
-
-def _not_done(number: int, parameters: Mapping[str, Value], status: Any, why: Exception) -> Trial:
-    return Trial(
-        number=number,
-        parameters=dict(parameters),
-        status=status,
-        reason=str(why),
-        metrics={},
-    )
 
 
 #: The number and the parameters of a trial.
@@ -457,10 +436,13 @@ def tune(
     check_fit(system, history)
     scored = Scored.of(history, min_history=min_history, first=0)
     scoring = Scoring(scored, ties_as_authors, ALL_PAIRS, 1)
-    objective = Objective(system=system, scoring=scoring, metric=metric)
+    objective = Objective(system, scoring, metric)
     recorded = () if record is None else record.trials
     proposals = _proposals(chosen, trials, recorded, metric, seed, under_way)
-    settings = _given(system, objective, chosen, threads)
+    # The given parameters must succeed. They also compile the kernels before processes would do so.
+    given = objective.trial(GIVEN_TRIAL, {}, threads)
+    if given.status != "done":
+        raise InvalidDataError([], f"with the given parameters: {given.reason}")
     busy = min(workers, proposals.count)
     here = busy == 1 and executor is None
     small = replace(scoring, piece=_PIECE_OF_WORKERS)
@@ -484,7 +466,7 @@ def tune(
         system=system.name,
         metric=metric,
         choices=chosen,
-        given=settings,
+        given=replace(given, parameters=starting_values(system, chosen)),
         trials=tuple(results),
         matches=int(scored.scored.sum()),
         participations=scored.participations(),
@@ -503,7 +485,10 @@ def checked_choices(
         return {**(default_grid(system) if trials is None else default_ranges(system))}
     require(len(choices) > 0, "choices", "of at least one parameter", dict(choices))
     if trials is not None:
-        check_ranges(choices, trials)
+        require(1 <= trials <= MOST_TRIALS, "trials", f"from 1 to {MOST_TRIALS:,}", trials)
+        for name, choice in choices.items():
+            if not isinstance(choice, Range):
+                raise InvalidParameterError(f"trials are sampled from ranges; {name} has none")
     return {name: _checked(type(system), name, choice) for name, choice in choices.items()}
 
 
@@ -529,38 +514,16 @@ def _proposals(
     seed: int,
     under_way: int,
 ) -> Proposals:
-    ranges = {name: choice for name, choice in choices.items() if isinstance(choice, Range)}
-    if trials is None:
-        if ranges:
+    if trials is not None:
+        ranges = cast(Mapping[str, Range], choices)
+        return Sampler(ranges, trials, recorded, metric=metric, seed=seed, under_way=under_way)
+    for name, choice in choices.items():
+        if isinstance(choice, Range):
             raise InvalidParameterError(
-                f"a grid needs values, and {next(iter(ranges))} has a range: give a number of "
-                "trials to sample ranges"
+                f"a grid needs values, and {name} has a range: give a number of trials to sample "
+                "ranges"
             )
-        values = {name: choice for name, choice in choices.items() if not isinstance(choice, Range)}
-        return Grid(values, recorded)
-    return Sampler(
-        ranges,
-        trials,
-        recorded,
-        metric=metric,
-        higher=metric in HIGHER_IS_BETTER,
-        seed=seed,
-        under_way=under_way,
-    )
-
-
-def _given(
-    system: RatingSystem, objective: Objective, choices: Mapping[str, Choice], threads: int
-) -> Trial:
-    """Return the trial of the given parameters, which must succeed.
-
-    It also compiles the kernels before several processes would do so.
-    """
-    trial = objective.trial(GIVEN_TRIAL, {}, threads)
-    if trial.status != "done":
-        raise InvalidDataError([], f"with the given parameters: {trial.reason}")
-    starting = starting_values(system, choices)
-    return Trial(number=GIVEN_TRIAL, parameters=starting, metrics=trial.metrics)
+    return Grid(cast(Mapping[str, Sequence[Value]], choices), recorded)
 
 
 def _carry_out(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -65,9 +65,8 @@ def _print(answer: DriftAnswer, details: bool, to_file: bool) -> None:
     """Print the tables unless a file is written, and a summary on standard error."""
     if not to_file:
         every = details or len(answer.found) == 1
-        moves, shown = _moves(answer), _moments if every else _ends
-        more = {} if every else _ALL
-        print_table(shown(answer, {**_LEVEL, **moves, **more, **_INFLATION}))
+        shown, more = (_moments, {}) if every else (_ends, _ALL)
+        print_table(shown(answer, {**_LEVEL, **_moves(answer), **more, **_INFLATION}))
         print_lines("")
         print_table(shown(answer, _newcomers(answer)))
     say(*drift_lines(answer), *reading_lines(answer.reading))
@@ -124,32 +123,21 @@ def _newcomers(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
     return {**fields, **(_HELD if holds else {})}
 
 
-def _by_system(
-    answer: DriftAnswer,
-    columns: Mapping[str, str],
-    rows_of: Callable[[Drift], Iterable[Sequence[object]]],
-) -> Table:
-    """Return the rows of one system after the other, with their labels if there are several."""
-    several = len(answer.found) > 1
-    rows = (
-        [label] * several + [*row]
-        for label, drift in answer.found.items()
-        for row in rows_of(drift)
-    )
-    return table({**({"system": ""} if several else {}), **columns}, rows)
-
-
 def _moments(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
-    """Return one row for each time measured."""
+    """Return one row for each time measured, with the label of its system if there are several."""
+    several = len(answer.found) > 1
     timed = next(iter(answer.found.values())).times is not None
-
-    def rows(drift: Drift) -> Iterator[list[object]]:
-        for point in drift.file_table().to_dicts():
-            time = [minutes(point["time"])] if timed else []
-            yield [point["matches"], *time, *(point[field] for field in fields)]
-
-    columns = {"matches": ",d", **({"time": ""} if timed else {}), **dict(fields.values())}
-    return _by_system(answer, columns, rows)
+    columns = {"system": ""} if several else {}
+    columns |= {"matches": ",d", **({"time": ""} if timed else {}), **dict(fields.values())}
+    rows = [
+        [label] * several
+        + [point["matches"]]
+        + ([minutes(point["time"])] if timed else [])
+        + [point[field] for field in fields]
+        for label, drift in answer.found.items()
+        for point in drift.file_table().to_dicts()
+    ]
+    return table(columns, rows)
 
 
 def _ends(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
@@ -161,19 +149,21 @@ def _ends(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
     return table({"system": "", **dict(fields.values())}, rows)
 
 
-def drift_lines(answer: DriftAnswer) -> list[str]:
-    """Return lines on what was measured and found."""
+def drift_lines(answer: DriftAnswer) -> Iterator[str]:
+    """Yield lines on what was measured and found."""
     first = next(iter(answer.found.values()))
-    lines = [
+    yield (
         f"{counted(len(first.matches), 'moment')} from match {first.matches[0]:,} to "
-        f"{first.matches[-1]:,}; active players have played in the last {answer.window}"
-    ]
+        f"{first.matches[-1]:,}; active players have played in the last {first.window}"
+    )
     for label, drift in answer.found.items():
         name = f"{label}: " if len(answer.found) > 1 else ""
         if not math.isnan(drift.start) and first.rated[-1]:
-            about = (_summary(drift), _about_newcomers(drift, int(first.players[-1])))
-            lines += [f"{name}{line}" for line in (*about, *_about_level(drift))]
-    return lines
+            yield name + _summary(drift)
+            yield name + _about_newcomers(drift, int(first.players[-1]))
+            if drift.holds:
+                handed = cell(_at_end(drift, "handed"), "z,.0f")
+                yield f"{name}holding the level handed out {handed} points"
 
 
 def _about_newcomers(drift: Drift, players: int) -> str:
@@ -185,13 +175,6 @@ def _about_newcomers(drift: Drift, players: int) -> str:
         f"{counted(players, 'newcomer')} entered at {entered} on average ({how} entry); mean "
         f"performance in their first match: {performed}"
     )
-
-
-def _about_level(drift: Drift) -> list[str]:
-    """Return what was handed out to hold the level, in words."""
-    if not drift.holds:
-        return []
-    return [f"holding the level handed out {cell(_at_end(drift, 'handed'), 'z,.0f')} points"]
 
 
 def _summary(drift: Drift) -> str:
@@ -245,11 +228,11 @@ def incentives(
         asked = replace(request, executor=executor)
         answer = work.audit_incentives(chosen, asked, job.progress)
     if as_json:
-        print_json(work.incentives_json(answer))
+        print_json(work.incentives_json(answer, request))
         return
     if request.output is None:
         print_table(players_table(answer))
-    say(*incentives_lines(answer), *reading_lines(answer.reading))
+    say(*incentives_lines(answer, request), *reading_lines(answer.reading))
     if request.output is not None:
         say(f"wrote {request.output}")
     say_compiled(job.compilation)
@@ -259,48 +242,40 @@ def players_table(answer: IncentivesAnswer) -> Table:
     """Return one row for each player and system."""
     several = len(answer.found) > 1
     names = ["player", "played", "considered", "thrown", "honest", "by_plan", "gain", "plans"]
+    columns = dict.fromkeys(["system"] * several + names, ">")
+    columns |= {name: "" for name in ("system", "player") if name in columns}
     rows = (
-        [label] * several
-        + [
+        [
+            *[label] * several,
             str(incentive.player),
             f"{incentive.played:,d}",
             f"{len(incentive.honest):,d}",
             f"{incentive.thrown.sum():,d}",
-        ]
-        + [
             _points(incentive.honest[-1]),
             _points(incentive.planned[-1]),
             _points(incentive.gain, "+"),
+            f"{incentive.plans:,d}{' (all)' if incentive.complete else ''}",
         ]
-        + [f"{incentive.plans:,d}{' (all)' if incentive.complete else ''}"]
         for label, incentives in answer.found.items()
         for incentive in incentives
     )
-    columns = dict.fromkeys(["system"] * several + names, ">")
-    return table({**columns, **({"system": ""} if several else {}), "player": ""}, rows)
+    return table(columns, rows)
 
 
-def incentives_lines(answer: IncentivesAnswer) -> list[str]:
-    """Return lines on what was searched and found."""
-    effort = answer.request
-    last = f"the last {counted(effort.matches, 'rated match', 'rated matches')} of each player"
-    tried = f"at most {counted(effort.budget, 'plan')} per player"
-    lines = [f"Worse places in {last}; {tried}."]
+def incentives_lines(answer: IncentivesAnswer, request: IncentivesRequest) -> Iterator[str]:
+    """Yield lines on what was searched and found."""
+    last = f"the last {counted(request.matches, 'rated match', 'rated matches')} of each player"
+    yield f"Worse places in {last}; at most {counted(request.budget, 'plan')} per player."
     for label, incentives in answer.found.items():
         name = f"{label}: " if len(answer.found) > 1 else ""
         best = max(incentives, key=lambda incentive: incentive.gain)
-        lines.append(f"{name}{_incentives_summary(best)}, found in {answer.seconds[label]:.1f} s")
+        yield f"{name}{_incentives_summary(best)}, found in {answer.seconds[label]:.1f} s"
         failed = sum(incentive.failed for incentive in incentives)
         if failed:
             plans = counted(failed, "plan leaves", "plans leave")
-            lines.append(f"{name}{plans} the player without a rating by {best.system}")
-    if not all(
-        incentive.complete for incentives in answer.found.values() for incentive in incentives
-    ):
-        lines.append(
-            "Not all plans were tried: a larger gain may exist, and finding none proves nothing."
-        )
-    return lines
+            yield f"{name}{plans} the player without a rating by {best.system}"
+    if not all(incentive.complete for every in answer.found.values() for incentive in every):
+        yield "Not all plans were tried: a larger gain may exist, and finding none proves nothing."
 
 
 def _incentives_summary(best: Incentive) -> str:
@@ -315,10 +290,9 @@ def _points(value: float, sign: str = "") -> str:
     """Return rating points; a very large or very small number has more digits."""
     if abs(value) >= 1e6:
         return format(value, f"{sign}.2e")
-    small = sign and 0 < abs(value) < 0.05
-    return format(
-        value if small else round(value, 1) + 0.0, f"{sign}.6f" if small else f"{sign}.1f"
-    )
+    if sign and 0 < abs(value) < 0.05:
+        return format(value, f"{sign}.6f")
+    return format(round(value, 1) + 0.0, f"{sign}.1f")
 
 
 application = create_group(

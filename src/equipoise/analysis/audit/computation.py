@@ -6,36 +6,41 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import polars as pl
 
 from equipoise.analysis.audit import DriftRequest, IncentivesRequest
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
-from equipoise.analysis.requests import all_cores, shared
+from equipoise.analysis.requests import all_cores
 from equipoise.analysis.systems import audit_each, plain_parameters
 from equipoise.data.audits import ActivityWindow, Drift, Incentive
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, NotFoundError, require
-from equipoise.evaluate.drift import check_window, default_window, drift
+from equipoise.evaluate.drift import default_window, drift
 from equipoise.evaluate.incentives import Effort, activity_of, incentives, sample
 from equipoise.formats import write_table
 from equipoise.messages.conversion import plain
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
 
+Found = TypeVar("Found")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftAnswer:
-    """Result of a drift audit; `found` and `seconds` by label."""
+
+@dataclass(frozen=True, slots=True)
+class Audit(Generic[Found]):
+    """Result of an audit; `found` and `seconds` by label."""
 
     history: History
     reading: HistoryReading
     systems: Mapping[str, RatingSystem]
-    window: ActivityWindow
-    found: Mapping[str, Drift]
+    found: Mapping[str, Found]
     seconds: Mapping[str, float]
+
+
+#: The drift of every system; all of them have the same window.
+DriftAnswer: TypeAlias = Audit[Drift]
 
 
 def audit_drift(
@@ -53,19 +58,11 @@ def audit_drift(
     audit = partial(
         drift, history=history, window=window, points=request.points, threads=all_cores()
     )
-    drifts, seconds = audit_each(systems, audit, progress)
-    answer = DriftAnswer(
-        history=history,
-        reading=reading,
-        systems=systems,
-        window=window,
-        found=drifts,
-        seconds=seconds,
-    )
+    answer = Audit(history, reading, systems, *audit_each(systems, audit, progress))
     if request.output is not None:
         tables = (
             drift.file_table().select(pl.lit(label).alias("system"), pl.all())
-            for label, drift in drifts.items()
+            for label, drift in answer.found.items()
         )
         write_table(pl.concat(tables), request.output)
     return answer
@@ -84,19 +81,15 @@ def _check_drift(request: DriftRequest) -> None:
 
 def _window(request: DriftRequest, history: History) -> ActivityWindow:
     """Return how long players are active after a match."""
-    if request.active_matches is not None:
-        window = ActivityWindow("matches", request.active_matches)
-    elif request.active_days is not None:
-        if history.time is None:
-            raise InvalidParameterError(
-                f"--active-days needs a history with times; this one {without_dates(history)}. "
-                "Use --active-matches"
-            )
-        window = ActivityWindow("days", request.active_days)
-    else:
-        window = default_window(history)
-    check_window(window, history)
-    return window
+    days, matches = request.active_days, request.active_matches
+    if days is not None and history.time is None:
+        raise InvalidParameterError(
+            f"--active-days needs a history with times; this one {without_dates(history)}. "
+            "Use --active-matches"
+        )
+    if days is not None:
+        return ActivityWindow("days", days)
+    return default_window(history) if matches is None else ActivityWindow("matches", matches)
 
 
 #: Fields of a drift beside its points.
@@ -116,21 +109,13 @@ def drift_json(answer: DriftAnswer) -> dict[str, Any]:
             }
             for label, drift in answer.found.items()
         ],
-        "window": plain(answer.window),
+        "window": plain(next(iter(answer.found.values())).window),
         "history": history_message(answer.history, answer.reading),
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IncentivesAnswer:
-    """Result of an incentive audit; `found` (for the same players) and `seconds`, by label."""
-
-    history: History
-    reading: HistoryReading
-    systems: Mapping[str, RatingSystem]
-    request: IncentivesRequest
-    found: Mapping[str, list[Incentive]]
-    seconds: Mapping[str, float]
+#: Incentives of the same players, by system.
+IncentivesAnswer: TypeAlias = Audit[list[Incentive]]
 
 
 def audit_incentives(
@@ -138,35 +123,34 @@ def audit_incentives(
     request: IncentivesRequest,
     progress: Callable[[int, int], None] | None = None,
 ) -> IncentivesAnswer:
-    """Read the history, search with every system, write the table.
+    """Read the history, search with every system, write the table of all matches.
 
     Raises : EquipoiseError, and then nothing was written
     """
-    effort = Effort(**shared(request, Effort))
-    _check(request)
+    effort = Effort(matches=request.matches, budget=request.budget)
+    require(request.seed >= 0, "--seed", "at least 0", request.seed)
+    check_outputs(request.history, tables={"--output": request.output})
     history, reading = read(request.history, systems)
-    players = _players(next(iter(systems.values())), history, request.players)
     audit = partial(
         incentives,
         history=history,
-        players=players,
-        **{
-            **shared(request, incentives),
-            "effort": effort,
-            "workers": request.workers or 1,
-            "threads": all_cores(),
-        },
+        players=_players(next(iter(systems.values())), history, request.players),
+        effort=effort,
+        seed=request.seed,
+        workers=request.workers or 1,
+        threads=all_cores(),
+        executor=request.executor,
     )
-    results, seconds = audit_each(systems, audit, progress)
-    answer = IncentivesAnswer(
-        history=history,
-        reading=reading,
-        systems=systems,
-        request=request,
-        found=results,
-        seconds=seconds,
-    )
-    _write(answer)
+    answer = Audit(history, reading, systems, *audit_each(systems, audit, progress))
+    if request.output is not None:
+        tables = (
+            incentive.file_table().select(
+                pl.lit(label).alias("system"), pl.lit(incentive.player).alias("player"), pl.all()
+            )
+            for label, incentives in answer.found.items()
+            for incentive in incentives
+        )
+        write_table(pl.concat(tables), request.output)
     return answer
 
 
@@ -183,33 +167,12 @@ def _players(system: RatingSystem, history: History, named: tuple[str, ...]) -> 
     return players
 
 
-def _check(request: IncentivesRequest) -> None:
-    """Refuse wrong options and outputs that cannot be written, before reading."""
-    require(request.seed >= 0, "--seed", "at least 0", request.seed)
-    check_outputs(request.history, tables={"--output": request.output})
-
-
-def _write(answer: IncentivesAnswer) -> None:
-    """Write the matches of all players and systems in one table."""
-    request = answer.request
-    if request.output is not None:
-        tables = (
-            incentive.file_table().select(
-                pl.lit(label).alias("system"), pl.lit(incentive.player).alias("player"), pl.all()
-            )
-            for label, incentives in answer.found.items()
-            for incentive in incentives
-        )
-        write_table(pl.concat(tables), request.output)
-
-
 #: Fields of an incentive beside its matches.
 _OF_PLAYER = ("player", "played", "before", "gain", "plans", "failed", "complete")
 
 
-def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
+def incentives_json(answer: IncentivesAnswer, request: IncentivesRequest) -> dict[str, Any]:
     """Return what `equipoise audit incentives --json` prints."""
-    request = answer.request
     return {
         "systems": [
             {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -79,11 +80,8 @@ def backtest(
     if dry_run:
         needed = [system for label, system in chosen.items() if label not in added]
         return inspected(context, request.history, as_json, systems=needed)
-    typed = shlex.split(
-        command_line(
-            context, ("source", "parameters", "initial", "output", "report", "predictions_output")
-        )
-    )
+    paths = ("source", "parameters", "initial", "output", "report", "predictions_output")
+    typed = shlex.split(command_line(context, paths))
     words, others = settings_as_typed(request.history, "backtest")
     if "--system" not in typed:  # that of equipoise.toml, if any
         typed += [word for name in systems.system for word in ("--system", name)]
@@ -99,8 +97,8 @@ def backtest(
         return None
     first_table = request.output is None
     _print(answer, first_table, details or (first_table and sys.stdout.isatty()))
-    paths = (request.predictions_output, request.report)
-    say(*(f"wrote {path}" for path in paths if path is not None))
+    written = (request.predictions_output, request.report)
+    say(*(f"wrote {path}" for path in written if path is not None))
     say_compiled(job.compilation)
     return None
 
@@ -126,31 +124,28 @@ def _print(answer: BacktestAnswer, first_table: bool, details: bool) -> None:
     say(*reading_lines(answer.reading))
 
 
-def _scoring_lines(answer: BacktestAnswer) -> list[str]:
-    """Return lines on what was scored and what was not."""
+def _scoring_lines(answer: BacktestAnswer) -> Iterator[str]:
+    """Yield lines on what was scored and what was not."""
     from equipoise.data.backtest import LEAST_MATCHES
 
     backtest, history = answer.found, answer.history
-    lines = [
+    yield (
         f"scored {backtest.matches:,} of {counted(history.matches, 'match', 'matches')}, "
         f"{backtest.participations:,} of {counted(history.participations, 'participation')}"
-    ]
+    )
     if backtest.learned:
         learned = counted(backtest.learned, "match was", "matches were")
-        lines.append(f"the first {learned} used only for learning")
+        yield f"the first {learned} used only for learning"
     if backtest.min_history:
-        lines.append(
+        yield (
             "players with fewer than "
             f"{counted(backtest.min_history, 'earlier match', 'earlier matches')} are scored only "
             "in the table by earlier matches"
         )
     if backtest.resamples and backtest.matches < LEAST_MATCHES:
-        lines.append(
-            f"fewer than {LEAST_MATCHES} matches are scored, too few for a verdict on differences"
-        )
+        yield f"fewer than {LEAST_MATCHES} matches are scored, too few for a verdict on differences"
     if backtest.undecided:
-        lines.append(
+        yield (
             f"{counted(backtest.undecided, 'match is', 'matches are')} left with one tie: only "
             "metrics of chances, such as log_loss and calibration, count them"
         )
-    return lines

@@ -8,9 +8,10 @@ rule is relaxed step by step, and a note says how far. What the user has said is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +49,7 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.scoring.tally import ADVICE, Scored
+from equipoise.evaluate.standings import UNKNOWN
 from equipoise.formats import write_table
 from equipoise.formats.opening.joining import listed_files
 from equipoise.formats.times import moment, order_bound
@@ -96,19 +98,14 @@ def fewest_earlier(
     first : number of the first match to score; fewest_given : by the user
     Raises : InvalidDataError   nothing is left to score; the message says what to type
     """
-    choices = _choices(fewest_given)
-    for fewest in choices:
-        if _can_score(history, fewest, first, least=_least(fewest, fewest_given)):
-            return fewest, _relaxed(fewest) if fewest_given is None else ()
-    if not _can_score(history, 0, 0):
-        raise InvalidDataError([], _UNDECIDED)
-    fewest = choices[0]
-    try:
-        Scored.of(history, min_history=fewest, first=first)
-    except InvalidDataError as error:
-        would = _scoring_for(history, first, fewest)
-        raise InvalidDataError([], f"{_plain(error)}. Try {would}") from None
-    raise AssertionError("unreachable")
+    rules = _rules(fewest_given)
+    for fewest, least in rules:
+        if not _obstacle(history, first, fewest, least):
+            return fewest, _relaxed(fewest, fewest_given)
+    _check_decided(history)
+    fewest = rules[0][0]
+    reason = _obstacle(history, first, fewest)
+    raise InvalidDataError([], f"{reason}. Try {_scoring_for(history, first, fewest)}")
 
 
 def split_for_search(
@@ -127,90 +124,103 @@ def split_for_search(
     if given_share is not None and not 0 < tried[0][1] < history.matches:
         raise InvalidParameterError(
             f"--first must leave matches for the search and for the comparison; {given_share} is "
-            f"{tried[0][1]:,} of {history.matches:,}{_try(_share_for(history, given_fewest))}"
+            f"{tried[0][1]:,} of {history.matches:,}{_try_split(history, given_fewest)}"
         )
-    for fewest in _choices(given_fewest):
+    rules = _rules(given_fewest)
+    for fewest, least in rules:
         for share, first in tried:
-            if _reason(history, first, fewest, least=_least(fewest, given_fewest)) is None:
-                notes = _relaxed(fewest) if given_fewest is None else ()
-                if given_share is None and share != SEARCH_SHARES[0]:
+            if _obstacle_of_split(history, first, fewest, least) is None:
+                notes = _relaxed(fewest, given_fewest)
+                if share not in (given_share, SEARCH_SHARES[0]):
                     notes = (_searched(share, first, history.matches), *notes)
                 return SearchPart(share, first, fewest, notes)
-    if not _can_score(history, 0, 0):
-        raise InvalidDataError([], _UNDECIDED)
-    share, first = tried[-1] if given_share is None else tried[0]
-    fewest = _choices(given_fewest)[-1] if given_share is None else _choices(given_fewest)[0]
+    _check_decided(history)
     if history.matches < 2:
         raise InvalidDataError(
             [],
             "a search needs two matches or more: some to search on, others to compare on; this "
             f"history has {counted(history.matches, 'match', 'matches')}",
         )
-    where, reason = _reason(history, first, fewest) or ("", "")
-    would = _share_for(history, given_fewest)
+    share, first = tried[-1]
+    fewest = rules[0 if given_share is not None else -1][0]
+    where, reason = _obstacle_of_split(history, first, fewest) or ("", "")
     raise InvalidDataError(
         [],
         f"{where} {counted(first, 'match', 'matches')} ({share}; see --first): {reason}"
-        f"{_try(would)}",
+        f"{_try_split(history, given_fewest)}",
     )
 
 
-def _choices(fewest: int | None) -> list[int]:
-    return list(range(USUAL_FEWEST, -1, -1)) if fewest is None else [fewest]
+def _rules(fewest_given: int | None) -> list[tuple[int, float]]:
+    """Return the rules to try in turn: fewest earlier matches, and share of matches to score.
+
+    A share of 0 stands for a single match.
+    """
+    if fewest_given is not None:
+        return [(fewest_given, 0.0)]
+    return [
+        (fewest, 0.0 if fewest in (USUAL_FEWEST, 0) else _ENOUGH)
+        for fewest in range(USUAL_FEWEST, -1, -1)
+    ]
 
 
-def _least(fewest: int, fewest_given: int | None) -> float:
-    """Return the share of the matches that must be scored; 0 stands for a single match."""
-    return 0.0 if fewest_given is not None or fewest in (USUAL_FEWEST, 0) else _ENOUGH
+def _obstacle(history: History, first: int, fewest: int, least: float = 0.0) -> str:
+    """Return why too few matches from `first` on can be scored, without advice; "" if enough can.
 
-
-def _can_score(history: History, fewest: int, first: int, *, least: float = 0.0) -> bool:
-    """Return whether matches from `first` on can be scored: one, and this share of them."""
+    least : share of the matches that must be scored
+    """
     try:
         rows = Scored.of(history, min_history=fewest, first=first)
-    except InvalidDataError:
-        return False
-    return int(rows.scored.sum()) >= least * (history.matches - first)
+    except InvalidDataError as error:
+        return str(error).removesuffix(ADVICE)
+    enough = int(rows.scored.sum()) >= least * (history.matches - first)
+    return "" if enough else "too few matches can be scored"
 
 
-def _reason(
-    history: History, first: int, fewest: int, *, least: float = 0.0
+def _obstacle_of_split(
+    history: History, first: int, fewest: int, least: float = 0.0
 ) -> tuple[str, str] | None:
     """Return which part of a split has too little to score, and why; None if neither."""
     if not 0 < first < history.matches:
         return "the first", "one part has no matches"
-    for part, begin, where in (
-        (history.slice(0, first), 0, "the first"),
-        (history, first, "after"),
+    for where, part, begin in (
+        ("the first", history.slice(0, first), 0),
+        ("after", history, first),
     ):
-        try:
-            Scored.of(part, min_history=fewest, first=begin)
-        except InvalidDataError as error:
-            return where, _plain(error)
-        if not _can_score(part, fewest, begin, least=least):
-            return where, "too few matches can be scored"
+        if reason := _obstacle(part, begin, fewest, least):
+            return where, reason
     return None
 
 
-def _share_for(history: History, fewest_given: int | None) -> str | None:
-    """Return options of a split that leaves something to score, None if there is none."""
-    for fewest, share in _splits(_choices(fewest_given)):
-        if _reason(history, history.matches * int(share.removesuffix("%")) // 100, fewest) is None:
-            fits = fewest_given is not None or fewest == USUAL_FEWEST
-            return f"--first {share}" + ("" if fits else f" --min-history {fewest}")
+def _check_decided(history: History) -> None:
+    """Refuse a history in which nothing can be scored, whatever is scored."""
+    if _obstacle(history, 0, 0):
+        raise InvalidDataError([], _UNDECIDED)
+
+
+def _try_split(history: History, fewest_given: int | None) -> str:
+    """Return advice on a split that leaves something to score, "" if there is none."""
+    for fewest, _ in _rules(fewest_given):
+        for share in _PROPOSED:
+            first = history.matches * int(share.removesuffix("%")) // 100
+            if _obstacle_of_split(history, first, fewest) is None:
+                fits = fewest_given is not None or fewest == USUAL_FEWEST
+                return f". Try --first {share}" + ("" if fits else f" --min-history {fewest}")
     first = history.matches // 2
-    less = _largest(fewest_given or 0, lambda fewest: _reason(history, first, fewest) is None)
-    return None if less is None else f"--first 50% --min-history {less}"
+    less = _largest(
+        fewest_given or 0, lambda fewest: _obstacle_of_split(history, first, fewest) is None
+    )
+    return "" if less is None else f". Try --first 50% --min-history {less}"
 
 
 def _scoring_for(history: History, first: int, fewest: int) -> str:
     """Return options of a backtest with something to score."""
-    if _can_score(history, fewest, 0):
+    if not _obstacle(history, 0, fewest):
         return "--from 0%"
-    less = _largest(fewest, lambda number: _can_score(history, number, first))
+    less = _largest(fewest, lambda number: not _obstacle(history, first, number))
     if less is not None:
         return f"--min-history {less}"
-    less = _largest(fewest, lambda number: _can_score(history, number, 0)) or 0
+    less = _largest(fewest, lambda number: not _obstacle(history, 0, number)) or 0
     return f"--from 0% --min-history {less}"
 
 
@@ -225,18 +235,9 @@ def _largest(below: int, works: Callable[[int], bool]) -> int | None:
     return low
 
 
-def _plain(error: InvalidDataError) -> str:
-    """Return the text of an error without the advice that it has for programs."""
-    return str(error).removesuffix(ADVICE)
-
-
-def _splits(fewest: Iterable[int]) -> Iterator[tuple[int, str]]:
-    return ((count, share) for count in fewest for share in _PROPOSED)
-
-
-def _relaxed(fewest: int) -> tuple[str, ...]:
+def _relaxed(fewest: int, fewest_given: int | None) -> tuple[str, ...]:
     """Return a note if players with fewer earlier matches than usual are scored."""
-    if fewest == USUAL_FEWEST:
+    if fewest_given is not None or fewest == USUAL_FEWEST:
         return ()
     scored = (
         f"players with {counted(fewest, 'earlier match', 'earlier matches')} or more are"
@@ -256,10 +257,6 @@ def _searched(share: str, first: int, matches: int) -> str:
     )
 
 
-def _try(options: str | None) -> str:
-    return "" if options is None else f". Try {options}"
-
-
 #: Times below this, in seconds since 1970 (March 1973), are taken to be numbers of rounds.
 _MOMENTS = 100_000_000
 
@@ -268,12 +265,13 @@ _MOMENTS = 100_000_000
 _MOST_PAIRS = 100_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class BacktestAnswer:
     """Result of a backtest.
 
     systems : the compared systems by label
     seconds : to rate and score, by label
+    seed : of the resamples
     """
 
     history: History
@@ -303,29 +301,28 @@ def compare(
         check_page(request.report)
     known = known_ratings(request.initial, request.initial_mapping, *systems.values())
     history, reading = read(request.history)
-    systems, left_out = _able(systems, history, request.if_able)
-    unused = notes_on_unused(systems, history, request.history)
-    missing = _missing(systems.values(), history)
-    reading = replace(reading, notes=(*reading.notes, *left_out, *unused, *missing))
+    systems, notes = _able(systems, history, request.if_able)
+    notes += notes_on_unused(systems, history, request.history)
+    missing = (missing_notes(system, history, resumed=False) for system in systems.values())
+    notes += dict.fromkeys(chain.from_iterable(missing))
     for system in systems.values():
         check_times(system, history)
-    notes = initial_notes(known, history, systems, strict=request.history.strict)
-    reading = replace(reading, notes=(*reading.notes, *notes))
+    notes += initial_notes(known, history, systems, strict=request.history.strict)
     first = first_scored(request.first, history, time_format=request.history.time_format)
     fewest, relaxed = fewest_earlier(history, first, request.min_history)
-    request = replace(request, min_history=fewest)
-    reading = replace(reading, notes=(*reading.notes, *relaxed))
+    reading = replace(reading, notes=(*reading.notes, *notes, *relaxed))
     answer = scored(
-        systems, request, history, reading, first, progress, least=least, initial=known.ratings
+        systems,
+        replace(request, min_history=fewest),
+        history,
+        reading,
+        first,
+        progress,
+        least=least,
+        initial=known.ratings,
     )
     _write(answer, request)
     return answer
-
-
-def _missing(systems: Iterable[RatingSystem], history: History) -> list[str]:
-    """Return notes on what systems miss in a history, each once."""
-    every = (missing_notes(system, history, resumed=False) for system in systems)
-    return list(dict.fromkeys(note for notes in every for note in notes))
 
 
 def _able(
@@ -340,14 +337,14 @@ def _able(
     reasons: dict[str, list[str]] = {}
     slow: list[str] = []
     for label, system in systems.items():
-        if label in if_able and _pairs(system, history) > _MOST_PAIRS:
-            slow.append(label)
-            continue
-        misfits = system.capabilities.misfits(history) if label in if_able else []
-        if misfits:
-            reasons.setdefault("; ".join(misfits), []).append(label)
-        else:
+        pairs = getattr(system, "compared_pairs", lambda history: 0)
+        misfits = system.capabilities.misfits(history)
+        if label not in if_able or not (misfits or pairs(history) > _MOST_PAIRS):
             able[label] = system
+        elif pairs(history) > _MOST_PAIRS:
+            slow.append(label)
+        else:
+            reasons.setdefault("; ".join(misfits), []).append(label)
     notes += [
         f"left out, because {'it' if len(labels) == 1 else 'they'} cannot rate {reason}: "
         f"{', '.join(labels)}"
@@ -363,11 +360,6 @@ def _able(
     return able, notes
 
 
-def _pairs(system: RatingSystem, history: History) -> int:
-    """Return how many pairs of teams a system compares; 0 for systems that compare none."""
-    return int(system.compared_pairs(history)) if hasattr(system, "compared_pairs") else 0
-
-
 def scored(
     systems: Mapping[str, RatingSystem],
     request: BacktestRequest | TuneRequest,
@@ -378,23 +370,17 @@ def scored(
     *,
     least: Mapping[str, float],
     initial: InitialRatings | Ratings | None = None,
-    calibrate: bool = False,
 ) -> BacktestAnswer:
     """Return how well systems predict a history from match number `first` on.
 
+    request : with the fewest earlier matches of players who are scored
     least : metric -> differences below this do not matter, if not the default
     initial : known ratings with which players begin
-    calibrate : also score calibrated chances, as if the request said so
     """
     seconds: dict[str, float] = {}
-    own = {
-        "min_history": USUAL_FEWEST if request.min_history is None else request.min_history,
-        "first": first,
-        "predictions": getattr(request, "predictions_output", None) is not None,
-        "initial": initial,
-        "workers": request.workers or 1,
-        "calibrate": calibrate or getattr(request, "calibrate", False),
-    }
+    options = {**shared(request, backtest), "first": first, "initial": initial}
+    options["predictions"] = getattr(request, "predictions_output", None) is not None
+    options["workers"] = request.workers or 1
     scores = backtest(
         systems,
         history,
@@ -402,29 +388,21 @@ def scored(
         least_differences=least,
         progress=progress,
         timed=seconds.__setitem__,
-        **{**shared(request, backtest), **own},
+        **options,
     )
-    return BacktestAnswer(
-        history=history,
-        reading=reading,
-        systems=systems,
-        found=scores,
-        seconds=seconds,
-        seed=request.seed,
-    )
+    return BacktestAnswer(history, reading, systems, scores, seconds, request.seed)
 
 
 def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
     """Write the table and the page, after all steps that can fail before writing."""
-    page = None
+    page = b""
     if request.report is not None:
-        report = report_of(answer, request.history.source, request.command)
-        page = backtest_page(report).encode()
+        page = backtest_page(report_of(answer, request.history.source, request.command)).encode()
     if request.output is not None:
         write_table(answer.found.to_polars(), request.output)
     if request.predictions_output is not None and answer.found.predictions is not None:
         write_table(answer.found.predictions, request.predictions_output)
-    if request.report is not None and page is not None:
+    if request.report is not None:
         with whole_file(request.report) as file:
             file.write(page)
 
@@ -577,18 +555,12 @@ def backtest_json(answer: BacktestAnswer) -> dict[str, Any]:
     backtest = answer.found
     return {
         "systems": [_system(scores, answer) for scores in backtest.systems],
-        "differences": [
-            _difference(difference, backtest.least_differences)
-            for difference in backtest.differences
-        ],
+        "differences": _differences(backtest.differences, backtest),
         "groups": [
             {
                 **plain(group, "systems", "differences", "over_baseline"),
                 "systems": [_flat(scores) for scores in group.systems],
-                "differences": [
-                    _difference(difference, backtest.least_differences)
-                    for difference in group.differences
-                ],
+                "differences": _differences(group.differences, backtest),
             }
             for group in backtest.groups
         ],
@@ -618,9 +590,16 @@ def _system(scores: SystemScores, answer: BacktestAnswer) -> dict[str, Any]:
     }
 
 
-def _difference(difference: Difference, least: Mapping[str, float]) -> dict[str, Any]:
-    judgements = {
-        name: judge(value, difference.intervals.get(name, (math.nan, math.nan)), least[name])
-        for name, value in difference.metrics.items()
-    }
-    return {**plain(difference), "judgements": judgements}
+def _differences(differences: Iterable[Difference], backtest: Backtest) -> list[dict[str, Any]]:
+    """Return differences as JSON, with the judgement on every metric."""
+    least = backtest.least_differences
+    return [
+        {
+            **plain(difference),
+            "judgements": {
+                name: judge(value, difference.intervals.get(name, UNKNOWN), least[name])
+                for name, value in difference.metrics.items()
+            },
+        }
+        for difference in differences
+    ]

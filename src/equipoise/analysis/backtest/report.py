@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from markupsafe import Markup
 
 from equipoise.analysis.backtest import tables
@@ -38,6 +39,7 @@ from equipoise.data.backtest import (
     LEAST_MATCHES,
     Backtest,
     Difference,
+    Group,
     judge,
     players_with,
 )
@@ -48,7 +50,6 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from matplotlib.figure import Figure
 
 
 def given(text: str) -> Markup:
@@ -79,7 +80,10 @@ def lead(standing: Sequence[Standing], unknown: str) -> Markup:
         return joined(_leading(standing), ". ", unknown or _over_whom(standing))
     # Sorting is stable: among systems that lead equally often, the first metric decides.
     most = sorted(metrics.items(), key=lambda entry: -len(entry[1]))
-    parts = (joined(_named(keys), ": ", _level(labels)) for labels, keys in most)
+    parts = (
+        joined(_named(keys), ": ", enumerated(labels), ", tied" if len(labels) > 1 else "")
+        for labels, keys in most
+    )
     return joined("Best by ", joined(parts, by="; by "), ". ", unknown or _how_often(standing))
 
 
@@ -94,45 +98,31 @@ def _leading(standing: Sequence[Standing]) -> Markup:
     return joined(enumerated(labels), f" predict best by {metrics}, tied")
 
 
-def _level(labels: Sequence[str]) -> Markup:
-    return joined(enumerated(labels), ", tied" if len(labels) > 1 else "")
-
-
 def _named(metrics: Sequence[str]) -> str:
     """Return metrics as part of a sentence."""
     *others, last = (METRIC[key].inside for key in metrics)
     return f"{', '.join(others)} and {last}" if others else last
 
 
-_NO_INTERVALS = "Nothing was resampled, so noise may explain any lead."
-_TOO_FEW = f"Fewer than {LEAST_MATCHES} matches were scored, too few for a verdict on any lead."
-
-
 def no_verdict(backtest: Backtest, differences: Sequence[Difference]) -> str:
     """Return why differences have no intervals; "" if they have."""
     if not backtest.resamples:
-        return _NO_INTERVALS
-    bounds = [
-        bound
-        for difference in differences
-        for pair in difference.intervals.values()
-        for bound in pair
-    ]
-    return _TOO_FEW if all(math.isnan(bound) for bound in bounds) else ""
+        return "Nothing was resampled, so noise may explain any lead."
+    intervals = (pair for difference in differences for pair in difference.intervals.values())
+    if not np.isnan([*intervals]).all():
+        return ""
+    return f"Fewer than {LEAST_MATCHES} matches were scored, too few for a verdict on any lead."
 
 
 def _over_whom(standing: Sequence[Standing]) -> Markup:
     """Return over which systems a lead by every metric is significant."""
-    judged: dict[str, list[str]] = {}
+    beyond: dict[str, list[bool]] = {}
     for verdict in standing:
         for rival in verdict.behind:
-            of_rival = judged.setdefault(rival.label, [])
-            if verdict.judged(rival) != "no difference that matters":
-                of_rival.append(verdict.judged(rival))
-    beyond = {
-        label: [judgement == "beyond noise" for judgement in judgements]
-        for label, judgements in judged.items()
-    }
+            of_rival = beyond.setdefault(rival.label, [])
+            judgement = verdict.judged(rival)
+            if judgement != "no difference that matters":
+                of_rival.append(judgement == "beyond noise")
     small = [label for label, clear in beyond.items() if not clear]
     never = [label for label, clear in beyond.items() if clear and not any(clear)]
     partly = [label for label, clear in beyond.items() if any(clear) and not all(clear)]
@@ -169,12 +159,17 @@ def _how_often(standing: Sequence[Standing]) -> str:
     return f"The lead over all others is significant only by {_named(clear)}."
 
 
-def by_experience(backtest: Backtest) -> Iterator[Markup]:
-    """Yield a verdict on every other group of players by earlier matches."""
+def _other_groups(backtest: Backtest) -> Iterator[tuple[str, Group]]:
+    """Yield every group of players but the one to whom the headline applies, with its name."""
     for group in backtest.groups:
         name = players_with(group.first, group.last)
-        if name == backtest.for_whom:
-            continue
+        if name != backtest.for_whom:
+            yield name, group
+
+
+def by_experience(backtest: Backtest) -> Iterator[Markup]:
+    """Yield a verdict on every other group of players by earlier matches."""
+    for name, group in _other_groups(backtest):
         many = counted(group.participations, "participation", "participations")
         sentence = lead(standings(backtest, group), no_verdict(backtest, group.differences))
         yield joined(f"{name[0].upper()}{name[1:]} ({many}): ", sentence)
@@ -185,28 +180,31 @@ def against_baseline(backtest: Backtest) -> Iterator[Markup]:
 
     Then yield a sentence for every other group of players in which a system is behind the baseline.
     """
-    keys = [metric.key for metric in shown_metrics(backtest)]
-    short = _short_of_baseline(backtest.over_baseline, keys, backtest.least_differences)
+    keys, least = [metric.key for metric in shown_metrics(backtest)], backtest.least_differences
+    short = _short_of_baseline(backtest.over_baseline, keys, least)
     if short:
         yield joined(f"For {backtest.for_whom}: ", joined(short, by="; "), ".")
     else:
         first, *others = backtest.over_baseline
-        who = joined(
-            "every system" if others else given(first.first), " is better than the baseline"
-        )
+        who = "every system" if others else given(first.first)
         unknown = no_verdict(backtest, backtest.over_baseline)
         sure = f". {unknown}" if unknown else ", and the difference is significant."
-        text = f", which has no ratings, by every metric{sure}"
-        yield joined(f"For {backtest.for_whom}, ", who, text)
-    for group in backtest.groups:
-        name = players_with(group.first, group.last)
-        if name == backtest.for_whom:
-            continue
-        behind = _short_of_baseline(
-            group.over_baseline, GROUP_METRICS, backtest.least_differences, ahead=False
-        )
+        text = " is better than the baseline, which has no ratings, by every metric"
+        yield joined(f"For {backtest.for_whom}, ", who, text, sure)
+    for name, group in _other_groups(backtest):
+        behind = _short_of_baseline(group.over_baseline, GROUP_METRICS, least, ahead=False)
         if behind:
             yield joined(f"For {name}: ", joined(behind, by="; "), ".")
+
+
+#: How a system compares with the baseline by some metrics: what one system is or does, what several
+#: do, and the rest of the sentence.
+_COMPARED = {
+    "worse": ("is", "are", "worse than the baseline by {}"),
+    "perhaps": ("is", "are", "behind the baseline by {}, which noise may explain"),
+    "level": ("does", "do", "not differ from the baseline by {} in a way that matters"),
+    "unsure": ("is", "are", "ahead of the baseline by {}, which noise may explain"),
+}
 
 
 def _short_of_baseline(
@@ -220,61 +218,54 @@ def _short_of_baseline(
     ahead : also name metrics by which they are level, or ahead by a difference that does not matter
       or that noise may explain
     """
-    #: What is said -> the systems that it is said of.
-    sentences: dict[tuple[str, str, str], list[str]] = {}
-
-    def say(label: str, one: str, many: str, rest: str) -> None:
-        sentences.setdefault((one, many, rest), []).append(label)
-
-    noise = ", which noise may explain"
+    #: How systems compare, and by which metrics -> these systems.
+    systems: dict[tuple[str, str], list[str]] = {}
     for difference in differences:
-        worse: list[str] = []
-        perhaps: list[str] = []
-        level: list[str] = []
-        unsure: list[str] = []
+        metrics: dict[str, list[str]] = {kind: [] for kind in _COMPARED}
         for key in keys:
-            change = difference.metrics[key]
-            if math.isnan(change):
-                continue
-            judged = judge(change, difference.intervals.get(key, UNKNOWN), least[key])
-            better = (change > 0) == (key in HIGHER_IS_BETTER)
-            if judged == "not known" and better:
-                continue
-            if judged in ("level", "no difference that matters"):
-                level.append(key)
-            elif judged in ("within noise", "not known"):
-                (unsure if better else perhaps).append(key)
-            elif not better:
-                worse.append(key)
-        if worse:
-            say(difference.first, "is", "are", f"worse than the baseline by {_named(worse)}")
-        if perhaps:
-            say(difference.first, "is", "are", f"behind the baseline by {_named(perhaps)}{noise}")
-        if level and ahead:
-            rest = f"not differ from the baseline by {_named(level)} in a way that matters"
-            say(difference.first, "does", "do", rest)
-        if unsure and ahead:
-            say(difference.first, "is", "are", f"ahead of the baseline by {_named(unsure)}{noise}")
-    return [
-        joined(enumerated(labels), f" {singular if len(labels) == 1 else plural} {rest}")
-        for (singular, plural, rest), labels in sentences.items()
-    ]
+            kind = _against_baseline(key, difference, least[key])
+            if kind in metrics and (ahead or kind in ("worse", "perhaps")):
+                metrics[kind].append(key)
+        for kind, named in metrics.items():
+            if named:
+                systems.setdefault((kind, _named(named)), []).append(difference.first)
+    sentences = []
+    for (kind, named_metrics), labels in systems.items():
+        one, several, rest = _COMPARED[kind]
+        verb = one if len(labels) == 1 else several
+        sentences.append(joined(enumerated(labels), f" {verb} {rest.format(named_metrics)}"))
+    return sentences
+
+
+def _against_baseline(key: str, difference: Difference, least: float) -> str:
+    """Return how a system compares with the baseline by a metric, as `_COMPARED` has it.
+
+    "" if it is better, or if that is not known.
+    """
+    change = difference.metrics[key]
+    if math.isnan(change):
+        return ""
+    judged = judge(change, difference.intervals.get(key, UNKNOWN), least)
+    better = (change > 0) == (key in HIGHER_IS_BETTER)
+    if judged in ("level", "no difference that matters"):
+        return "level"
+    if judged == "beyond noise":
+        return "" if better else "worse"
+    if better:
+        return "unsure" if judged == "within noise" else ""
+    return "perhaps"
 
 
 def verdict_table(backtest: Backtest, standing: Sequence[Standing]) -> Table:
     """Return the best system by every metric and its lead; a single system leads the baseline."""
     if not any(verdict.rivals for verdict in standing):
-        values = [(METRIC[verdict.metric], verdict.value) for verdict in standing]
         baseline = backtest.of(BASELINE).metrics
         return Table(
             "Compared with the baseline",
             {"metric": "", backtest.systems[0].label: ">", BASELINE: ">"},
             [
-                [
-                    Noted(metric.heading, metric.better),
-                    *(metric.number(x) for x in (value, baseline[metric.key])),
-                ]
-                for metric, value in values
+                [*_named_value(verdict), METRIC[verdict.metric].number(baseline[verdict.metric])]
+                for verdict in standing
             ],
         )
     columns = {"metric": "", "best": "", "value": ">", "next best": "", "behind by": ">"}
@@ -283,17 +274,19 @@ def verdict_table(backtest: Backtest, standing: Sequence[Standing]) -> Table:
     return Table("Who is best", columns, rows)
 
 
-def _verdict(verdict: Standing) -> list[object]:
+def _named_value(verdict: Standing) -> tuple[Noted, str]:
+    """Return a metric with the direction that is better, and its best value."""
     metric = METRIC[verdict.metric]
-    row = [
-        Noted(metric.heading, metric.better),
-        enumerated(verdict.leaders),
-        metric.number(verdict.value),
-    ]
+    return Noted(metric.heading, metric.better), metric.number(verdict.value)
+
+
+def _verdict(verdict: Standing) -> list[object]:
+    metric, value = _named_value(verdict)
+    row: list[object] = [metric, enumerated(verdict.leaders), value]
     if not verdict.behind:
         return [*row, None, None, None, None]
-    nearest = verdict.behind[0]
-    behind = Noted(metric.number(nearest.behind), metric.interval(nearest.lower, nearest.upper))
+    nearest, of = verdict.behind[0], METRIC[verdict.metric]
+    behind = Noted(of.number(nearest.behind), of.interval(nearest.lower, nearest.upper))
     alike = enumerated(verdict.not_told_apart) if verdict.not_told_apart else None
     return [*row, nearest.label, behind, verdict.judged(nearest), alike]
 
@@ -432,29 +425,23 @@ class Chart(NamedTuple):
     image: str
 
 
-def _chart(figure: Figure, heading: str, below: str, alt: str) -> Chart:
-    return Chart(heading, below, alt, theme.page_image(figure))
-
-
-def _numbered(backtest: Backtest) -> dict[str, int]:
-    """Return the number of every system, which decides its colour; the baseline has none."""
-    labels = [system.label for system in backtest.systems if system.label != BASELINE]
-    return {label: number for number, label in enumerate(labels)}
+def _labels(backtest: Backtest) -> list[str]:
+    """Return the labels of the systems, without the baseline."""
+    return [system.label for system in backtest.systems if system.label != BASELINE]
 
 
 def _listed(rows: Sequence[Estimate], metric: Metric, words: Sequence[str]) -> str:
     """Return values with their intervals in words."""
     parts = []
-    for number, row in enumerate(rows):
+    for row, judgement in zip(rows, words, strict=True):
         interval = metric.interval(row.lower, row.upper)
-        text = f"{row.label} {row.text}" + (f" ({interval})" if interval else "")
-        parts.append(f"{text}, {words[number]}")
+        parts.append(f"{row.label} {row.text}{f' ({interval})' if interval else ''}, {judgement}")
     return "; ".join(parts)
 
 
 def _difference_charts(backtest: Backtest, standing: Sequence[Standing]) -> Iterator[Chart]:
     """Yield one chart for each metric: how far every other system is behind the best."""
-    numbers = _numbered(backtest)
+    numbers = {label: number for number, label in enumerate(_labels(backtest))}
     for verdict in standing:
         metric, judged = METRIC[verdict.metric], [verdict.judged(rival) for rival in verdict.rivals]
         rows = [
@@ -467,18 +454,17 @@ def _difference_charts(backtest: Backtest, standing: Sequence[Standing]) -> Iter
             for rival, judgement in zip(verdict.rivals, judged, strict=True)
         ]
         if rows:
-            yield _chart(
-                intervals_figure(rows),
-                metric.heading,
-                f"behind {verdict.best}",
+            alt = (
                 f"{metric.heading}: distance of the others from {verdict.best}. "
-                f"{_listed(rows, metric, judged)}.",
+                f"{_listed(rows, metric, judged)}."
             )
+            image = theme.page_image(intervals_figure(rows))
+            yield Chart(metric.heading, f"behind {verdict.best}", alt, image)
 
 
 def _calibration_charts(backtest: Backtest) -> Iterator[Chart]:
     """Yield the calibration of all systems, six in a chart."""
-    labels = list(_numbered(backtest))
+    labels = _labels(backtest)
     for start in range(0, len(labels), MOST_SYSTEMS):
         shown = {
             label: backtest.of(label).calibration for label in labels[start : start + MOST_SYSTEMS]
@@ -487,13 +473,13 @@ def _calibration_charts(backtest: Backtest) -> Iterator[Chart]:
             f"{label} {CALIBRATION.number(calibration.error)}"
             for label, calibration in shown.items()
         )
-        yield _chart(
-            calibration_figure(shown, title="", subtitle=""),
-            "Observed by expected score",
-            "with the calibration error of every system",
+        alt = (
             f"Calibration of {', '.join(shown)}. Mean distance of observed from expected scores: "
-            f"{errors}.",
+            f"{errors}."
         )
+        image = theme.page_image(calibration_figure(shown, title="", subtitle=""))
+        below = "with the calibration error of every system"
+        yield Chart("Observed by expected score", below, alt, image)
 
 
 def _read(report: BacktestReport) -> Table:

@@ -16,7 +16,8 @@ from equipoise.data.backtest import (
     Backtest,
     Difference,
     Group,
-    Interval,
+    GroupScores,
+    SystemScores,
     judge,
 )
 from equipoise.evaluate.standings import UNKNOWN, standings
@@ -212,19 +213,17 @@ def metrics_table(backtest: Backtest, seconds: Mapping[str, float] | None = None
     metrics = shown_metrics(backtest)
     best = {metric: _best(backtest, metric) for metric in metrics}
     columns = {"system": "", **_columns(metrics), CALIBRATION.column: CALIBRATION.form}
-    rows = [
-        [
-            scores.label,
-            *_measures(scores.metrics, scores.intervals, metrics, best, scores.label),
-            scores.calibration.error,
-            *([] if seconds is None else [seconds.get(scores.label)]),
-        ]
+    rows: list[list[object]] = [
+        [scores.label, *_measures(scores, metrics, best), scores.calibration.error]
         for scores in backtest.systems
     ]
+    if seconds is not None:
+        columns["seconds"] = ".2f"
+        rows = [[*row, seconds.get(str(row[0]))] for row in rows]
     title = (
         "Metrics; the best system is in bold" if any(best.values()) else "Metrics of every system"
     )
-    return Table(title, {**columns, **({} if seconds is None else {"seconds": ".2f"})}, rows)
+    return Table(title, columns, rows)
 
 
 def _columns(metrics: Sequence[Metric], sign: str = "") -> dict[str, str]:
@@ -232,15 +231,14 @@ def _columns(metrics: Sequence[Metric], sign: str = "") -> dict[str, str]:
 
 
 def _measures(
-    values: Mapping[str, float],
-    intervals: Mapping[str, Interval],
+    scores: SystemScores | GroupScores,
     metrics: Sequence[Metric],
     best: Mapping[Metric, Collection[str]],
-    label: str,
 ) -> Iterator[Measure]:
     for metric in metrics:
-        bounds = intervals.get(metric.key, UNKNOWN)
-        yield Measure(values[metric.key], *bounds, stands_out=label in best.get(metric, ()))
+        bounds = scores.intervals.get(metric.key, UNKNOWN)
+        stands_out = scores.label in best.get(metric, ())
+        yield Measure(scores.metrics[metric.key], *bounds, stands_out=stands_out)
 
 
 def _best(backtest: Backtest, metric: Metric) -> list[str]:
@@ -257,11 +255,6 @@ def _best(backtest: Backtest, metric: Metric) -> list[str]:
     return [label for label, value in values.items() if value == most]
 
 
-def intervals_table(backtest: Backtest) -> Table:
-    """Return one row for each system and metric, with its interval."""
-    return metrics_table(backtest).unfolded(f"Intervals ({_share(backtest)})")
-
-
 def _share(backtest: Backtest) -> str:
     return f"{100 * backtest.confidence:g} % of {counted(backtest.resamples, 'resample')}"
 
@@ -269,14 +262,7 @@ def _share(backtest: Backtest) -> str:
 def differences_table(backtest: Backtest) -> Table:
     """Return one row for each pair of systems."""
     metrics = shown_metrics(backtest)
-    rows = [
-        [
-            difference.first,
-            difference.second,
-            *_changes(difference, metrics, backtest.least_differences),
-        ]
-        for difference in backtest.differences
-    ]
+    rows = [_difference(difference, metrics, backtest) for difference in backtest.differences]
     title = f"Differences for {backtest.for_whom}, first minus second ({_share(backtest)})"
     return Table(title, {"first": "", "second": "", **_columns(metrics, "+")}, rows, keys=2)
 
@@ -284,12 +270,7 @@ def differences_table(backtest: Backtest) -> Table:
 def group_differences_table(backtest: Backtest) -> Table:
     """Return one row for each group of players and pair of systems."""
     rows = [
-        [
-            _span(group),
-            difference.first,
-            difference.second,
-            *_changes(difference, PART, backtest.least_differences),
-        ]
+        [_span(group), *_difference(difference, PART, backtest)]
         for group in backtest.groups
         for difference in group.differences
     ]
@@ -298,16 +279,17 @@ def group_differences_table(backtest: Backtest) -> Table:
     return Table(title, columns, rows, keys=3)
 
 
-def _changes(
-    difference: Difference, metrics: Sequence[Metric], least: Mapping[str, float]
-) -> Iterator[Measure]:
+def _difference(
+    difference: Difference, metrics: Sequence[Metric], backtest: Backtest
+) -> list[object]:
+    """Return the row of a pair of systems."""
+    row: list[object] = [difference.first, difference.second]
     for metric in metrics:
-        change, bounds = (
-            difference.metrics[metric.key],
-            difference.intervals.get(metric.key, UNKNOWN),
-        )
-        judged = judge(change, bounds, least[metric.key])
-        yield Measure(change, *bounds, judged, judged == "beyond noise")
+        change = difference.metrics[metric.key]
+        bounds = difference.intervals.get(metric.key, UNKNOWN)
+        judged = judge(change, bounds, backtest.least_differences[metric.key])
+        row.append(Measure(change, *bounds, judged, judged == "beyond noise"))
+    return row
 
 
 def unfolded_differences(table: Table) -> Table:
@@ -325,12 +307,7 @@ def groups_table(backtest: Backtest) -> Table:
             if verdict.rivals
         }
         rows += [
-            [
-                _span(group),
-                group.participations,
-                scores.label,
-                *_measures(scores.metrics, scores.intervals, PART, best, scores.label),
-            ]
+            [_span(group), group.participations, scores.label, *_measures(scores, PART, best)]
             for scores in group.systems
         ]
     columns = {"earlier": "", "participations": "d", "system": "", **_columns(PART)}
@@ -359,7 +336,7 @@ def calibration_table(backtest: Backtest) -> Table:
 def detail_tables(backtest: Backtest) -> Iterator[Table]:
     """Yield the further tables that are not empty, as text shows them."""
     if backtest.resamples:
-        yield intervals_table(backtest)
+        yield metrics_table(backtest).unfolded(f"Intervals ({_share(backtest)})")
     if backtest.differences:
         yield unfolded_differences(differences_table(backtest))
         if any(group.differences for group in backtest.groups):

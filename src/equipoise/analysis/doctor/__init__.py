@@ -23,7 +23,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -37,8 +36,7 @@ from equipoise.wording import counted
 Status: TypeAlias = Literal["ok", "absent", "warning", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that was looked at.
 
     topic : the heading under which it stands
@@ -67,6 +65,8 @@ _EXTRA = re.compile(r"\bextra\s*==\s*['\"]([^'\"]+)['\"]")
 _CONDITION = re.compile(r"\b(sys_platform|python_version)\s*(==|!=|<|>=)\s*['\"]([^'\"]+)['\"]")
 #: Numbers of a version, and what follows them where it is not finished yet: 2.0rc1, 2.0.dev3.
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)*)(?:[.-]?(a|b|rc|dev|alpha|beta)\.?\d*)?")
+
+_ZEROS = re.compile(r"(\.0+)+$")
 
 #: Libraries whose module has another name, by the name of the library.
 _MODULES = {
@@ -106,15 +106,15 @@ def requirements_of(lines: Iterable[str]) -> list[Requirement]:
         parts = _REQUIREMENT.fullmatch(line.strip())
         if parts is None:
             raise ValueError(f"the requirement {line!r} is not understood")
+        written, extras, least, condition = (part or "" for part in parts.groups())
         # Names are compared without case, and with one kind of hyphen.
-        name, condition = re.sub(r"[-_.]+", "-", parts[1]).lower(), parts[4] or ""
+        name = re.sub(r"[-_.]+", "-", written).lower()
         name = "backports.zstd" if name == "backports-zstd" else name
         if all(_holds(*comparison) for comparison in _CONDITION.findall(condition)):
             extra = _EXTRA.search(condition)
-            written = f"{name}{parts[2] or ''}" + (f">={parts[3]}" if parts[3] else "")
-            requirements.append(
-                Requirement(name, extra[1] if extra else "", written, parts[3] or "")
-            )
+            bound = f">={least}" if least else ""
+            needed = Requirement(name, extra[1] if extra else "", f"{name}{extras}{bound}", least)
+            requirements.append(needed)
     return requirements
 
 
@@ -130,21 +130,15 @@ def _holds(what: str, operator: str, value: str) -> bool:
 
 def is_at_least(version: str, least: str) -> bool:
     """Return whether a version is not before another. "2.0rc1" is before "2.0"."""
-    if not least:
-        return True
-    (one, one_before), (other, other_before) = _parts(version), _parts(least)
-    for a, b in zip_longest(one, other, fillvalue=0):
-        if a != b:
-            return a > b
-    return other_before or not one_before
+    return not least or _sortable(version) >= _sortable(least)
 
 
-def _parts(version: str) -> tuple[list[int], bool]:
-    """Return the numbers of a version, and whether it comes before the release of that number."""
+def _sortable(version: str) -> tuple[list[int], bool]:
+    """Return the numbers of a version without zeros at the end, and whether it is released."""
     match = _VERSION.match(version)
     if match is None:
-        return [], True
-    return [int(number) for number in match[1].split(".")], match[2] is not None
+        return [], False
+    return [int(number) for number in _ZEROS.sub("", match[1]).split(".")], match[2] is None
 
 
 #: What each extra is for. A test compares the names with pyproject.toml.
@@ -204,17 +198,11 @@ class Installation:
             return cls(None, (), {})
         requirements = requirements_of(package.requires or ())
         versions = {}
-        for requirement in requirements:
+        for name in {requirement.name for requirement in requirements}:
             # A library whose files are damaged counts as one that is not there.
             with suppress(PackageNotFoundError, OSError, ValueError):
-                versions[requirement.name] = (
-                    distribution(requirement.name).version or "of unknown version"
-                )
-        modules = {
-            requirement.module: requirement.name
-            for requirement in requirements
-            if requirement.name in versions
-        }
+                versions[name] = distribution(name).version or "of unknown version"
+        modules = {one.module: one.name for one in requirements if one.name in versions}
         broken = {modules[name]: reason for name, reason in broken_imports(list(modules)).items()}
         return cls(package, requirements, versions, broken)
 
@@ -225,15 +213,13 @@ class Installation:
 
     def fault_of(self, requirement: Requirement) -> str:
         """Return what is wrong with a library, "" if it is in order."""
-        version = self.versions.get(requirement.name)
+        name, version = requirement.name, self.versions.get(requirement.name)
         if version is None:
-            return f"{requirement.name} is not installed"
+            return f"{name} is not installed"
         if not is_at_least(version, requirement.least):
-            return f"{requirement.name} {version} is older than {requirement.least}"
-        if requirement.name in self.broken:
-            return (
-                f"{requirement.name} {version} cannot be imported: {self.broken[requirement.name]}"
-            )
+            return f"{name} {version} is older than {requirement.least}"
+        if name in self.broken:
+            return f"{name} {version} cannot be imported: {self.broken[name]}"
         return ""
 
 
@@ -272,29 +258,30 @@ def _end_of(status: int) -> str:
 def version_findings(here: Installation) -> Iterator[Finding]:
     """Give Python, the package, and every library that is always needed."""
     topic = "Versions"
-    where = f"{platform.python_implementation()} on {platform.system()} {platform.machine()}"
     version = platform.python_version()
+    python = f"{version}, {platform.python_implementation()} on {platform.system()} "
+    python += platform.machine()
     if here.package is None:
-        yield Finding(topic, "python", "ok", f"{version}, {where}")
+        yield Finding(topic, "python", "ok", python)
         detail = f"{_PLACE} is not installed, so its libraries are not known"
         yield Finding(topic, "equipoise", "failed", detail, f"{_pip()} install .")
         return
     (least,) = here.package.metadata.get_all("Requires-Python") or [""]
     least = least.removeprefix(">=")
     status: Status = "ok" if is_at_least(version, least) else "failed"
-    yield Finding(topic, "python", status, f"{version}, {where} (needs {least})")
+    yield Finding(topic, "python", status, f"{python} (needs {least})")
     yield _package(here)
     for requirement in here.requirements:
         if requirement.extra:
             continue
-        fault, version = here.fault_of(requirement), here.versions.get(requirement.name, "")
+        name, fault = requirement.name, here.fault_of(requirement)
         needs = f" (needs {requirement.least})" if requirement.least else ""
+        again = "--force-reinstall " if name in here.broken else ""
         if not fault:
-            yield Finding(topic, requirement.name, "ok", f"{version}{needs}")
+            yield Finding(topic, name, "ok", f"{here.versions[name]}{needs}")
         else:
-            again = "--force-reinstall " if requirement.name in here.broken else ""
             remedy = f"{_pip()} install {again}{shlex.quote(requirement.written)}"
-            yield Finding(topic, requirement.name, "failed", fault, remedy)
+            yield Finding(topic, name, "failed", fault, remedy)
 
 
 def _package(here: Installation) -> Finding:
@@ -320,26 +307,19 @@ def extra_findings(here: Installation, needed: Collection[str]) -> Iterator[Find
     for name, purpose in EXTRAS.items():
         own = [requirement for requirement in here.requirements if requirement.extra == name]
         missing = [requirement.name for requirement in own if requirement.name not in here.versions]
-        faults = [
-            here.fault_of(requirement) for requirement in own if requirement.name not in missing
-        ]
-        faults = [fault for fault in faults if fault]
-        if missing:
-            faults.insert(0, f"not installed: {', '.join(missing)}")
+        faults = [f"not installed: {', '.join(missing)}"] if missing else []
+        faults += filter(None, (here.fault_of(one) for one in own if one.name not in missing))
         if name not in here.extras:
             faults = ["missing from the metadata of the package"]
         if not faults:
             # An extra without libraries is one that this system or this Python does not need.
-            versions = ", ".join(
-                f"{requirement.name} {here.versions[requirement.name]}" for requirement in own
-            )
+            versions = ", ".join(f"{one.name} {here.versions[one.name]}" for one in own)
             yield Finding("Extras", name, "ok", f"{purpose}: {versions or 'nothing needed'}")
             continue
         status: Status = "absent" if missing or not own else "warning"
-        if name in needed:
-            status = "failed"
         detail = f"{purpose}: {'; '.join(faults)}"
-        yield Finding("Extras", name, status, detail, install_command(here.package, name))
+        remedy = install_command(here.package, name)
+        yield Finding("Extras", name, "failed" if name in needed else status, detail, remedy)
 
 
 def install_command(package: Distribution | None, extra: str = "") -> str:
@@ -395,11 +375,10 @@ def kernel_findings() -> Iterator[Finding]:
         return
     sizes = [path.stat().st_size for path in folder.rglob("*.nb?")]
     amount = f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB"
-    if keeps:
-        yield Finding(topic, "cache", "ok", f"{folder} is writable: {amount}")
-    else:
+    detail = f"{folder} is writable: {amount}"
+    if not keeps:
         detail = f"{folder} is read-only: {amount}; other kernels are compiled at every start"
-        yield Finding(topic, "cache", "ok", detail)
+    yield Finding(topic, "cache", "ok", detail)
     yield _systems(topic)
 
 
@@ -448,10 +427,10 @@ def _compiled_systems() -> tuple[list[str], list[str]]:
 
 def program_findings() -> Iterator[Finding]:
     """Give the programs that some commands start."""
+    install = "apt-get install postgresql-client" if shutil.which("apt-get") else ""
     for name, purpose in PROGRAMS.items():
         place = shutil.which(name)
         if place is not None:
             yield Finding("Programs", name, "ok", f"{purpose}: {place}")
         else:
-            remedy = "apt-get install postgresql-client" if shutil.which("apt-get") else ""
-            yield Finding("Programs", name, "absent", f"{purpose}: not in PATH", remedy)
+            yield Finding("Programs", name, "absent", f"{purpose}: not in PATH", install)

@@ -78,7 +78,9 @@ def doctor(
     if systems:
         raise InvalidParameterError(f"{systems[0]} needs --compile: it names a system to compile")
 
-    needed = {*(need or ()), *_extras_of(database)}
+    needed = {*(need or ())}
+    if database is not None:
+        needed |= {"service", *(["postgresql"] if database.startswith("postgresql") else [])}
     here = Installation.look()
     findings = [*version_findings(here), *extra_findings(here, needed)]
     findings += [*kernel_findings(), *program_findings()]
@@ -86,18 +88,10 @@ def doctor(
         findings += _database_findings(database)
     ok = all(finding.status != "failed" for finding in findings)
     if as_json:
-        print_json({"ok": ok, "findings": findings})
+        print_json({"ok": ok, "findings": [finding._asdict() for finding in findings]})
     else:
         print_lines(*_lines(findings))
     return 0 if ok else 1
-
-
-def _extras_of(database: str | None) -> Iterator[str]:
-    """Give the extras that a database needs."""
-    if database is not None:
-        yield "service"
-        if database.startswith("postgresql"):
-            yield "postgresql"
 
 
 def _database_findings(url: str) -> Iterator[Finding]:
@@ -159,13 +153,13 @@ def _compile(systems: Sequence[str], as_json: bool) -> None:
 
     for name in systems:
         check_name(name)
-    folder = kernel_folder()
+    folder, service = kernel_folder(), find_spec("sqlalchemy") is not None
     start = time.perf_counter()
-    done = [_compiled(name) for name in dict.fromkeys(systems or SYSTEMS)]
+    done = [_compiled(name, service) for name in dict.fromkeys(systems or SYSTEMS)]
     seconds = time.perf_counter() - start
     if as_json:
         systems_json = [system._asdict() for system in done]
-        answer = {"folder": str(folder), "service": _has_service(), "systems": systems_json}
+        answer = {"folder": str(folder), "service": service, "systems": systems_json}
         print_json({**answer, "seconds": seconds})
         return
     for name, kernels, spent in done:
@@ -174,13 +168,8 @@ def _compile(systems: Sequence[str], as_json: bool) -> None:
     kernels = sum(system.kernels for system in done)
     what = f"Compiled {counted(kernels, 'kernel')}" if kernels else "Nothing to compile"
     print_lines(f"{what}; {seconds:.1f} s. Folder: {folder}")
-    if not _has_service():
+    if not service:
         say("The libraries of the service are not installed, so its kernels were left out.")
-
-
-def _has_service() -> bool:
-    """Return whether the library of the service's database is installed."""
-    return find_spec("sqlalchemy") is not None
 
 
 class _Compiled(NamedTuple):
@@ -191,14 +180,17 @@ class _Compiled(NamedTuple):
     seconds: float
 
 
-def _compiled(system: str) -> _Compiled:
-    """Compile the kernels of a system in this process. Raises : EquipoiseError."""
+def _compiled(system: str, service: bool) -> _Compiled:
+    """Compile the kernels of a system in this process, also those of the service.
+
+    Raises : EquipoiseError
+    """
     from equipoise.analysis.doctor.compiling import compile_for_commands
 
     start = time.perf_counter()
     with compiling() as compilation:
         compile_for_commands(system)
-        if _has_service():
+        if service:
             from equipoise.messages.pools import PoolRequest
             from equipoise.pools.precompiling import precompile
 
@@ -232,19 +224,18 @@ def systems(
         say(f"Note: {sentence}.")
     if as_json:
         print_json(listed)
-    elif name is None:
+        return
+    if name is None:
         rows = ((system.name, system.rates, system.summary, system.source) for system in listed)
         print_table(table(dict.fromkeys(("system", "rates", "for", "source"), ""), rows))
-    else:
-        if listed[0].package:
-            say(f"{listed[0].name} comes from the package {listed[0].package}: {listed[0].summary}")
-        parameters = (
-            (parameter.name, parameter.type, parameter.default)
-            for parameter in listed[0].parameters
-        )
-        print_table(table({"parameter": "", "type": "", "default": ""}, parameters))
-        needs = [f"{name} (with {parameter})" for name, parameter in listed[0].needs.items()]
-        say(f"Columns that change its ratings: {', '.join([*listed[0].uses, *needs])}.")
-        for parameter in listed[0].parameters:
-            if parameter.note:
-                print_lines("", f"{parameter.name} is {parameter.note}.")
+        return
+    (system,) = listed
+    if system.package:
+        say(f"{system.name} comes from the package {system.package}: {system.summary}")
+    parameters = [(one.name, one.type, one.default) for one in system.parameters]
+    print_table(table({"parameter": "", "type": "", "default": ""}, parameters))
+    needs = [f"{column} (with {parameter})" for column, parameter in system.needs.items()]
+    say(f"Columns that change its ratings: {', '.join([*system.uses, *needs])}.")
+    for parameter in system.parameters:
+        if parameter.note:
+            print_lines("", f"{parameter.name} is {parameter.note}.")

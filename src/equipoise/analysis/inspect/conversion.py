@@ -152,11 +152,9 @@ def _differences(one: History, other: History) -> Iterator[str]:
     retyped: list[str] = []
     changed: list[str] = []
     for words, first, second in pairs:
-        if _same(first, second):
-            continue
-        texts = first is not None and second is not None and len(first) == len(second)
-        same_text = texts and _texts(first) == _texts(second)
-        (retyped if same_text else changed).append(words)
+        if not _same(first, second):
+            texts = [None if one is None else [*map(str, one.tolist())] for one in (first, second)]
+            (retyped if texts[0] == texts[1] else changed).append(words)
     if retyped:
         yield (
             f"read again, some values have another type: {', '.join(retyped)} (Parquet and Arrow "
@@ -169,12 +167,6 @@ def _differences(one: History, other: History) -> Iterator[str]:
 def _same(one: Ids | None, other: Ids | None) -> bool:
     if one is None or other is None:
         return one is other
-    if one.dtype != other.dtype:
-        return False
-    if one.dtype.kind == "f":
-        return bool(np.array_equal(one, other, equal_nan=True))
-    return bool(np.array_equal(one, other))
-
-
-def _texts(values: Ids | None) -> list[str]:
-    return [] if values is None else [str(value) for value in values.tolist()]
+    return one.dtype == other.dtype and bool(
+        np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    )

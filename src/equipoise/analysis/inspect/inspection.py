@@ -138,9 +138,8 @@ def first_matches(history: History, matches: int) -> list[MatchLineMessage]:
     for match in range(some.matches):
         sides = _sides(some, range(int(some.offsets[match]), int(some.offsets[match + 1])), scores)
         time = None if times is None else json_value(times[match])
-        lines.append(
-            MatchLineMessage(json_value(some.match_ids[match]), time, _who(sides), _result(sides))
-        )
+        name = json_value(some.match_ids[match])
+        lines.append(MatchLineMessage(name, time, _who(sides), _result(sides)))
     return lines
 
 
@@ -240,9 +239,8 @@ class InspectRequest:
 
     def after(self, ready: bool, instead: NextMessage | None) -> NextMessage | None:
         """Return the command to type next: the one that was tried, if it would run."""
-        if ready and self.given:
-            return NextMessage(self.given, "does what the dry run checked")
-        return instead
+        tried = NextMessage(self.given, "does what the dry run checked")
+        return tried if ready and self.given else instead
 
 
 @options_named()
@@ -313,14 +311,13 @@ def _inspect_history(
     notes = [note for note in reading.notes if note not in spellings]
     if request.known is not None:
         notes += describe_newcomers(request.known, history.player_ids, matches_played(history))
-    notes += [
-        f"{name} may be a context of matches ({counted(len(values), 'value')}: "
-        f"{', '.join(_cut(value) for value in values[:_MEMBERS])}"
-        f"{', ...' if len(values) > _MEMBERS else ''}); tune tells what --column context={name} "
-        "is worth"
-        for name, values in list(candidate_contexts(history).items())[:_MEMBERS]
-        if CONTEXT not in history.attributes
-    ]
+    contexts = {} if CONTEXT in history.attributes else candidate_contexts(history)
+    for name, values in list(contexts.items())[:_MEMBERS]:
+        some = ", ".join(map(_cut, values[:_MEMBERS])) + (", ..." if len(values) > _MEMBERS else "")
+        notes.append(
+            f"{name} may be a context of matches ({counted(len(values), 'value')}: {some}); tune "
+            f"tells what --column context={name} is worth"
+        )
     return _message(
         request,
         replace(reading, notes=(*notes, *misfits)),
@@ -349,9 +346,8 @@ def _without_bad(request: InspectRequest, source: Callable[[], object]) -> Inspe
 
     Of the ways to skip them, that which keeps the most matches is taken.
     """
-    best: tuple[int, HistoryRequest, HistoryReading, History, str] | None = None
-    ways: tuple[SkipBad, ...] = ("matches", "rows")
-    for way in ways:
+    ways: dict[int, tuple[HistoryRequest, HistoryReading, History, str]] = {}
+    for way in SKIPPED:
         wanted = replace(request.history, skip_bad=way)
         reading = scanned_history(wanted, source())
         history = reading.history
@@ -360,18 +356,21 @@ def _without_bad(request: InspectRequest, source: Callable[[], object]) -> Inspe
         dropped = len(reading.dropped_matches)
         # A match of which a single player or team is left changes nothing.
         lost = dropped + int((history.teams() == 1).sum())
-        # To leave out most of a file is no way to read it.
-        if 4 * lost > 3 * (dropped + history.matches) or (best is not None and lost >= best[0]):
-            continue
         cost = f"{lost:,} of {counted(dropped + history.matches, 'match', 'matches')}"
         if reading.dropped_rows:
             rows = counted(reading.dropped_rows, "row")
             cost = f"{rows}, as if these players had not played, and {cost if lost else 'no match'}"
-        best = lost, wanted, reading, history, f", and leaves out {cost}"
-    if best is None:
+        # To leave out most of a file is no way to read it.
+        if 4 * lost <= 3 * (dropped + history.matches):
+            ways.setdefault(lost, (wanted, reading, history, f", and leaves out {cost}"))
+    if not ways:
         return None
-    _, wanted, reading, history, cost = best
+    wanted, reading, history, cost = ways[min(ways)]
     return _inspect_history(request, reading, history, source, wanted, cost)
+
+
+#: What may be skipped; of ways that lose equally many matches, the first is taken.
+SKIPPED: tuple[SkipBad, ...] = ("matches", "rows")
 
 
 def _contents(reading: HistoryReading, history: History) -> ContentsMessage:
@@ -463,7 +462,10 @@ def _of_games(
     left_out = [
         f"{counted(many, 'result')} left out: {why}" for why, many in reading.left_out.items()
     ]
-    games = reading.games
+    parts: dict[str, Any] = {}
+    if reading.games is not None:
+        parts["contents"] = _contents_of_games(reading, reading.games)
+        parts["matches"] = first_games(reading.games, request.matches)
     return _message(
         request,
         replace(reading, notes=(*notes, *left_out, *reading.notes)),
@@ -471,8 +473,7 @@ def _of_games(
         ready=ready,
         next=next,
         columns=columns_of_games(reading.columns),
-        contents=None if games is None else _contents_of_games(reading, games),
-        matches=[] if games is None else first_games(games, request.matches),
+        **parts,
     )
 
 

@@ -158,12 +158,8 @@ def command_to_mend(
 
 def _time_formats(problems: Sequence[Problem]) -> list[str]:
     """Return the formats of time that problems name, each once."""
-    formats = (
-        (quoted or plain).rstrip(",;.)")
-        for problem in problems
-        for quoted, plain in _TIME_FORMAT.findall(problem.rule)
-    )
-    return list(dict.fromkeys(formats))
+    found = _TIME_FORMAT.findall(" ".join(problem.rule for problem in problems))
+    return list(dict.fromkeys((quoted or plain).rstrip(",;.)") for quoted, plain in found))
 
 
 def _in_words(pattern: str) -> str:
@@ -214,11 +210,8 @@ def _log(request: HistoryRequest, source: object) -> OtherKind | None:
             return None
     text = "the log of a pool: `equipoise db import` records it in a database"
     words = [*sources_of(request), "--pool", "imported", "--create"]
-    return OtherKind(
-        "log",
-        text,
-        command("db import", words, "makes a pool of it in equipoise.db, in this folder"),
-    )
+    does = "makes a pool of it in equipoise.db, in this folder"
+    return OtherKind("log", text, command("db import", words, does))
 
 
 def games_of(request: HistoryRequest, source: object) -> GamesReading:
@@ -250,9 +243,8 @@ def _request(request: HistoryRequest, source: object) -> OtherKind:
         f"a request to rebalance {counted(parties, 'party', 'parties')}: `equipoise rebalance` "
         "reads it"
     )
-    return OtherKind(
-        "request", text, command("rebalance", sources_of(request), "makes even teams of them")
-    )
+    rebalances = command("rebalance", sources_of(request), "makes even teams of them")
+    return OtherKind("request", text, rebalances)
 
 
 def _players(request: HistoryRequest, source: object) -> OtherKind:

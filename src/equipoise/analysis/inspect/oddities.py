@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from equipoise.analysis.inspect.answers import ColumnMessage, OddityMessage
-from equipoise.arrays import Ids, Ints
+from equipoise.arrays import Ids
 from equipoise.data.history import History, matches_played
 from equipoise.data.reading import HistoryReading
 from equipoise.data.times import MICROSECONDS_PER_DAY
@@ -54,7 +53,7 @@ def columns_of(reading: HistoryReading, history: History) -> list[ColumnMessage]
     columns = reading.columns
     listed = [
         ColumnMessage(column, meaning, _ordered(meaning, history) or _use(meaning, columns))
-        for meaning, column in sorted(columns.items(), key=lambda pair: _place(pair[0]))
+        for meaning, column in sorted(columns.items(), key=_place)
     ]
     listed += [
         ColumnMessage(name, "statistic", "adds to the performance, with the weight of --stat")
@@ -64,13 +63,10 @@ def columns_of(reading: HistoryReading, history: History) -> list[ColumnMessage]
     known |= {"side", "score"} if reading.kind == "games" else set()
     # The numbers of rounds in PGN and in reports are the order, if there are no dates.
     by_round = history.order is not None and not {"time", "round"} & {*columns}
-    listed += [
-        ColumnMessage(
-            name, "", _USES["round"] if name == "round" and by_round else _system_use(name)
-        )
-        for name in history.attributes
-        if name not in known
-    ]
+    for name in history.attributes:
+        if name not in known:
+            use = _USES["round"] if name == "round" and by_round else _system_use(name)
+            listed.append(ColumnMessage(name, "", use))
     return listed
 
 
@@ -78,7 +74,7 @@ def columns_of_games(columns: Mapping[str, str]) -> list[ColumnMessage]:
     """Return the columns of games; columns : meaning -> name in the file."""
     return [
         ColumnMessage(column, meaning, _USES.get(meaning, ""))
-        for meaning, column in sorted(columns.items(), key=lambda pair: _place(pair[0]))
+        for meaning, column in sorted(columns.items(), key=_place)
     ]
 
 
@@ -95,9 +91,9 @@ def columns_with_values(table: Table, columns: Mapping[str, str]) -> list[Column
     return listed
 
 
-def _place(meaning: str) -> int:
-    """Return the place of a meaning in lists: as in `_USES`, and then the others."""
-    return list(_USES).index(meaning) if meaning in _USES else len(_USES)
+def _place(named: tuple[str, str]) -> int:
+    """Return the place of a (meaning, column) in lists: as in `_USES`, and then the others."""
+    return list(_USES).index(named[0]) if named[0] in _USES else len(_USES)
 
 
 def _ordered(meaning: str, history: History) -> str:
@@ -121,10 +117,8 @@ def _use(meaning: str, columns: Mapping[str, str]) -> str:
 
 def _system_use(column: str) -> str:
     """Return which systems use a column that is not needed, by default or with a parameter."""
-    if column not in USABLE:
-        return _NO_RATING
     using: dict[str, list[str]] = {}
-    for name in SYSTEMS:
+    for name in SYSTEMS if column in USABLE else ():
         able = make_system(name).capabilities
         if column in able.uses:
             using.setdefault("counts", []).append(name)
@@ -164,14 +158,6 @@ _NOBODY = re.compile(
 )
 
 
-class Sizes(NamedTuple):
-    """Of every match: rows, teams and distinct ranks, each shape (M,)."""
-
-    rows: Ints
-    teams: Ints
-    ranks: Ints
-
-
 def find_oddities(
     history: History, *, two_sides: bool, ranked: bool, columns: Mapping[str, str] | None = None
 ) -> list[OddityMessage]:
@@ -184,23 +170,20 @@ def find_oddities(
     named = columns or {}
     if not history.matches:
         return []
-    sizes = Sizes(history.sizes(), history.teams(), history.distinct_ranks())
-    checks: tuple[Callable[[], Iterator[OddityMessage]], ...] = (
-        lambda: _reversed_ranks(history, named.get("rank", "rank")) if ranked else iter(()),
-        lambda: _one_sided(history, sizes) if two_sides else iter(()),
-        lambda: _ties(sizes, _decides(named)),
-        lambda: _repeated(history, sizes),
-        lambda: _groups(history),
-        lambda: _alone(history, sizes),
-        lambda: _unread_times(history) if "time" not in named else iter(()),
-        lambda: _names(history),
-    )
-    return [oddity for check in checks for oddity in check()]
-
-
-def _decides(named: Mapping[str, str]) -> str:
-    """Return what the column that decides the places is called in `--column`."""
-    return next((name for name in ("result", "score", "winner") if name in named), "rank")
+    checks: list[Iterator[OddityMessage]] = [
+        _ties(history, named),
+        _repeated(history),
+        _groups(history),
+        _alone(history),
+        _names(history),
+    ]
+    if two_sides:
+        checks.insert(0, _one_sided(history))
+    if ranked:
+        checks.insert(0, _reversed_ranks(history, named.get("rank", "rank")))
+    if "time" not in named and history.time is None:
+        checks.insert(-1, _unread_times(history))
+    return [oddity for check in checks for oddity in check]
 
 
 def _reversed_ranks(history: History, ranks: str) -> Iterator[OddityMessage]:
@@ -248,16 +231,13 @@ def _within_matches(history: History, scores: pl.Series) -> tuple[float, int]:
     return (0.0 if correlation is None else correlation), varying
 
 
-def _one_sided(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
+def _one_sided(history: History) -> Iterator[OddityMessage]:
     """Find that the side named first, or the other, wins every game that is decided."""
-    duels = (sizes.teams == 2) & (sizes.ranks == 2)
+    duels = (history.teams() == 2) & (history.distinct_ranks() == 2)
     decided = int(np.sum(duels))
-    if decided < _ENOUGH:
-        return
-    won = history.rank[history.offsets[:-1][duels]] == 0
-    wins = int(np.sum(won))
+    wins = int(np.sum(history.rank[history.offsets[:-1][duels]] == 0))
     for side, often in (("first", wins), ("second", decided - wins)):
-        if often >= _ALWAYS * decided:
+        if decided >= _ENOUGH and often >= _ALWAYS * decided:
             yield OddityMessage(
                 "one-sided",
                 often,
@@ -268,11 +248,16 @@ def _one_sided(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
             )
 
 
-def _ties(sizes: Sizes, decides: str) -> Iterator[OddityMessage]:
-    contested = sizes.teams > 1
-    tied = int(np.sum(contested & (sizes.ranks == 1)))
+def _ties(history: History, named: Mapping[str, str]) -> Iterator[OddityMessage]:
+    """Find that all tie in most matches.
+
+    named : by meaning, the columns of the file; one of them decides the places
+    """
+    contested = history.teams() > 1
+    tied = int(np.sum(contested & (history.distinct_ranks() == 1)))
     many = int(np.sum(contested))
     if many >= _ENOUGH and tied >= _MOSTLY_TIED * many:
+        decides = next((name for name in ("result", "score", "winner") if name in named), "rank")
         yield OddityMessage(
             "ties-everywhere",
             tied,
@@ -281,21 +266,21 @@ def _ties(sizes: Sizes, decides: str) -> Iterator[OddityMessage]:
         )
 
 
-def _repeated(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
+def _repeated(history: History) -> Iterator[OddityMessage]:
     """Find matches with the time, the players and the result of another match."""
     times = history.time if history.time is not None else history.order
-    if times is None or history.matches < 2:
+    if times is None:
         return
-    keys = pl.DataFrame({"time": times, "rows": sizes.rows, "content": _digests(history)})
-    rows = keys.is_duplicated().arg_true()
-    if not len(rows):
-        return
-    keyed = keys[rows].with_columns(row=rows)
-    groups = keyed.group_by("time", "rows", "content", maintain_order=True).agg("row")["row"]
-    extra = len(rows) - len(groups)
+    keys = pl.DataFrame({"time": times, "rows": history.sizes(), "content": _digests(history)})
+    again = keys.with_row_index("row").filter(keys.is_duplicated())
+    groups = again.group_by(keys.columns, maintain_order=True).agg("row")["row"]
+    extra = len(again) - len(groups)
     usual = extra > max(_USUAL * history.matches, _A_PAIR)
-    if usual and not np.any(times % MICROSECONDS_PER_DAY) and not _copied(history, keys):
-        return  # on one day the same players often meet again, with the same result
+    if not extra or (
+        # On one day the same players often meet again, with the same result.
+        usual and not np.any(times % MICROSECONDS_PER_DAY) and not _copied(history, keys)
+    ):
+        return
     shown = [
         " and ".join(str(history.match_ids[row]) for row in group[:2])
         for group in groups.head(_MOST_NAMED).to_list()
@@ -360,8 +345,8 @@ def _groups(history: History) -> Iterator[OddityMessage]:
     )
 
 
-def _alone(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
-    single = np.flatnonzero(sizes.teams == 1)
+def _alone(history: History) -> Iterator[OddityMessage]:
+    single = np.flatnonzero(history.teams() == 1)
     if not len(single):
         return
     shown = [str(history.match_ids[row]) for row in single[:_MOST_NAMED].tolist()]
@@ -377,8 +362,6 @@ def _alone(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
 
 def _unread_times(history: History) -> Iterator[OddityMessage]:
     """Find columns that look like times, in a history that has none."""
-    if history.time is not None:
-        return
     columns = [
         name
         for name, values in history.attributes.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -25,66 +25,59 @@ _SHAPES = ("o", "s", "D", "^", "v", "P")
 _LETTERS = 22
 
 
+#: The name of a group, and by player the rating and half the width of its interval, NaN if unknown.
+Group: TypeAlias = tuple[str, Mapping[object, tuple[float, float]]]
+
+
 def leaderboard_figure(
     players: Sequence[object],
-    series: Mapping[str, Sequence[tuple[str, Mapping[object, tuple[float, float]]]]],
+    series: Mapping[str, Sequence[Group]],
     *,
     title: str,
     subtitle: str,
 ) -> Figure:
     """Return the figure; the first fifty players have a row.
 
-    series : label of the system -> groups, each with its name and, by player, rating and half the
-        width of its interval, NaN if unknown
+    series : label of the system -> groups
     Raises : InvalidParameterError   more than four systems, or more than six groups
     """
-    groups = len(next(iter(series.values())))
-    for count, most, what in (
-        (len(series), MOST_PANELS, "systems"),
-        (groups, len(_SHAPES), "groups"),
+    names = [name for name, _ in next(iter(series.values()))]
+    for count, most, what, option in (
+        (len(series), MOST_PANELS, "systems", "--system"),
+        (len(names), len(_SHAPES), "groups", "--where"),
     ):
         if count > most:
             raise InvalidParameterError(
                 f"a chart of leaderboards shows at most {most} {what}; got {count}: select some "
-                f"with {'--system' if what == 'systems' else '--where'}"
+                f"with {option}"
             )
     shown = list(players)[:MOST_ROWS]
-    pitch = _PITCH + _GROUP * (groups - 1)
+    grouped = len(names) > 1
+    pitch = _PITCH + _GROUP * (len(names) - 1)
     size = theme.Size(theme.WIDE.width, _FRAME + len(shown) * pitch / 72)
     with theme.style():
         figure, first = theme.new_figure(title, subtitle, size)
-        top = first.get_position().y1 - (0.26 / size.height if groups > 1 else 0.0)
+        top = first.get_position().y1 - (0.26 / size.height if grouped else 0.0)
         panels = [first]
-        for _ in range(len(series) - 1):
-            panels.append(figure.add_axes((0.1, 0.12, 0.1, top - 0.12)))
-        for number, (axes, (label, board_series)) in enumerate(
-            zip(panels, series.items(), strict=True)
-        ):
+        panels += [figure.add_axes((0.1, 0.12, 0.1, top - 0.12)) for _ in range(len(series) - 1)]
+        for number, (axes, (label, groups)) in enumerate(zip(panels, series.items(), strict=True)):
             box = axes.get_position()
             axes.set_position((box.x0, box.y0, box.width, top - 0.3 / size.height - box.y0))
-            _draw(axes, shown, board_series, label, named=number == 0, panels=len(panels))
+            _draw(axes, shown, groups, label, named=number == 0, panels=len(panels))
         theme.fit_axes(figure, panels)
-        if groups > 1:
-            named = [name for name, _ in next(iter(series.values()))]
-            theme.write_legend(
-                figure,
-                top,
-                [
-                    (shortened(name or "(empty)", _LETTERS), _mark(at))
-                    for at, name in enumerate(named)
-                ],
-                borderaxespad=0.2,
-                handlelength=1.2,
-                handletextpad=0.4,
-                columnspacing=1.4,
-            )
+        if grouped:
+            marks = [
+                (shortened(name or "(empty)", _LETTERS), _mark(at)) for at, name in enumerate(names)
+            ]
+            spaces = {"handlelength": 1.2, "handletextpad": 0.4, "columnspacing": 1.4}
+            theme.write_legend(figure, top, marks, borderaxespad=0.2, **spaces)
     return figure
 
 
 def _draw(
     axes: Axes,
     players: Sequence[object],
-    board_series: Sequence[tuple[str, Mapping[object, tuple[float, float]]]],
+    groups: Sequence[Group],
     label: str,
     *,
     named: bool,
@@ -104,9 +97,9 @@ def _draw(
     axes.set_yticks(places, names)
     axes.tick_params(axis="y", length=0, labelcolor=theme.INK, pad=9 if named else 0)
     axes.set_title(label, loc="left", fontsize=theme.SMALL, color=theme.INK, pad=6)
-    for number, (_, ratings) in enumerate(board_series):
+    for number, (_, ratings) in enumerate(groups):
         colour = theme.PALETTE[number]
-        offset = 0.0 if len(board_series) == 1 else 0.6 * (number / (len(board_series) - 1) - 0.5)
+        offset = 0.0 if len(groups) == 1 else 0.6 * (number / (len(groups) - 1) - 0.5)
         for place, player in enumerate(players):
             rating, error = ratings.get(player, (np.nan, np.nan))
             if not np.isfinite(rating):

@@ -109,10 +109,8 @@ def _rows(answer: LeaderboardAnswer) -> Iterator[list[str]]:
     """Yield the cells of every row."""
     request = answer.request
     for board in answer.boards:
-        head = (
-            [] if request.by is None else ["(empty)" if board.group is None else str(board.group)]
-        )
-        head += [] if request.every is None else [board.period]
+        group = "(empty)" if board.group is None else str(board.group)
+        head = [group] * (request.by is not None) + [board.period] * (request.every is not None)
         for place, row in enumerate(board.order().tolist(), start=1):
             cells = [*head, str(place), str(board.player_ids[row]), str(board.matches[row])]
             for estimate in board.estimates.values():
@@ -129,18 +127,18 @@ def _cell(rating: float, error: float) -> str:
 def _meanings(answer: LeaderboardAnswer) -> Iterator[str]:
     """Yield a sentence on the error bars, and one on what a period has."""
     request = answer.request
+    resampled = counted(request.rounds, "resampled history", "resampled histories")
     sources = {
         "results": "from all results for {}",
         "deviation": "from the deviations of {}",
-        "bootstrap": f"from {counted(request.rounds, 'resampled history', 'resampled histories')} "
-        "for {}",
+        "bootstrap": f"from {resampled} for {{}}",
         "likelihood": "from the spread of results for {}",
     }
-    parts = []
-    for source, words in sources.items():
-        labels = [label for label, of in answer.error_of.items() if of == source]
-        if labels:
-            parts.append(words.format(" and ".join(labels)))
+    parts = [
+        words.format(" and ".join(labels))
+        for source, words in sources.items()
+        if (labels := [label for label, of in answer.error_of.items() if of == source])
+    ]
     if parts:
         yield f"Error bars (+-) have {100 * request.confidence:g} % confidence: {', '.join(parts)}."
     boards = [board.ten_to_one() for board in answer.boards]

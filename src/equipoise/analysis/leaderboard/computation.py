@@ -16,7 +16,7 @@ import numpy as np
 
 from equipoise.analysis.backtest.computation import first_scored, split_for_search
 from equipoise.analysis.leaderboard import Errors, LeaderboardRequest, Period
-from equipoise.analysis.leaderboard.chart import leaderboard_figure
+from equipoise.analysis.leaderboard.chart import Group, leaderboard_figure
 from equipoise.analysis.performance.computation import all_tied_notes
 from equipoise.analysis.plot.chart import RatingSeries, rating_figure
 from equipoise.analysis.reading import (
@@ -39,7 +39,6 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, NoStrength
 from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.leaderboard_errors import (
     MOST_PLAYERS,
-    RatingsAfter,
     bootstrap_deviations,
     duel_errors,
     ratings_after,
@@ -82,8 +81,7 @@ class Estimates(NamedTuple):
     ten_to_one: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Board:
+class Board(NamedTuple):
     """One leaderboard: of a group, at the end of a period; both may be "" for all.
 
     matches : shape (P,), of every player in the group and period; players without one are left out
@@ -108,15 +106,11 @@ class Board:
 
         The first maximum likelihood estimate decides, and the first system where that has none.
         """
-        columns = [
-            estimate.rating
-            for label, estimate in self.estimates.items()
-            if label in self.likelihood
-        ]
-        columns.append(next(iter(self.estimates.values())).rating)
+        deciding = [label for label in self.estimates if label in self.likelihood]
+        deciding.append(next(iter(self.estimates)))
         rows = np.argsort(self.player_ids, kind="stable")
-        for column in reversed(columns):
-            known = np.nan_to_num(column[rows], nan=-np.inf)
+        for label in reversed(deciding):
+            known = np.nan_to_num(self.estimates[label].rating[rows], nan=-np.inf)
             rows = rows[np.argsort(-known, kind="stable")]
         return np.asarray(rows[self.matches[rows] > 0], dtype=np.int64)
 
@@ -148,21 +142,18 @@ class LeaderboardAnswer:
         import polars as pl
 
         by, every = self.request.by, self.request.every
-        columns: dict[str, list[Any]] = {name: [] for name in (by, every) if name is not None}
-        columns |= {"player": [], "matches": []}
-        for label in self.systems:
-            columns |= {label: [], f"{label}_error": []}
+        columns: dict[str, list[Any]] = {}
         for board in self.boards:
             rows = board.order()
-            if by is not None:
-                columns[by] += [board.group] * len(rows)
-            if every is not None:
-                columns[every] += [board.period] * len(rows)
-            columns["player"] += board.player_ids[rows].tolist()
-            columns["matches"] += board.matches[rows].tolist()
+            part = {} if by is None else {by: [board.group] * len(rows)}
+            part |= {} if every is None else {every: [board.period] * len(rows)}
+            part |= {"player": board.player_ids[rows].tolist()}
+            part |= {"matches": board.matches[rows].tolist()}
             for label, estimate in board.estimates.items():
-                columns[label] += estimate.rating[rows].tolist()
-                columns[f"{label}_error"] += estimate.error[rows].tolist()
+                part |= {label: estimate.rating[rows].tolist()}
+                part |= {f"{label}_error": estimate.error[rows].tolist()}
+            for name, values in part.items():
+                columns.setdefault(name, []).extend(values)
         frame = pl.DataFrame(columns, strict=False)
         return frame.with_columns(
             pl.col(name).cast(pl.Float64).fill_nan(None)
@@ -196,6 +187,7 @@ def make_leaderboards(
     }
     resampled = [label for label in labels if error_of[label] == "bootstrap"]
     total = request.rounds * len(resampled) * len(groups)
+    likelihood = frozenset(labels.keys() - rating_systems.keys())
     boards: list[Board] = []
     scores: list[tuple[object, str, dict[str, float]]] = []
     done = 0
@@ -216,7 +208,10 @@ def make_leaderboards(
             estimates[label] = _rated(rated, part, stops, request, error_of[label], note_round)
             done += request.rounds * (error_of[label] == "bootstrap")
         if request.scores:
-            scores += _scores(rating_systems, part, request, group)
+            tested = backtest(rating_systems, part, resamples=0, threads=all_cores()).systems
+            scores += [
+                (group, one.label, {name: one.metrics[name] for name in SCORED}) for one in tested
+            ]
         for number, (period, start, stop) in enumerate(spans):
             rows = part.player[part.offsets[start] : part.offsets[stop]]
             of_board = {
@@ -224,16 +219,7 @@ def make_leaderboards(
                 for label, columns in estimates.items()
             }
             matches = np.bincount(rows, minlength=part.players)
-            boards.append(
-                Board(
-                    group=group,
-                    period=period,
-                    player_ids=part.player_ids,
-                    matches=matches,
-                    estimates=of_board,
-                    likelihood=frozenset(labels.keys() - rating_systems.keys()),
-                )
-            )
+            boards.append(Board(group, period, part.player_ids, matches, of_board, likelihood))
     answer = LeaderboardAnswer(
         boards=tuple(boards),
         systems=labels,
@@ -255,17 +241,6 @@ def make_leaderboards(
 #: Metrics of the predictions of a leaderboard, and that by which gains are judged.
 SCORED = ("log_loss", *OUTCOME_METRICS)
 GAINED = "log_loss"
-
-
-def _scores(
-    systems: Mapping[str, RatingSystem],
-    history: History,
-    request: LeaderboardRequest,
-    group: object,
-) -> Iterator[tuple[object, str, dict[str, float]]]:
-    """Yield the group, the label and the scores of every rating system and of the baseline."""
-    for scores in backtest(systems, history, resamples=0, threads=all_cores()).systems:
-        yield group, scores.label, {name: scores.metrics[name] for name in SCORED}
 
 
 #: Share of the matches on which values are chosen, before the others compare them.
@@ -371,27 +346,24 @@ def _groups(history: History, by: str | None) -> Iterator[tuple[object, History]
     if values is None:
         raise InvalidParameterError(_no_column(by, list(history.attributes)))
     first = values[history.offsets[:-1]]
-    texts = [_text(value) for value in first.tolist()]
     for row in np.flatnonzero(values != np.repeat(first, history.sizes())).tolist():
         match = int(np.searchsorted(history.offsets, row, "right")) - 1
-        if _text(values[row]) != texts[match]:
+        one, other = _text(first[match]), _text(values[row])
+        if one != other:
             raise InvalidParameterError(
                 f"--by must name a column with one value in every match; {by} has "
-                f"{texts[match]!r} and {_text(values[row])!r} in match {history.match_ids[match]}"
+                f"{one!r} and {other!r} in match {history.match_ids[match]}"
             )
-    # Text first, since values of different types have no order; numbers keep theirs.
-    original = dict(zip(texts, first.tolist(), strict=True))
+    texts = np.array([_text(value) for value in first.tolist()], dtype=object)
+    original = dict(zip(texts.tolist(), first.tolist(), strict=True))
     if len(original) > MOST_GROUPS:
         raise InvalidParameterError(
             f"--by must name a column with at most {MOST_GROUPS} values; {by} has "
             f"{len(original):,}, such as {texts[0]!r}"
         )
-    text_of = np.array(texts, dtype=object)
-    for text in sorted(original, key=lambda text: _sortable(original[text], text)):
-        yield (
-            (original[text] if text else None),
-            some_matches(history, np.flatnonzero(text_of == text)),
-        )
+    for text in sorted(original, key=lambda text: _sorted_by(original[text], text)):
+        value = original[text] if text else None
+        yield value, some_matches(history, np.flatnonzero(texts == text))
 
 
 def _text(value: object) -> str:
@@ -400,9 +372,11 @@ def _text(value: object) -> str:
     return "" if absent else str(value)
 
 
-def _sortable(value: object, text: str) -> tuple[int, float, str]:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (0, float(value), "") if number else (1, 0.0, text)  # type: ignore[arg-type]
+def _sorted_by(value: object, text: str) -> tuple[int, float, str]:
+    """Return the key of a value: numbers come first, in their order, and then texts."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return 0, float(value), ""
+    return 1, 0.0, text
 
 
 def _no_column(by: str, known: list[str]) -> str:
@@ -429,16 +403,11 @@ def _periods(history: History, every: Period | None) -> list[tuple[str, int, int
     days = history.time // MICROSECONDS_PER_DAY
     if every == "week":
         days = days - (days + 3) % 7  # 1970-01-01 was a Thursday; a week begins on Monday
-    names = days.astype("datetime64[D]")
-    if every == "month":
-        names = names.astype("datetime64[M]")
-    elif every == "year":
-        names = names.astype("datetime64[Y]")
-    starts = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
-    stops = [*starts[1:].tolist(), history.matches]
-    return [
-        (str(names[start]), start, stop) for start, stop in zip(starts.tolist(), stops, strict=True)
-    ]
+    unit = {"month": "M", "year": "Y"}.get(every, "D")
+    names = days.astype("datetime64[D]").astype(f"datetime64[{unit}]")
+    starts = np.flatnonzero(np.append(True, names[1:] != names[:-1])).tolist()
+    stops = [*starts[1:], history.matches]
+    return [(str(names[start]), start, stop) for start, stop in zip(starts, stops, strict=True)]
 
 
 def _rated(
@@ -452,35 +421,19 @@ def _rated(
     """Return the ratings by a system at the end of every period."""
     with Workers(all_cores()) as workers:
         after = ratings_after(system, history, stops, workers)
-    deviation = np.full(after.rating.shape, np.nan)
-    if errors == "results":
-        return _by_results(system, history, stops, after, request.confidence)
-    if errors == "deviation":
-        deviation = after.deviation
-    elif errors == "bootstrap":
-        deviation = bootstrap_deviations(
-            system,
-            history,
-            stops,
-            rounds=request.rounds,
-            seed=request.seed,
-            threads=all_cores(),
-            progress=progress,
-        )
-    unknown = np.full(len(stops), np.nan)
-    return Estimates(after.rating, _width(request.confidence) * deviation, unknown)
-
-
-def _by_results(
-    system: RatingSystem, history: History, stops: Ints, after: RatingsAfter, confidence: float
-) -> Estimates:
-    """Return ratings with the errors that all earlier results show."""
     error, units = np.full(after.rating.shape, np.nan), np.full(len(stops), np.nan)
-    for number, stop in enumerate(stops.tolist()):
-        rating = after.rating[number]
-        scale = system.outlook(rating, after.deviation[number]).scale
-        games = _games(history.slice(0, stop))
-        error[number], units[number] = duel_errors(games, rating, scale, confidence)
+    width = _width(request.confidence)
+    if errors == "results":
+        for number, stop in enumerate(stops.tolist()):
+            rating = after.rating[number]
+            scale = system.outlook(rating, after.deviation[number]).scale
+            games = _games(history.slice(0, stop))
+            error[number], units[number] = duel_errors(games, rating, scale, request.confidence)
+    elif errors == "deviation":
+        error = width * after.deviation
+    elif errors == "bootstrap":
+        options = {"rounds": request.rounds, "seed": request.seed, "threads": all_cores()}
+        error = width * bootstrap_deviations(system, history, stops, progress=progress, **options)
     return Estimates(after.rating, error, np.log(10.0) * units)
 
 
@@ -511,26 +464,22 @@ def _estimated(
 
 def _games(history: History) -> Games:
     """Return duels as games, a tie as half a win."""
-    first, second = history.player[0::2], history.player[1::2]
     one, other = history.rank[0::2], history.rank[1::2]
-    weight = history.weight
     share = np.where(one < other, 1.0, np.where(one > other, 0.0, 0.5))
     return Games(
         player_ids=history.player_ids,
-        white=first,
-        black=second,
-        points=share if weight is None else share * weight,
-        weight=weight,
+        white=history.player[0::2],
+        black=history.player[1::2],
+        points=share if history.weight is None else share * history.weight,
+        weight=history.weight,
     )
 
 
 def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats, Floats, str]:
     """Return PPR and errors of all players, and why some have none."""
+    anchor, confidence = request.anchor, request.confidence
     tournament = performance(
-        _games(history),
-        anchor=request.anchor,
-        confidence=request.confidence,
-        threads=all_cores(),
+        _games(history), anchor=anchor, confidence=confidence, threads=all_cores()
     )
     standing = tournament.standing
     played = standing.games > 0
@@ -548,24 +497,20 @@ def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats
 
 def _strengths(history: History, request: LeaderboardRequest) -> tuple[Floats, Floats, str]:
     """Return maximum likelihood strengths and errors, and why there are none."""
+    rating, error = np.full((2, history.players), np.nan)
     try:
         strengths = ranking_strengths(history, anchor=request.anchor, ties="breslow")
     except NoStrengthsError:
-        nothing = np.full(history.players, np.nan)
-        return (
-            nothing,
-            nothing,
+        reason = (
             "no finite strengths exist; `equipoise strengths --ties breslow` says why, and with "
-            "--prior 1 they exist",
+            "--prior 1 they exist"
         )
-    row_of = {player: row for row, player in enumerate(strengths.player_ids.tolist())}
-    rows = [row_of.get(player, -1) for player in history.player_ids.tolist()]
-    known = np.array([row >= 0 for row in rows])
-    at = np.maximum(rows, 0)
-    rating = np.where(known, strengths.rating[at], np.nan)
-    errors = _width(request.confidence) * strengths.errors(np.arange(len(strengths.rating)))
-    reason = "; ".join(all_tied_notes(history))
-    return rating, np.where(known, errors[at], np.nan), reason
+        return rating, error, reason
+    row_of = {player: row for row, player in enumerate(history.player_ids.tolist())}
+    rows = [row_of[player] for player in strengths.player_ids.tolist()]
+    rating[rows] = strengths.rating
+    error[rows] = _width(request.confidence) * strengths.errors(np.arange(len(rows)))
+    return rating, error, "; ".join(all_tied_notes(history))
 
 
 _ESTIMATED = {PERFORMANCE: _performances, STRENGTHS: _strengths}
@@ -576,35 +521,21 @@ def figure_of(answer: LeaderboardAnswer) -> Figure:
     request = answer.request
     if request.every is not None:
         return _over_time(answer)
-    first = answer.boards[0]
-    order: dict[object, None] = dict.fromkeys(first.player_ids[first.order()].tolist())
-    for board in answer.boards[1:]:
-        order |= dict.fromkeys(board.player_ids[board.order()].tolist())
-    series: Mapping[str, list[tuple[str, dict[object, tuple[float, float]]]]] = {
-        label: [
-            (
-                "" if request.by is None else str(board.group),
-                {
-                    board.player_ids[row]: (
-                        float(board.estimates[label].rating[row]),
-                        float(board.estimates[label].error[row]),
-                    )
-                    for row in board.order().tolist()
-                },
-            )
-            for board in answer.boards
-        ]
-        for label in answer.systems
-    }
-    bars = "" if request.errors == "none" else f"{100 * request.confidence:g} % error bars"
+    rows = [(board, board.order().tolist()) for board in answer.boards]
+    players = dict.fromkeys(board.player_ids[row] for board, order in rows for row in order)
+    series: dict[str, list[Group]] = {label: [] for label in answer.systems}
+    for board, order in rows:
+        name = "" if request.by is None else str(board.group)
+        for label, (rating, error, _) in board.estimates.items():
+            of_player = {board.player_ids[row]: (rating[row], error[row]) for row in order}
+            series[label].append((name, of_player))
+    bars = "" if request.errors == "none" else f"; {100 * request.confidence:g} % error bars"
     grouped = "" if request.by is None else f", by {request.by}"
     return leaderboard_figure(
-        list(order),
+        list(players),
         series,
         title=request.title or "Leaderboards",
-        subtitle=f"{counted(answer.history.matches, 'match', 'matches')}{grouped}; {bars}".rstrip(
-            "; "
-        ),
+        subtitle=f"{counted(answer.history.matches, 'match', 'matches')}{grouped}{bars}",
     )
 
 
@@ -619,23 +550,24 @@ def _over_time(answer: LeaderboardAnswer) -> Figure:
         raise InvalidParameterError(
             f"--chart needs ratings in the last period; in {last.period} no player has one"
         )
-    half = _width(request.confidence)
     series = []
     for row in rows:
-        rating = np.array([board.estimates[label].rating[row] for board in boards])
-        error = np.array([board.estimates[label].error[row] for board in boards])
-        played = np.array([board.matches[row] > 0 for board in boards])
-        shown = np.isfinite(rating) & played
-        periods = np.array([board.period for board in boards], dtype="datetime64[us]")[shown]
+        shown = [
+            board
+            for board in boards
+            if board.matches[row] > 0 and np.isfinite(board.estimates[label].rating[row])
+        ]
+        times = np.array([board.period for board in shown], dtype="datetime64[us]")
+        error = np.array([board.estimates[label].error[row] for board in shown])
         series.append(
             RatingSeries(
                 player=last.player_ids[row : row + 1].tolist()[0],
-                matches=np.array([board.period for board in boards], dtype=object)[shown],
-                times=periods,
-                place=periods,
-                rating=rating[shown],
-                deviation=error[shown] / half,
-                performance=np.full(int(shown.sum()), np.nan),
+                matches=np.array([board.period for board in shown], dtype=object),
+                times=times,
+                place=times,
+                rating=np.array([board.estimates[label].rating[row] for board in shown]),
+                deviation=error / _width(request.confidence),
+                performance=np.full(len(shown), np.nan),
             )
         )
     band = "" if request.errors == "none" else ", 95 % range (band)"
@@ -659,16 +591,13 @@ def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
         **{name: getattr(answer.request, name) for name in _OF_REQUEST},
         "rows": [
             {
-                "group": None if board.group in ("", None) else str(board.group),
+                "group": _group_json(board.group),
                 "period": board.period or None,
                 "player": plain(board.player_ids[row]),
                 "matches": int(board.matches[row]),
                 "ratings": {
-                    label: {
-                        "rating": _or_none(estimate.rating[row]),
-                        "error": _or_none(estimate.error[row]),
-                    }
-                    for label, estimate in board.estimates.items()
+                    label: {"rating": plain(rating[row]), "error": plain(error[row])}
+                    for label, (rating, error, _) in board.estimates.items()
                 },
                 "ten_to_one": board.ten_to_one(),
             }
@@ -676,11 +605,11 @@ def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
             for row in board.order().tolist()
         ],
         "scores": [
-            {"group": None if group in ("", None) else str(group), "system": label, **plain(values)}
+            {"group": _group_json(group), "system": label, **plain(values)}
             for group, label, values in answer.scores
         ],
         "gains": [
-            {"system": label, **plain(gain._asdict())}
+            {"system": label, **plain(gain)}
             for label, listed in answer.gains.items()
             for gain in listed
         ],
@@ -689,5 +618,5 @@ def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
     }
 
 
-def _or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _group_json(group: object) -> str | None:
+    return None if group in ("", None) else str(group)

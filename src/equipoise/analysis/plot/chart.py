@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.analysis.plot import Along as Along
-from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.arrays import Floats, Ids, Ints
 from equipoise.charts import theme
 from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
 from equipoise.charts.theme import (
@@ -75,7 +75,7 @@ class RatingSeries:
 
     def positions(self) -> Floats:
         """Return the places as numbers: microseconds since 1970, or counts."""
-        return positions(self.place)
+        return _positions(self.place)
 
 
 def rating_series(trace: Trace, row: int, along: Along) -> RatingSeries:
@@ -113,8 +113,7 @@ def _places(time: Ints | None, match: Ints, along: Along) -> Ids:
     return np.asarray(match + 1, dtype=np.int64)
 
 
-def positions(places: Ids) -> Floats:
-    """Return places on an axis as numbers: microseconds since 1970, or counts."""
+def _positions(places: Ids) -> Floats:
     return places.astype(np.int64).astype(np.float64)
 
 
@@ -174,11 +173,6 @@ def _usual(performances: Floats, low: float, high: float) -> tuple[float, float]
     )
 
 
-def outside(values: Floats, low: float, high: float) -> tuple[Flags, Flags]:
-    """Return which values are below a range, and which are above it."""
-    return values < low, values > high
-
-
 #: With more lines than this, the lines of a chart cannot be distinguished.
 MOST_PLAYERS = 2 * len(theme.PALETTE)
 #: Up to this number of matches, each is marked on the line.
@@ -189,13 +183,29 @@ _LEAD = 22.0
 _COUNTED: dict[Along, str | None] = {"time": None, "match": "match", "played": "matches played"}
 #: Letters of a name beside its line, per inch of width.
 _LETTERS_PER_INCH = 3.2
+#: Most players that a title names (more are counted), and letters of their names.
+_NAMED, _TITLE_LETTERS = 3, 32
+
+
+def rating_title(series: Sequence[RatingSeries]) -> str:
+    """Return the default title of ratings over time."""
+    names = [shortened(str(line.player), _TITLE_LETTERS) for line in series]
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} players"
+
+
+def rating_subtitle(system: str, *, band: bool, performances: bool) -> str:
+    """Return the meaning of line, band and dots; system : may be empty."""
+    words = ["95 % range (band)"] * band + ["performances (dots)"] * performances
+    rating = f"{system} rating".strip()
+    return ", ".join([f"{rating} (line)", *words]) if words else rating
 
 
 def rating_figure(
     series: Sequence[RatingSeries],
     *,
-    title: str,
-    subtitle: str,
+    title: str | None = None,
+    subtitle: str | None = None,
+    system: str = "",
     along: Along = "time",
     band: bool = True,
     performances: bool = True,
@@ -203,14 +213,19 @@ def rating_figure(
 ) -> Figure:
     """Return the figure of some players' ratings, each with at least one match.
 
+    title, subtitle : by default they name the players, and `system` and what is drawn
     band : show the 95 % range, if there are deviations
     performances : show performances as dots, and those beyond the range as carets at its edge
     Raises : InvalidParameterError   more players than can be distinguished
     """
     require(len(series) >= 1, "players", "at least one", len(series))
     require(len(series) <= MOST_PLAYERS, "players", f"at most {MOST_PLAYERS}", len(series))
+    band = band and any(line.has_band for line in series)
+    performances = performances and any(line.has_performances for line in series)
+    if subtitle is None:
+        subtitle = rating_subtitle(system, band=band, performances=performances)
     with theme.style():
-        figure, axes = theme.new_figure(title, subtitle, size)
+        figure, axes = theme.new_figure(title or rating_title(series), subtitle, size)
         low, high = visible_range(series, band=band, performances=performances)
         axes.set_ylim(low, high)
         weight = _Weight.of(series)
@@ -280,20 +295,15 @@ def _draw_performances(
     axes: Axes, series: RatingSeries, colour: str, weight: _Weight, visible: tuple[float, float]
 ) -> None:
     shared: dict[str, Any] = {"color": colour, "ls": "none", "mew": 0, "zorder": 2}
-    below, above = outside(series.performance, *visible)
+    below, above = series.performance < visible[0], series.performance > visible[1]
     inside = ~below & ~above & np.isfinite(series.performance)
     places, shown = series.place[inside], series.performance[inside]
     axes.plot(places, shown, marker="o", ms=weight.dot, alpha=weight.dots, **shared)
+    shared |= {"ms": max(weight.dot, 4.0), "alpha": weight.dots + 0.15}
+    shared["transform"] = axes.get_xaxis_transform()
     for beyond, marker, height in ((below, "v", 0.012), (above, "^", 0.988)):
-        axes.plot(
-            series.place[beyond],
-            np.full(int(beyond.sum()), height),
-            marker=marker,
-            ms=max(weight.dot, 4.0),
-            alpha=weight.dots + 0.15,
-            transform=axes.get_xaxis_transform(),
-            **shared,
-        )
+        places = series.place[beyond]
+        axes.plot(places, np.full(len(places), height), marker=marker, **shared)
 
 
 def _draw_line(
@@ -385,33 +395,30 @@ def rating_rows(
     height = max(rows - 2, _LEAST_ROWS)
     ticks = round_numbers(low, high, max(height // 3, 2))
     heights = [f"{tick:.0f}" for tick in ticks]
-    labels = _labels(series)
+    letters = [chr(ord("A") + number) for number in range(len(series))]
+    labels = [
+        f" {'' if alone else f'{letter} '}{shortened(str(line.player), _LETTERS)} "
+        f"{line.rating[-1]:.0f}"
+        for letter, line in zip(letters, series, strict=True)
+    ]
     indent = max(map(len, heights)) + 2
     width = max(columns - indent - max(map(len, labels)), _LEAST_COLUMNS)
     canvas = Canvas(width, height)
-    if alone and band:
+    if alone and band and series[0].has_band:
         _paint_band(canvas, series[0], along, scale, glyphs)
     if alone and performances:
         _paint_performances(canvas, series[0], scale, glyphs)
     for number, line in enumerate(series):
-        fine = glyphs.braille and (coloured or alone)
-        _paint_line(canvas, line, number, along, scale, fine)
-    drawn = _with_labels(canvas.spans(), series, labels, scale)
+        place, rating, _ = line_of(line, along)
+        x, y, colour = scale.x(_positions(place)), scale.y(rating), _colour(number)
+        if glyphs.braille and (coloured or alone):
+            canvas.line(x, y, colour)
+        else:
+            canvas.letters(x, y, letters[number], colour)
+    ends = scale.y(np.array([line.rating[-1] for line in series]))
+    drawn = _with_labels(canvas.spans(), labels, ends)
     axis = _horizontal_axis(along, scale, width, glyphs, indent)
     return [*with_heights(drawn, heights, scale.y(ticks), glyphs), *axis]
-
-
-def _labels(series: Sequence[RatingSeries]) -> list[str]:
-    """Return the text beside each line: its letter if there are several lines, name and rating."""
-    return [
-        f" {_letter(number) + ' ' if len(series) > 1 else ''}"
-        f"{shortened(str(line.player), _LETTERS)} {line.rating[-1]:.0f}"
-        for number, line in enumerate(series)
-    ]
-
-
-def _letter(number: int) -> str:
-    return chr(ord("A") + number)
 
 
 def _colour(number: int) -> str:
@@ -422,15 +429,13 @@ def _paint_band(
     canvas: Canvas, series: RatingSeries, along: Along, scale: _Scale, glyphs: Glyphs
 ) -> None:
     place, rating, deviation = line_of(series, along)
-    if not series.has_band:
-        return
-    x = scale.x(positions(place))
+    x, spread = scale.x(_positions(place)), HALF_WIDTH * deviation
     middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
     # A column shows the mean of the line within it.
     fine = (np.arange(8 * canvas.columns) + 0.5) / (8 * canvas.columns)
     low, high = (
         np.interp(fine, x, scale.y(edge)).reshape(-1, 8).mean(axis=1)
-        for edge in (rating - HALF_WIDTH * deviation, rating + HALF_WIDTH * deviation)
+        for edge in (rating - spread, rating + spread)
     )
     reach = 0.5 / canvas.columns
     for middle, bottom, top in zip(middles.tolist(), low.tolist(), high.tolist(), strict=True):
@@ -441,36 +446,19 @@ def _paint_band(
 def _paint_performances(
     canvas: Canvas, series: RatingSeries, scale: _Scale, glyphs: Glyphs
 ) -> None:
-    below, above = outside(series.performance, scale.low, scale.high)
-    seen = np.isfinite(series.performance)
     x, y = scale.x(series.positions()), scale.y(series.performance)
-    for beyond, glyph, at in ((below, glyphs.below, 0.0), (above, glyphs.above, 1.0)):
+    for beyond, glyph, at in ((y < 0.0, glyphs.below, 0.0), (y > 1.0, glyphs.above, 1.0)):
         for across in x[beyond].tolist():
-            canvas.write(across, at, glyph, _colour(0))
-    inside = seen & ~below & ~above
+            canvas.write(across, at, glyph, COLOURS[0])
+    inside = (y >= 0.0) & (y <= 1.0)
     for across, up in zip(x[inside].tolist(), y[inside].tolist(), strict=True):
-        canvas.write(across, up, glyphs.dot, _colour(0))
+        canvas.write(across, up, glyphs.dot, COLOURS[0])
 
 
-def _paint_line(
-    canvas: Canvas, series: RatingSeries, number: int, along: Along, scale: _Scale, fine: bool
-) -> None:
-    """Draw a line in braille, or with the player's letter in every column."""
-    place, rating, _ = line_of(series, along)
-    x, y = scale.x(positions(place)), scale.y(rating)
-    if fine:
-        canvas.line(x, y, _colour(number))
-    else:
-        canvas.letters(x, y, _letter(number), _colour(number))
-
-
-def _with_labels(
-    rows: list[Row], series: Sequence[RatingSeries], labels: Sequence[str], scale: _Scale
-) -> list[Row]:
-    """Write each label in a separate row, near the end of its line."""
+def _with_labels(rows: list[Row], labels: Sequence[str], ends: Floats) -> list[Row]:
+    """Write each label in a separate row, near the end of its line, from 0 to 1."""
     count = len(rows)
-    ends = scale.y(np.array([line.rating[-1] for line in series])) * count
-    places = spread_out(ends, 1.0, 0.5, count - 0.5)
+    places = spread_out(ends * count, 1.0, 0.5, count - 0.5)
     # With more labels than rows, those that share a row go into the next free one, or are left out.
     free = dict.fromkeys(range(count))
     for number in np.argsort(-places, kind="stable").tolist():
@@ -485,13 +473,11 @@ def _with_labels(
 def _horizontal_axis(
     along: Along, scale: _Scale, width: int, glyphs: Glyphs, indent: int
 ) -> list[Row]:
-    if along == "time":
+    what = _COUNTED[along]
+    if what is None:
         at, names = round_moments(int(scale.first), int(scale.last), width)
         return ruler(width, names, scale.x(at.astype(np.float64)), glyphs, indent)
-    at = round_numbers(scale.first, scale.last, max(width // 10, 2))
-    whole = at[at == np.floor(at)]
-    what = "matches played" if along == "played" else "match"
-    rule, names_row = ruler(
-        width, [f"{tick:.0f}" for tick in whole], scale.x(whole), glyphs, indent
-    )
-    return [rule, names_row, [Span(" " * indent + what.center(width).rstrip(), "dim")]]
+    counts = round_numbers(scale.first, scale.last, max(width // 10, 2))
+    whole = counts[counts == np.floor(counts)]
+    axis = ruler(width, [f"{tick:.0f}" for tick in whole], scale.x(whole), glyphs, indent)
+    return [*axis, [Span(" " * indent + what.center(width).rstrip(), "dim")]]

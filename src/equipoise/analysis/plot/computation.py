@@ -16,9 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equipoise.analysis.plot import PlotRequest
-from equipoise.analysis.plot.chart import Along, RatingSeries, rating_rows, rating_series
-from equipoise.analysis.plot.distribution import Distribution, distribution, distribution_rows
-from equipoise.analysis.plot.values import distribution_subtitle, rating_subtitle, rating_title
+from equipoise.analysis.plot.chart import (
+    Along,
+    RatingSeries,
+    rating_figure,
+    rating_rows,
+    rating_series,
+    rating_subtitle,
+    rating_title,
+)
+from equipoise.analysis.plot.distribution import (
+    Distribution,
+    distribution,
+    distribution_figure,
+    distribution_rows,
+    distribution_subtitle,
+)
 from equipoise.analysis.rate.computation import check_conservative
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
 from equipoise.analysis.requests import all_cores
@@ -36,7 +49,7 @@ from equipoise.rating.looking_back import look_back
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, replay
 from equipoise.rating.system import RatingSystem
-from equipoise.wording import counted, printable
+from equipoise.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,36 +61,29 @@ CONSERVATIVE_WORDS = "conservative ratings: the rating minus three deviations"
 _SIZES = (3.0, 40.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plot:
     """The content of a chart, which can become a figure, text or JSON.
 
     history : what was read and what was left out
-    look_back : whether each rating counts later results too
-    band, performances : whether they are drawn
+    along : unit of the horizontal axis
     series : one for each player, empty for a distribution; spread : None for lines
-    min_matches : least number of rated matches of players in the distribution
-    conservative : whether the distribution is that of conservative ratings
     """
 
+    request: PlotRequest
     system: str
     history: HistoryMessage
-    look_back: bool
-    title: str
     along: Along
-    band: bool
-    performances: bool
     series: tuple[RatingSeries, ...]
     spread: Distribution | None
-    min_matches: int
-    conservative: bool
 
     @property
     def ratings_of(self) -> str:
-        """Return the system, and which of its ratings the distribution has, in words."""
-        if self.look_back:
+        """Return the system, and which of its ratings the chart has, in words."""
+        if self.request.look_back:
             return f"in hindsight: {self.system}"
-        return f"{self.system}, {CONSERVATIVE_WORDS}" if self.conservative else self.system
+        conservative = f", {CONSERVATIVE_WORDS}" if self.request.conservative else ""
+        return self.system + conservative
 
 
 def plot(
@@ -97,48 +103,37 @@ def plot(
     check_fit(system, history)
     rows = list(dict.fromkeys(history.player_row(player) for player in request.players))
     along = _along(request.along, history)
-    bars: Distribution | None = None
+    spread: Distribution | None = None
     series: tuple[RatingSeries, ...] = ()
-    if request.look_back:
-        hindsight = look_back(system, history)
-        trace: Trace | None = hindsight
-        rows = rows or _best(hindsight)
-    else:
-        done = replay(
-            system,
-            history,
-            trace=not request.spread,
-            threads=all_cores(),
-            progress=progress,
-        )
-        trace, ratings = done.trace, done.ratings
-    if trace is None:
+    if request.spread:
+        ratings = replay(system, history, threads=all_cores(), progress=progress).ratings
         if request.conservative:
             ratings = dataclasses.replace(ratings, rating=ratings.conservative)
-        bars = distribution(ratings, min_matches=request.min_matches or 1, rows=rows)
-        title = f"Ratings of {counted(bars.players, 'player')}"
+        spread = distribution(ratings, min_matches=request.min_matches or 1, rows=rows)
     else:
+        trace = _trace(system, history, request.look_back, progress)
+        rows = rows or _best(trace)
         series = tuple(rating_series(trace, row, along) for row in rows)
         for line in series:
             if not len(line.rating):
                 raise NotFoundError(f"{line.player} has no match that {system.name} rates")
-        title = rating_title([line.player for line in series])
-    shown = Plot(
-        system=system.name,
-        history=history_message(history, reading),
-        look_back=request.look_back,
-        title=request.title or title,
-        along=along,
-        band=request.band and any(line.has_band for line in series),
-        performances=request.performances and any(line.has_performances for line in series),
-        series=series,
-        spread=bars,
-        min_matches=request.min_matches or 1,
-        conservative=request.conservative,
-    )
+    shown = Plot(request, system.name, history_message(history, reading), along, series, spread)
     if request.output is not None:
         theme.write(figure_of(shown, size), request.output)
     return shown
+
+
+def _trace(
+    system: RatingSystem,
+    history: History,
+    hindsight: bool,
+    progress: Callable[[int, int], None] | None,
+) -> Trace:
+    if hindsight:
+        return look_back(system, history)
+    trace = replay(system, history, trace=True, threads=all_cores(), progress=progress).trace
+    assert trace is not None
+    return trace
 
 
 def _best(trace: Trace) -> list[int]:
@@ -197,62 +192,44 @@ def _along(wanted: Along | None, history: History) -> Along:
 
 def figure_of(shown: Plot, size: Size) -> Figure:
     """Return the chart as a figure of matplotlib."""
+    request = shown.request
     if shown.spread is not None:
-        from equipoise.analysis.plot.distribution import distribution_figure
-
-        return distribution_figure(
-            shown.spread,
-            title=shown.title,
-            subtitle=distribution_subtitle(shown.ratings_of, shown.min_matches),
-            size=size,
-        )
-    from equipoise.analysis.plot.chart import rating_figure
-
+        subtitle = distribution_subtitle(shown.ratings_of, request.min_matches or 1)
+        return distribution_figure(shown.spread, title=request.title, subtitle=subtitle, size=size)
     return rating_figure(
         shown.series,
-        title=shown.title,
-        subtitle=rating_subtitle(
-            shown.ratings_of, band=shown.band, performances=shown.performances
-        ),
+        title=request.title,
+        system=shown.ratings_of,
         along=shown.along,
-        band=shown.band,
-        performances=shown.performances,
+        band=request.band,
+        performances=request.performances,
         size=size,
     )
 
 
 def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
     """Return the chart as lines of text, below its titles."""
-    title = _head(shown.title, "bold", sheet.columns)
+    request, options = shown.request, sheet._asdict()
     if shown.spread is not None:
-        chart = distribution_rows(
-            shown.spread, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs
-        )
-        return [
-            *title,
-            *_head(
-                distribution_subtitle(shown.ratings_of, shown.min_matches), "dim", sheet.columns
-            ),
-            [],
-            *chart,
-        ]
-    alone = len(shown.series) == 1
-    # In text, bands of several players, or more dots than columns, hide the lines.
-    band = shown.band and alone
-    performances = shown.performances and alone and len(shown.series[0].rating) <= sheet.columns
-    chart = rating_rows(
-        shown.series,
-        along=shown.along,
-        band=band,
-        performances=performances,
-        **sheet._asdict(),
-    )
-    key = _head(
-        rating_subtitle(shown.ratings_of, band=band, performances=performances),
-        "dim",
-        sheet.columns,
-    )
-    return [*title, *key, [], *chart]
+        del options["coloured"]
+        title = shown.spread.title
+        subtitle = distribution_subtitle(shown.ratings_of, request.min_matches or 1)
+        chart = distribution_rows(shown.spread, **options)
+    else:
+        first, *others = shown.series
+        # In text, bands of several players, or more dots than columns, hide the lines.
+        drawn: dict[str, Any] = {
+            "band": request.band and first.has_band and not others,
+            "performances": request.performances
+            and first.has_performances
+            and not others
+            and len(first.rating) <= sheet.columns,
+        }
+        title = rating_title(shown.series)
+        subtitle = rating_subtitle(shown.ratings_of, **drawn)
+        chart = rating_rows(shown.series, along=shown.along, **drawn, **options)
+    heads = ((request.title or title, "bold"), (subtitle, "dim"))
+    return [*(row for head in heads for row in _head(*head, sheet.columns)), [], *chart]
 
 
 def _head(words: str, colour: str, columns: int) -> list[Row]:
@@ -264,7 +241,7 @@ def plot_json(shown: Plot) -> dict[str, Any]:
     """Return what `equipoise plot --json` prints: the numbers of the chart."""
     return {
         "system": shown.system,
-        "look_back": shown.look_back,
+        "look_back": shown.request.look_back,
         "series": [
             {
                 "player": plain(line.player),
@@ -284,15 +261,11 @@ def plot_json(shown: Plot) -> dict[str, Any]:
 
 
 def _distribution_json(distribution: Distribution) -> dict[str, Any]:
-    bars = {
-        "from": distribution.edges[:-1],
-        "to": distribution.edges[1:],
-        "players": distribution.counts,
-    }
+    edges, counts = distribution.edges, distribution.counts
     return {
         **plain(distribution, "edges", "counts"),
         "percentiles": {str(percent): at for percent, at in distribution.percentiles.items()},
-        "bars": _rows(**bars),
+        "bars": _rows(**{"from": edges[:-1], "to": edges[1:], "players": counts}),
     }
 
 

@@ -42,6 +42,11 @@ class Place:
     rating: float
     above: float
 
+    def words(self, letters: int) -> str:
+        """Return name, rating and place; letters : of the name."""
+        name = shortened(str(self.player), letters)
+        return f"{name} {self.rating:.0f}, {share_above(self.above)}"
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Distribution:
@@ -60,6 +65,11 @@ class Distribution:
     median: float
     percentiles: dict[int, float]
     places: tuple[Place, ...]
+
+    @property
+    def title(self) -> str:
+        """The default title of a chart."""
+        return f"Ratings of {counted(self.players, 'player')}"
 
 
 def distribution(
@@ -135,8 +145,20 @@ _COLUMN = 4.5 * theme.SMALL
 _LETTERS = 24
 
 
+def distribution_subtitle(system: str, min_matches: int) -> str:
+    """Return the players in a distribution; system : may be empty."""
+    if min_matches <= 1:
+        return system
+    least = f"players with at least {min_matches:,} rated matches"
+    return f"{system}, {least}" if system else least
+
+
 def distribution_figure(
-    distribution: Distribution, *, title: str, subtitle: str, size: theme.Size = theme.WIDE
+    distribution: Distribution,
+    *,
+    title: str | None = None,
+    subtitle: str,
+    size: theme.Size = theme.WIDE,
 ) -> Figure:
     """Return the figure of a pool's ratings; players in `found.places` are marked by name.
 
@@ -145,21 +167,18 @@ def distribution_figure(
     count = len(distribution.places)
     require(count <= MOST_MARKED, "players", f"at most {MOST_MARKED} in a distribution", count)
     with theme.style():
-        figure, axes = theme.new_figure(title, subtitle, size)
+        figure, axes = theme.new_figure(title or distribution.title, subtitle, size)
         _draw_bars(axes, distribution)
         theme.fit_axes(figure, axes, right=theme.MARGIN)
         height = axes.get_position().height * size.height * 72
         width = axes.get_position().width * size.width * 72
-        lines = 3.2 + len(distribution.places)
-        _make_room(axes, distribution, min(lines * _LINE / height, 0.6))
+        _make_room(axes, distribution, min((3.2 + count) * _LINE / height, 0.6))
         _draw_marks(axes, distribution, width, _LINE / height)
         # The player furthest from the middle gets the highest label, so that no label crosses a
         # line.
         middle = sum(axes.get_xlim()) / 2
-        order = np.argsort(
-            [-abs(place.rating - middle) for place in distribution.places], kind="stable"
-        )
-        for row, number in enumerate(order.tolist()):
+        away = [-abs(place.rating - middle) for place in distribution.places]
+        for row, number in enumerate(np.argsort(away, kind="stable").tolist()):
             _mark_place(axes, distribution.places[number], number, 1 - (3.1 + row) * _LINE / height)
     return figure
 
@@ -244,11 +263,8 @@ def _mark_place(axes: Axes, place: Place, number: int, height: float) -> None:
     shared = axes.get_xaxis_transform()
     colour = theme.PALETTE[number]
     axes.plot([shown] * 2, [0, height], color=colour, lw=2.0, transform=shared, zorder=3)
-    words = (
-        f"{shortened(str(place.player), _LETTERS)} {place.rating:.0f}, {share_above(place.above)}"
-    )
     axes.annotate(
-        words,
+        place.words(_LETTERS),
         (shown, height),
         xycoords=shared,
         xytext=(-5 if left else 5, 2),
@@ -315,15 +331,11 @@ def _paint_bars(canvas: Canvas, distribution: Distribution, glyphs: Glyphs) -> N
 
 def _table(distribution: Distribution) -> list[Row]:
     """Return a line for mean, median and percentiles, then one line for each player."""
-    marks = {
-        f"{percent} %": at
-        for percent, at in {**distribution.percentiles, 50: distribution.median}.items()
-    }
-    marks["median"] = marks.pop("50 %")
+    marks = {f"{percent} %": at for percent, at in distribution.percentiles.items()}
+    # Equal percentiles come before the median.
+    marks["median"] = distribution.median
     words = [f"{name} {at:.0f}" for name, at in sorted(marks.items(), key=lambda mark: mark[1])]
     lines = [[Span(f"mean {distribution.mean:.0f}   " + "   ".join(words), "")]]
     for number, place in enumerate(distribution.places):
-        name = shortened(str(place.player), _CELL)
-        text = f"{name} {place.rating:.0f}, {share_above(place.above)}"
-        lines.append([Span(text, COLOURS[number % len(COLOURS)])])
+        lines.append([Span(place.words(_CELL), COLOURS[number % len(COLOURS)])])
     return lines

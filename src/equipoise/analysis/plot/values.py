@@ -13,10 +13,13 @@ import numpy as np
 from equipoise.analysis.backtest.chart import calibration_figure
 from equipoise.analysis.performance.chart import performance_figure, places_figure
 from equipoise.analysis.plot.chart import Along, rating_figure, rating_series
-from equipoise.analysis.plot.distribution import distribution, distribution_figure
+from equipoise.analysis.plot.distribution import (
+    distribution,
+    distribution_figure,
+    distribution_subtitle,
+)
 from equipoise.analysis.rate.compare import comparison_figure
 from equipoise.analysis.tune.chart import tuning_figure
-from equipoise.charts.theme import shortened
 from equipoise.data.backtest import BASELINE, Backtest, Calibration, Tuning
 from equipoise.data.comparison import RatingComparison
 from equipoise.data.outlook import PlaceDistribution
@@ -29,25 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: Most players that a title names; more are counted.
-_NAMED = 3
-#: Letters of a name in a title.
-_LETTERS = 32
 #: Players whose ratings are drawn if none is named.
 _BEST = 3
-
-
-def rating_title(players: Sequence[object]) -> str:
-    """Return the default title of ratings over time."""
-    names = [shortened(str(player), _LETTERS) for player in players]
-    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} players"
-
-
-def rating_subtitle(system: str, *, band: bool, performances: bool) -> str:
-    """Return the meaning of line, band and dots; system : may be empty."""
-    words = ["95 % range (band)"] * band + ["performances (dots)"] * performances
-    rating = f"{system} rating".strip()
-    return ", ".join([f"{rating} (line)", *words]) if words else rating
 
 
 def trace_chart(
@@ -72,16 +58,7 @@ def trace_chart(
     for line in series:
         if not len(line.rating):
             raise NotFoundError(f"{line.player} has no rated match in this trace")
-    band = any(line.has_band for line in series)
-    performances = any(line.has_performances for line in series)
-    return rating_figure(
-        series,
-        title=title or rating_title([line.player for line in series]),
-        subtitle=rating_subtitle(system, band=band, performances=performances),
-        along=along,
-        band=band,
-        performances=performances,
-    )
+    return rating_figure(series, title=title, system=system, along=along)
 
 
 def _best(trace: Trace) -> list[int]:
@@ -114,19 +91,8 @@ def ratings_chart(
             raise NotFoundError(f"no rating for player {str(player)!r}")
     rows = [row_of[str(player)] for player in dict.fromkeys(players)]
     shown = distribution(ratings, min_matches=min_matches, rows=rows)
-    return distribution_figure(
-        shown,
-        title=title or f"Ratings of {counted(shown.players, 'player')}",
-        subtitle=distribution_subtitle(system, min_matches),
-    )
-
-
-def distribution_subtitle(system: str, min_matches: int) -> str:
-    """Return the players in a distribution; system : may be empty."""
-    if min_matches <= 1:
-        return system
-    least = f"players with at least {min_matches:,} rated matches"
-    return f"{system}, {least}" if system else least
+    subtitle = distribution_subtitle(system, min_matches)
+    return distribution_figure(shown, title=title, subtitle=subtitle)
 
 
 def calibration_chart(calibration: Calibration, *, title: str | None = None) -> Figure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
+import re
 import shlex
 import sys
 import tempfile
@@ -20,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.analysis.simulate import SimulateRequest
-from equipoise.arrays import Floats, Ids, Ints
+from equipoise.arrays import Ids, Ints
 from equipoise.data.files import check_distinct, check_place
 from equipoise.data.times import MICROSECONDS, as_written, read_as_seconds
 from equipoise.errors import EquipoiseError, InvalidParameterError, require
@@ -63,9 +64,15 @@ def simulate(
     start = time.perf_counter()
     kind, model = _checked(request)
     known = _Players(model.players)
-    contests = kind.make(model, rng=np.random.default_rng(request.seed))
-    reported = _with_progress(contests, getattr(model, kind.total), progress)
-    tables = _tables(known.watch(reported), kind, model, request.with_skill, rows)
+    total = getattr(model, kind.total)
+    every = max(total // _REPORTS, 1)
+
+    def report(done: int) -> None:
+        if progress is not None and done % every == 0:
+            progress(done, total)
+
+    made = known.watch(kind.make(model, rng=np.random.default_rng(request.seed)), report)
+    tables = _tables(made, kind, model, request.with_skill, rows)
     participations = write_pieces(tables, request.output, rows=rows_written)
     if request.skills is not None:
         write_table(known.table(), request.skills)
@@ -88,11 +95,13 @@ class _Players:
     def __init__(self, players: int) -> None:
         self.seen = 0
         self._matches = np.zeros(players, np.int64)
-        self._first: Floats = np.zeros(players)
-        self._last: Floats = self._first
+        self._first = self._last = np.zeros(players)
 
-    def watch(self, contests: Iterator[Made]) -> Iterator[Made]:
-        """Yield matches, and keep the skills and numbers of matches."""
+    def watch(self, contests: Iterator[Made], report: Callable[[int], None]) -> Iterator[Made]:
+        """Yield matches, and keep the skills and numbers of matches.
+
+        report : called with the number of every match that is done
+        """
         for contest in contests:
             if self.seen == 0:
                 self._first = contest.skills.copy()
@@ -100,28 +109,12 @@ class _Players:
             self._matches[contest.player] += 1
             self.seen = contest.number
             yield contest
+            report(contest.number)
 
     def table(self) -> pl.DataFrame:
         """Return one row for each player: last and first skill, number of matches."""
-        return pl.DataFrame(
-            {
-                "player": np.arange(len(self._matches)),
-                "skill": self._last,
-                "first_skill": self._first,
-                "matches": self._matches,
-            }
-        )
-
-
-def _with_progress(
-    contests: Iterator[Made], total: int, progress: Callable[[int, int], None] | None
-) -> Iterator[Made]:
-    """Yield matches, and report progress from time to time."""
-    every = max(total // _REPORTS, 1)
-    for contest in contests:
-        yield contest
-        if progress is not None and contest.number % every == 0:
-            progress(contest.number, total)
+        columns = {"player": np.arange(len(self._matches)), "skill": self._last}
+        return pl.DataFrame({**columns, "first_skill": self._first, "matches": self._matches})
 
 
 def _tables(
@@ -212,15 +205,13 @@ def sizes_of(text: str, name: str = "--sizes") -> tuple[tuple[int, int], ...]:
 
     name : of the option or the key of the population
     """
-    sizes = []
-    for part in text.split(","):
-        size, versus, other = part.strip().lower().partition("v")
-        if not (
-            versus and size.isascii() and size.isdigit() and other.isascii() and other.isdigit()
-        ):
-            raise InvalidParameterError(f"{name} takes sizes such as 5v5,5v4; got {text!r}")
-        sizes.append((int(size), int(other)))
-    return tuple(sizes)
+    sizes = [_SIZES.fullmatch(part.strip()) for part in text.split(",")]
+    if None in sizes:
+        raise InvalidParameterError(f"{name} takes sizes such as 5v5,5v4; got {text!r}")
+    return tuple((int(size[1]), int(size[2])) for size in sizes if size)
+
+
+_SIZES = re.compile("([0-9]+)[vV]([0-9]+)")
 
 
 #: Functions that read parameters given as text, and take the name of the option or key too.
@@ -247,12 +238,13 @@ def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
     require(request.seed >= 0, "--seed", "a whole number from 0", request.seed)
     output = request.output if isinstance(request.output, str) else None
     check_distinct({"--output": output, "--skills": request.skills})
-    if isinstance(request.output, str):
-        check_pieces_target(request.output)
+    if output is not None:
+        check_pieces_target(output)
     if request.skills is not None:
         check_target(request.skills)
     kind = KINDS[name_of_kind]
     chosen = {name: getattr(request, name) for name in _OVERRIDE}
+    # Not `in (None, False)`, to which 0 would belong.
     chosen = {
         name: value for name, value in chosen.items() if value is not None and value is not False
     }
@@ -353,14 +345,12 @@ def tour(
     with _folder(keep):
         for number, step in enumerate(steps, start=1):
             announce(number, step)
-            if step.head is None:
-                # Not captured, so that the command sees the terminal, its width and colours.
+            printed = io.StringIO()
+            # All of an output is not captured, so that the command sees the terminal.
+            captured = step.head is not None
+            with contextlib.redirect_stdout(printed) if captured else contextlib.nullcontext():
                 status = run(shlex.split(step.arguments))
-            else:
-                printed = io.StringIO()
-                with contextlib.redirect_stdout(printed):
-                    status = run(shlex.split(step.arguments))
-                sys.stdout.writelines(printed.getvalue().splitlines(keepends=True)[: step.head])
+            sys.stdout.writelines(printed.getvalue().splitlines(keepends=True)[: step.head])
             if status != 0:
                 raise EquipoiseError(f"step {number} of the tour failed: {step.command}")
 

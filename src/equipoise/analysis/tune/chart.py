@@ -39,27 +39,24 @@ class Axis:
     """
 
     name: str
-    values: tuple[Value, ...]
-    named: bool
-    log: bool
-    low: float
+    values: tuple[Value, ...] = ()
+    named: bool = False
+    log: bool = False
+    low: float = 0.0
     high: float
 
     @classmethod
     def of(cls, name: str, choice: Choice) -> Axis:
         """Return the axis of a parameter."""
         if isinstance(choice, Range):
-            return cls(
-                name=name, values=(), named=False, log=choice.log, low=choice.low, high=choice.high
-            )
+            return cls(name=name, log=choice.log, low=choice.low, high=choice.high)
         values = tuple(sorted(choice, key=_order))
         numbers = [value for value in values if _is_number(value)]
         if len(numbers) < len(values):
-            high = float(len(values) - 1)
-            return cls(name=name, values=values, named=True, log=False, low=0.0, high=high)
+            return cls(name=name, values=values, named=True, high=float(len(values) - 1))
         low, high = min(numbers), max(numbers)
         log = low > 0 and high / low >= _LOG_FROM
-        return cls(name=name, values=values, named=False, log=log, low=low, high=high)
+        return cls(name=name, values=values, log=log, low=low, high=high)
 
     def place(self, value: Value) -> float:
         """Return the position of a value on the scale; NaN if it has none."""
@@ -70,7 +67,7 @@ class Axis:
         return float(value)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Surface:
     """Finished trials, along one axis for each parameter.
 
@@ -96,14 +93,8 @@ class Surface:
         behind = sign * (ideal - value)
         seen = behind[behind <= _SPREAD * np.median(behind)]
         shown = float(seen.max(initial=0.0)) or float(behind.max()) or 1e-3 * max(abs(ideal), 1e-9)
-        return cls(
-            axes=tuple(Axis.of(name, choice) for name, choice in tuning.choices.items()),
-            done=done,
-            value=value,
-            best=best,
-            worst=ideal - sign * shown,
-            ideal=ideal,
-        )
+        axes = tuple(Axis.of(name, choice) for name, choice in tuning.choices.items())
+        return cls(axes, done, value, best, ideal - sign * shown, ideal)
 
     def places(self, axis: Axis) -> Floats:
         """Return the positions of the trials along an axis, shape (n,)."""
@@ -157,12 +148,12 @@ def tuning_figure(tuning: Tuning, *, title: str | None = None) -> Figure:
 
 def _subtitle(tuning: Tuning, surface: Surface) -> str:
     words = [
-        f"{tuning.metric} on {counted(tuning.matches, 'match', 'matches')}, "
-        f"{counted(len(tuning.trials), 'trial')}"
+        f"{tuning.metric} on {counted(tuning.matches, 'match', 'matches')}",
+        counted(len(tuning.trials), "trial"),
+        f"{'higher' if tuning.higher_is_better else 'lower'} is better; outlined: the best",
     ]
-    better = "higher" if tuning.higher_is_better else "lower"
-    words.append(f"{better} is better; outlined: the best")
-    if any(_has_place(axis, tuning.given.parameters[axis.name]) for axis in surface.axes):
+    places = ((axis, axis.place(tuning.given.parameters[axis.name])) for axis in surface.axes)
+    if any(axis.low <= place <= axis.high for axis, place in places):
         words.append("cross: as given")
     left_out = len(tuning.choices) - MOST_PANELS
     if left_out > 0:
@@ -170,10 +161,6 @@ def _subtitle(tuning: Tuning, surface: Surface) -> str:
             counted(left_out, "more parameter is not shown", "more parameters are not shown")
         )
     return ", ".join(words)
-
-
-def _has_place(axis: Axis, value: Value) -> bool:
-    return axis.low <= axis.place(value) <= axis.high
 
 
 def _draw_line(axes: Axes, surface: Surface, axis: Axis, tuning: Tuning) -> None:

@@ -133,36 +133,26 @@ def trials_table(answer: TuneAnswer) -> Table:
     return table({**columns, tuning.metric: METRIC[tuning.metric].form}, rows)
 
 
-def tune_lines(answer: TuneAnswer) -> list[str]:
-    """Return lines on what was tried, what was found, and how certain that is."""
-    lines = [*_counts(answer), _found(answer)]
-    edges = answer.found.at_edges()
-    if edges and _improved(answer):
-        lines.append(
-            f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
-        )
-    return [*lines, *_held_out(answer), *_gains(answer)]
-
-
-def _improved(answer: TuneAnswer) -> bool:
-    return answer.found.chosen is not answer.found.given
-
-
-def _counts(answer: TuneAnswer) -> list[str]:
+def tune_lines(answer: TuneAnswer) -> Iterator[str]:
+    """Yield lines on what was tried, what was found, and how certain that is."""
     tuning, trials = answer.found, answer.found.trials
-    lines = [
+    yield (
         f"{counted(len(trials), 'trial')} in {answer.seconds:.1f} s, each scored on "
         f"{tuning.matches:,} of the first {counted(answer.first, 'match', 'matches')}"
-    ]
+    )
     if answer.recorded:
-        recorded = counted(answer.recorded, "trial was", "trials were")
-        lines.append(f"{recorded} already in the study")
+        yield f"{counted(answer.recorded, 'trial was', 'trials were')} already in the study"
     for status, word in (("refused", "refused by the system"), ("failed", "failed")):
         some = [trial for trial in trials if trial.status == status]
         if some:
             several = counted(len(some), "trial was", "trials were")
-            lines.append(f"{several} {word}; the first: {some[0].reason}")
-    return lines
+            yield f"{several} {word}; the first: {some[0].reason}"
+    yield _found(answer)
+    edges = tuning.at_edges()
+    if edges and tuning.chosen is not tuning.given:
+        yield f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
+    yield from _held_out(answer)
+    yield from _gains(answer)
 
 
 def _found(answer: TuneAnswer) -> str:
@@ -174,41 +164,42 @@ def _found(answer: TuneAnswer) -> str:
         format(Measure(trial.value(metric)), METRIC[metric].form)
         for trial in (tuning.best, tuning.given)
     )
-    if not _improved(answer):
+    if tuning.chosen is tuning.given:
         return (
             f"no trial is better than the given parameters: their {metric} is {start}, that of "
             f"the best trial {best}"
         )
-    settings = ", ".join(
-        f"{name}={_written(value)}" for name, value in tuning.best.parameters.items()
+    settings = (f"{name}={_written(value)}" for name, value in tuning.best.parameters.items())
+    return (
+        f"found {', '.join(settings)}: {metric} is {best}; with the given parameters it is {start}"
     )
-    return f"found {settings}: {metric} is {best}; with the given parameters it is {start}"
 
 
-def _held_out(answer: TuneAnswer) -> list[str]:
-    """Return what the held-out matches show, and for which players."""
+def _held_out(answer: TuneAnswer) -> Iterator[str]:
+    """Yield what the held-out matches show, and for which players."""
     from equipoise.analysis.tune.computation import verdict
-    from equipoise.analysis.tune.gains import VERDICTS
+    from equipoise.analysis.tune.gains import VERDICTS, change_in_words
     from equipoise.data.backtest import GROUP_METRICS, players_with
 
     metric, backtest = answer.found.metric, answer.held_out.found
-    of_all = verdict(answer)
+    of_all, difference = verdict(answer), backtest.differences[0]
     if of_all == "same":
-        return ["there is nothing to compare on the other matches"]
-    difference = backtest.differences[0]
+        yield "there is nothing to compare on the other matches"
+        return
     if math.isnan(difference.metrics[metric]):
-        return [f"on the other matches {metric} cannot be computed"]
-    lines = [
+        yield f"on the other matches {metric} cannot be computed"
+        return
+    yield (
         f"on {counted(backtest.matches, 'other match', 'other matches')} {metric} changes by "
-        f"{_change(answer, difference)}: {_judged(answer, of_all, difference)}",
-        f"this holds for {backtest.for_whom}",
-    ]
+        f"{change_in_words(metric, difference, backtest.confidence)}: "
+        f"{_judged(answer, of_all, difference)}"
+    )
+    yield f"this holds for {backtest.for_whom}"
     for group in backtest.groups if metric in GROUP_METRICS else ():
         name = players_with(group.first, group.last)
         if name != backtest.for_whom:
-            change = _change(answer, group.differences[0])
-            lines.append(f"for {name}: {change}: {VERDICTS[verdict(answer, group)]}")
-    return lines
+            change = change_in_words(metric, group.differences[0], backtest.confidence)
+            yield f"for {name}: {change}: {VERDICTS[verdict(answer, group)]}"
 
 
 def _gains(answer: TuneAnswer) -> Iterator[str]:
@@ -236,16 +227,6 @@ def _judged(answer: TuneAnswer, verdict: Verdict, difference: Difference) -> str
     wide = any(abs(bound) >= least for bound in difference.intervals[metric])
     more = ", though the interval does not rule out a larger one" if wide else ""
     return f"no difference that matters (less than {least:g}){more}"
-
-
-def _change(answer: TuneAnswer, difference: Difference) -> str:
-    """Return a change of the metric with its interval."""
-    from equipoise.analysis.tune.gains import change_in_words
-
-    metric, confidence = answer.found.metric, answer.held_out.found.confidence
-    return change_in_words(
-        metric, difference.metrics[metric], difference.intervals[metric], confidence
-    )
 
 
 def _written(value: object) -> str:

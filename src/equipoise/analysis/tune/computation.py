@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.analysis.backtest.computation import (
-    USUAL_FEWEST,
     BacktestAnswer,
-    SearchPart,
     backtest_json,
     check_times,
     first_scored,
@@ -54,7 +52,7 @@ from equipoise.data.backtest import (
     Tuning,
 )
 from equipoise.data.files import check_place
-from equipoise.data.history import History
+from equipoise.data.history import COLUMNS, History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import ConflictError, EquipoiseError, InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
@@ -92,7 +90,6 @@ class Study:
         self,
         url: str,
         name: str,
-        *,
         question: Mapping[str, object],
         choices: Mapping[str, Choice],
         metric: str,
@@ -105,17 +102,21 @@ class Study:
         """
         self._optuna = load_optuna()
         self._metric = metric
-        self._storage = _open(self._optuna, database_url(url))
         self._study = self._optuna.create_study(
-            storage=self._storage,
+            storage=_open(self._optuna, url if "://" in url else f"sqlite:///{url}"),
             study_name=name,
             direction="maximize" if metric in HIGHER_IS_BETTER else "minimize",
             load_if_exists=True,
         )
         self._check(name, json.loads(json.dumps(question)))
         self._distributions = {name: distribution_of(choice) for name, choice in choices.items()}
-        self.trials: Sequence[Trial] = self._read()
-        self._count = len(self._study.get_trials(deepcopy=False))
+        kept = self._study.get_trials(deepcopy=False)
+        self._count = len(kept)
+        answered = [trial for trial in kept if _ANSWER in trial.user_attrs]
+        self.trials: Sequence[Trial] = [
+            Trial(number=number, parameters=dict(trial.params), **trial.user_attrs[_ANSWER])
+            for number, trial in enumerate(answered)
+        ]
 
     def _check(self, name: str, question: dict[str, object]) -> None:
         """Refuse a study with another question. Raises : ConflictError."""
@@ -152,14 +153,6 @@ class Study:
             )
         return kept
 
-    def _read(self) -> list[Trial]:
-        trials: list[Trial] = []
-        for trial in self._study.get_trials(deepcopy=False):
-            answer = trial.user_attrs.get(_ANSWER)
-            if answer is not None:
-                trials.append(Trial(number=len(trials), parameters=dict(trial.params), **answer))
-        return trials
-
     def keep(self, trial: Trial) -> None:
         """Write a trial. Raises : ConflictError   another run writes to the study as well."""
         if len(self._study.get_trials(deepcopy=False)) != self._count:
@@ -183,11 +176,6 @@ class Study:
         self._count += 1
 
 
-def database_url(text: str) -> str:
-    """Return the URL of a database; a plain path is an SQLite file."""
-    return text if "://" in text else f"sqlite:///{text}"
-
-
 def _open(optuna: Any, url: str) -> Any:
     import sqlalchemy.exc
 
@@ -202,49 +190,11 @@ def _open(optuna: Any, url: str) -> Any:
         raise EquipoiseError(f"--study {url!r}: {error}") from error
 
 
-def question_of(
-    *,
-    system: str,
-    parameters: Mapping[str, object],
-    choices: Mapping[str, Choice],
-    trials: int | None,
-    seed: int,
-    **others: object,
-) -> dict[str, object]:
-    """Return the values that must be equal for trials to belong to one study.
-
-    The values of a grid and the number of trials may change, so that both can grow.
-    """
-    ranges = {
-        name: [choice.low, choice.high, "log" if choice.log else "linear"]
-        for name, choice in choices.items()
-        if isinstance(choice, Range)
-    }
-    searched: dict[str, object] = {"ranges": ranges, "seed": seed}
-    if trials is None:
-        searched = {"grid": list(choices)}
-    fixed = {name: str(value) for name, value in parameters.items() if name not in choices}
-    return {"system": system, "parameters": fixed, **searched, **others}
-
-
 def fingerprint(history: History) -> str:
     """Return a hash of everything in a history that ratings can depend on."""
     digest = hashlib.sha256()
-    columns = {
-        "offsets": history.offsets,
-        "player": history.player,
-        "team": history.team,
-        "rank": history.rank,
-        "time": history.time,
-        "weight": history.weight,
-        "performance_ceiling": history.performance_ceiling,
-        "beta": history.beta,
-        "gamma": history.gamma,
-        "performance": history.performance,
-        "share": history.share,
-        **history.statistics,
-        **history.attributes,
-    }
+    columns = {name: getattr(history, name) for name in COLUMNS if name not in _NAMES}
+    columns |= {**history.statistics, **history.attributes}
     for name, column in columns.items():
         if column is None:
             continue
@@ -256,6 +206,10 @@ def fingerprint(history: History) -> str:
     return digest.hexdigest()[:16]
 
 
+#: Columns on which no rating depends: ids, and the numbers of an order without dates.
+_NAMES = ("match_ids", "player_ids", "order", "team_labels")
+
+
 #: Labels of the two sets of parameters in the comparison.
 TUNED, GIVEN = "tuned", "given"
 
@@ -264,6 +218,7 @@ TUNED, GIVEN = "tuned", "given"
 class TuneAnswer:
     """Result of a search.
 
+    request : with the share of the matches and the fewest earlier matches that were used
     found : by the search on the first `first` matches; recorded : number of trials of earlier runs
     under_way : sampled trials that were under way at the same time
     held_out : the backtest of both sets of parameters on the other matches
@@ -271,8 +226,6 @@ class TuneAnswer:
     """
 
     request: TuneRequest
-    history: History
-    reading: HistoryReading
     given: RatingSystem
     tuned: RatingSystem
     found: Tuning
@@ -282,6 +235,11 @@ class TuneAnswer:
     seconds: float
     held_out: BacktestAnswer
     gains: list[Gain]
+
+    @property
+    def reading(self) -> HistoryReading:
+        """How the history was read."""
+        return self.held_out.reading
 
 
 def search(
@@ -303,7 +261,13 @@ def search(
     choices = _choices(system, request, named)
     history, reading = read(request.history, {system.name: system}, choices)
     check_times(system, history)
-    split = _split(request, history)
+    time_format = request.history.time_format
+    split = split_for_search(
+        history,
+        request.first,
+        request.min_history,
+        lambda share: first_scored(share, history, "--first", time_format=time_format),
+    )
     first = split.first
     request = replace(request, first=split.share, min_history=split.fewest)
     reading = replace(reading, notes=(*reading.notes, *split.notes))
@@ -312,28 +276,21 @@ def search(
     recorded = 0 if study is None else len(study.trials)
     if recorded and resumed is not None:
         resumed(recorded)
-    under_way = _under_way(request, study)
+    under_way = request.under_way or UNDER_WAY
+    if study is not None and request.trials is not None:
+        under_way = study.settle_under_way(request.under_way, UNDER_WAY)
+    workers = request.workers or 1
+    options = {**shared(request, tune), "workers": workers, "under_way": under_way}
     start = working_time()
-    tuning = tune(
-        system,
-        head,
-        choices,
-        **{
-            **shared(request, tune),
-            "workers": request.workers or 1,
-            "under_way": under_way,
-        },
-        record=study,
-        progress=progress,
-    )
+    tuning = tune(system, head, choices, **options, record=study, progress=progress)
     seconds = working_time() - start
-    improved = tuning.chosen is not tuning.given
-    changed = tuning.chosen.parameters if improved else {}
+    changed = {} if tuning.chosen is tuning.given else tuning.chosen.parameters
     tuned = make_system(system.name, {**parameters_of(system), **changed})
+    compared = {TUNED: tuned, GIVEN: system}
+    held_out = scored(compared, request, history, reading, first, least=least)
+    others = {"first": first, "workers": workers, "least_differences": least}
     answer = TuneAnswer(
         request=request,
-        history=history,
-        reading=reading,
         given=system,
         tuned=tuned,
         found=tuning,
@@ -341,20 +298,8 @@ def search(
         recorded=recorded,
         under_way=under_way,
         seconds=seconds,
-        held_out=scored(
-            {TUNED: tuned, GIVEN: system}, request, history, reading, first, least=least
-        ),
-        gains=gains(
-            tuned,
-            history,
-            request.metric,
-            {
-                **shared(request, backtest),
-                "first": first,
-                "workers": request.workers or 1,
-                "least_differences": least,
-            },
-        ),
+        held_out=held_out,
+        gains=gains(tuned, history, request.metric, {**shared(request, backtest), **others}),
     )
     _write(answer)
     return answer
@@ -400,49 +345,36 @@ def _check(request: TuneRequest) -> None:
         check_parameter_file(request.output)
 
 
-def _split(request: TuneRequest, history: History) -> SearchPart:
-    """Return the matches to search on; both parts have matches to score."""
-    time_format = request.history.time_format
-    return split_for_search(
-        history,
-        request.first,
-        request.min_history,
-        lambda share: first_scored(share, history, "--first", time_format=time_format),
-    )
-
-
 def _study(
     system: RatingSystem, choices: Mapping[str, Choice], request: TuneRequest, head: History
 ) -> Study:
+    """Return the study of a search.
+
+    The values of a grid and the number of trials may change, so that both can grow.
+    """
     parameters = plain_parameters(system)
     if not parameters.get(CONTEXT_DEVIATION):
         # As studies have it from before there were contexts.
         parameters.pop(CONTEXT_DEVIATION, None)
-    question = question_of(
-        system=system.name,
-        parameters=parameters,
-        choices=choices,
-        trials=request.trials,
-        seed=request.seed,
-        metric=request.metric,
-        min_history=USUAL_FEWEST if request.min_history is None else request.min_history,
-        ties_as_authors=request.ties_as_authors,
-        history=fingerprint(head),
-    )
-    return Study(
-        str(request.study),
-        request.study_name or f"{system.name} {request.metric}",
-        question=question,
-        choices=choices,
-        metric=request.metric,
-    )
-
-
-def _under_way(request: TuneRequest, study: Study | None) -> int:
-    """Return how many sampled trials are under way. Raises : ConflictError."""
-    if study is None or request.trials is None:
-        return request.under_way or UNDER_WAY
-    return study.settle_under_way(request.under_way, UNDER_WAY)
+    ranges = {
+        name: [choice.low, choice.high, "log" if choice.log else "linear"]
+        for name, choice in choices.items()
+        if isinstance(choice, Range)
+    }
+    sampled: dict[str, object] = {"ranges": ranges, "seed": request.seed}
+    question: dict[str, object] = {
+        "system": system.name,
+        "parameters": {
+            name: str(value) for name, value in parameters.items() if name not in choices
+        },
+        **({"grid": list(choices)} if request.trials is None else sampled),
+        "metric": request.metric,
+        "min_history": request.min_history,
+        "ties_as_authors": request.ties_as_authors,
+        "history": fingerprint(head),
+    }
+    name = request.study_name or f"{system.name} {request.metric}"
+    return Study(str(request.study), name, question, choices, request.metric)
 
 
 def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
@@ -452,10 +384,9 @@ def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
     """
     if answer.tuned == answer.given:
         return "same"
-    metric, backtest = answer.found.metric, answer.held_out.found
+    backtest = answer.held_out.found
     difference = (backtest if group is None else group).differences[0]
-    change, bounds = difference.metrics[metric], difference.intervals[metric]
-    return judged(metric, change, bounds, backtest.least_differences[metric])
+    return judged(answer.found.metric, difference, backtest.least_differences)
 
 
 def _write(answer: TuneAnswer) -> None:
@@ -496,7 +427,7 @@ def tune_json(answer: TuneAnswer) -> dict[str, Any]:
             **{name: held_out[name] for name in ("systems", "scoring", "groups")},
             "difference": held_out["differences"][0],
             "verdict": verdict(answer),
-            "gains": [plain(gain._asdict()) for gain in answer.gains],
+            "gains": plain(answer.gains),
             "verdicts": [
                 verdict(answer, group) if tuning.metric in GROUP_METRICS else None
                 for group in answer.held_out.found.groups
@@ -521,7 +452,7 @@ def tune_json(answer: TuneAnswer) -> dict[str, Any]:
             "seconds": answer.seconds,
         },
         "trials": [_trial(trial, tuning.metric) for trial in tuning.trials],
-        "history": history_message(answer.history, answer.reading),
+        "history": history_message(answer.held_out.history, answer.reading),
     }
 
 
@@ -557,49 +488,44 @@ def choices_of(
         )
     if ranges and trials is None:
         raise InvalidParameterError("--range needs --trials, the number of samples")
-    if grid:
-        return grid_of(system, grid)
-    return ranges_of(system, ranges) if ranges else None
+    read, option, texts = (_values, "--grid", grid) if grid else (_range, "--range", ranges)
+    named = assignments(texts, option)
+    return {name: read(system, name, text) for name, text in named.items()} or None
 
 
-def grid_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
-    """Return the values of NAME=V1,V2,... texts, with the types of the parameters.
-
-    Raises : InvalidParameterError
-    """
-    choices: dict[str, Choice] = {}
-    for name, written in assignments(texts, "--grid").items():
-        values = [value.strip() for value in written.split(",")]
-        if "" in values:
-            raise InvalidParameterError(f"--grid takes NAME=V1,V2,...; got {name}={written}")
-        typed = [setting_of(system, name, value) for value in values]
-        twice = next((value for value in typed if typed.count(value) > 1), None)
-        if twice is not None:
-            raise InvalidParameterError(f"--grid names the value {twice} of {name} twice")
-        choices[name] = tuple(typed)
-    return choices
+def _values(system: str, name: str, written: str) -> Choice:
+    """Return the values of NAME=V1,V2,..., with the type of the parameter."""
+    values = [value.strip() for value in written.split(",")]
+    if "" in values:
+        raise InvalidParameterError(f"--grid takes NAME=V1,V2,...; got {name}={written}")
+    typed = [setting_of(system, name, value) for value in values]
+    twice = next((value for value in typed if typed.count(value) > 1), None)
+    if twice is not None:
+        raise InvalidParameterError(f"--grid names the value {twice} of {name} twice")
+    return tuple(typed)
 
 
-def ranges_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
-    """Return the ranges of NAME=LOW:HIGH[:log] texts. Raises : InvalidParameterError."""
-    ranges: dict[str, Choice] = {}
-    for name, written in assignments(texts, "--range").items():
-        low, _, rest = written.partition(":")
-        high, colon, scale = (part.strip() for part in rest.partition(":"))
-        if not high or (colon and scale not in ("log", "linear")):
-            raise InvalidParameterError(f"--range takes NAME=LOW:HIGH[:log]; got {name}={written}")
-        kind = kind_of(system, name)
-        if kind == "flag":
-            raise InvalidParameterError(f"{system}.{name} is true or false: use --grid {name}=...")
-        if kind == "word":
-            raise InvalidParameterError(f"{system}.{name} takes words: use --grid {name}=...")
-        try:
-            ranges[name] = Range(
-                low=setting_of(system, name, low.strip()),
-                high=setting_of(system, name, high),
-                log=scale == "log",
-                whole=kind == "whole",
-            )
-        except (InvalidParameterError, TypeError) as error:
-            raise InvalidParameterError(f"--range {name}={written}: {error}") from None
-    return ranges
+def _range(system: str, name: str, written: str) -> Choice:
+    """Return the range of NAME=LOW:HIGH[:log]."""
+    low, _, rest = written.partition(":")
+    high, colon, scale = (part.strip() for part in rest.partition(":"))
+    if not high or (colon and scale not in ("log", "linear")):
+        raise InvalidParameterError(f"--range takes NAME=LOW:HIGH[:log]; got {name}={written}")
+    kind = kind_of(system, name)
+    if kind in _WITHOUT_RANGE:
+        raise InvalidParameterError(
+            f"{system}.{name} {_WITHOUT_RANGE[kind]}: use --grid {name}=..."
+        )
+    try:
+        return Range(
+            low=setting_of(system, name, low.strip()),
+            high=setting_of(system, name, high),
+            log=scale == "log",
+            whole=kind == "whole",
+        )
+    except (InvalidParameterError, TypeError) as error:
+        raise InvalidParameterError(f"--range {name}={written}: {error}") from None
+
+
+#: Kinds of parameters that have no range -> what they are.
+_WITHOUT_RANGE = {"flag": "is true or false", "word": "takes words"}

@@ -19,7 +19,6 @@ from equipoise.data.backtest import (
     OUTCOME_METRICS,
     SCORE_METRICS,
     Difference,
-    Interval,
     judge,
 )
 from equipoise.data.history import History
@@ -66,7 +65,8 @@ def gains(
     Raises : InvalidDataError if there is nothing to score, ConvergenceError
     """
     scored = backtest({"without": system}, history, calibrate=True, **options)
-    listed = [Gain("calibration", "", None, _of_chances(metric), _turned(scored.differences[0]))]
+    of_chances = metric if metric in (*SCORE_METRICS, *OUTCOME_METRICS) else "log_loss"
+    listed = [Gain("calibration", "", None, of_chances, _turned(scored.differences[0]))]
     parameters = parameters_of(system)
     more = {name: options[name] for name in signature(tune).parameters if name in options}
     for column, (kind, parameter, values) in _TRIED.items():
@@ -77,24 +77,17 @@ def gains(
             make_system(system.name, {**parameters, parameter: values[0]})
         except InvalidParameterError:
             continue  # A rating period adds up matches of several contexts.
-        best = tune(
-            system, prepared.slice(0, options["first"]), {parameter: values}, metric=metric, **more
-        ).chosen.parameters[parameter]
+        head = prepared.slice(0, options["first"])
+        searched = tune(system, head, {parameter: values}, metric=metric, **more)
+        best = searched.chosen.parameters[parameter]
         if best == parameters[parameter]:
             listed.append(Gain(kind, read, None, metric, None))
             continue
-        pair = {
-            "with": make_system(system.name, {**parameters, parameter: best}),
-            "without": system,
-        }
+        changed = make_system(system.name, {**parameters, parameter: best})
+        pair = {"with": changed, "without": system}
         difference = backtest(pair, prepared, **options).differences[0]
         listed.append(Gain(kind, read, float(cast(float, best)), metric, difference))
     return listed
-
-
-def _of_chances(metric: str) -> str:
-    """Return the metric by which calibration is judged."""
-    return metric if metric in (*SCORE_METRICS, *OUTCOME_METRICS) else "log_loss"
 
 
 def _turned(difference: Difference) -> Difference:
@@ -149,12 +142,9 @@ def gain_lines(
         }[gain.kind]
         if gain.difference is None:
             yield f"{prefix}{how} is worth nothing"
-            continue
-        change = gain.difference.metrics[gain.metric]
-        bounds = gain.difference.intervals[gain.metric]
-        if not math.isnan(change):
-            words = VERDICTS[judged(gain.metric, change, bounds, least[gain.metric])]
-            amount = change_in_words(gain.metric, change, bounds, confidence)
+        elif not math.isnan(gain.difference.metrics[gain.metric]):
+            words = VERDICTS[judged(gain.metric, gain.difference, least)]
+            amount = change_in_words(gain.metric, gain.difference, confidence)
             yield f"{prefix}{how} changes {gain.metric} by {amount}: {words}"
 
 
@@ -172,9 +162,10 @@ VERDICTS: Mapping[Verdict, str] = {
 }
 
 
-def judged(metric: str, change: float, bounds: Interval, least: float) -> Verdict:
-    """Return the verdict on a change of a metric."""
-    certainty = judge(change, bounds, least)
+def judged(metric: str, difference: Difference, least: Mapping[str, float]) -> Verdict:
+    """Return the verdict on the change of a metric; least : by metric, as in `gain_lines`."""
+    change = difference.metrics[metric]
+    certainty = judge(change, difference.intervals[metric], least[metric])
     if certainty in ("level", "no difference that matters"):
         return "no difference that matters"
     if certainty == "not known":
@@ -184,8 +175,8 @@ def judged(metric: str, change: float, bounds: Interval, least: float) -> Verdic
     return "better" if (change > 0) == (metric in HIGHER_IS_BETTER) else "worse"
 
 
-def change_in_words(metric: str, value: float, bounds: Interval, confidence: float) -> str:
-    """Return a change with its interval; one that rounds to 0 has no sign."""
+def change_in_words(metric: str, difference: Difference, confidence: float) -> str:
+    """Return the change of a metric with its interval; one that rounds to 0 has no sign."""
 
     def signed(value: float) -> str:
         if math.isnan(value):
@@ -193,4 +184,6 @@ def change_in_words(metric: str, value: float, bounds: Interval, confidence: flo
         text = format(value, f"+z{METRIC[metric].form}")
         return text if float(text) else text.removeprefix("+")
 
-    return f"{signed(value)} ({100 * confidence:g} %: {signed(bounds[0])} to {signed(bounds[1])})"
+    lower, upper = difference.intervals[metric]
+    change = signed(difference.metrics[metric])
+    return f"{change} ({100 * confidence:g} %: {signed(lower)} to {signed(upper)})"

@@ -396,16 +396,9 @@ def score_matches(
             if grouped:
                 add_all_pairs(ranked, count, rule.normal, room.pairs, m, experience)
         else:
-            numbers = (first_match + m, m)
+            numbers, weight = (first_match + m, m), predicted.weight
             score_some_pairs(
-                ranked,
-                count,
-                numbers,
-                predicted.weight,
-                rule.normal,
-                room.pairs,
-                scores,
-                experience,
+                ranked, count, numbers, weight, rule.normal, room.pairs, scores, experience
             )
 
 
@@ -420,9 +413,7 @@ def score_teams(
     """
     teams, matches = len(predicted.rank), len(predicted.offsets) - 1
     largest = int(np.diff(predicted.offsets).max(initial=0))
-    room = Room(
-        *room_for(largest), PairRoom(np.empty(largest), np.empty(largest), np.empty(largest))
-    )
+    room = Room(*room_for(largest), PairRoom(*np.empty((3, largest))))
     if members is None:
         experience = experience_room(np.zeros((0, 3), np.int64), 0, 0)
     else:

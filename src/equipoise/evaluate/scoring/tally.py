@@ -467,6 +467,10 @@ class Tally:
         blocks = len(self.sums.blocks)
         self.by_experience = np.zeros((blocks, GROUPS, COLUMNS)) if by_experience else None
 
+    def kept_outcomes(self) -> Outcomes:
+        """Return the predictions of all pieces."""
+        return Outcomes(*(np.concatenate(column) for column in zip(*self.outcomes, strict=True)))
+
     def parts(self) -> TallyParts:
         """Return the sums without what is scored, to be passed between processes."""
         return TallyParts(self.sums, self.calibration, self.by_experience, self.outcomes)
@@ -488,16 +492,8 @@ class Tally:
         match = np.repeat(np.arange(stop - start), np.diff(offsets))
         team = predicted.offsets[match] + scored.history.team[rows]
         counts = scored.counted[rows] >= scored.fewest
-        add_participations(
-            predicted,
-            scores,
-            match,
-            team,
-            scored.history.player[rows],
-            rows.start,
-            counts,
-            self.sums,
-        )
+        player = scored.history.player[rows]
+        add_participations(predicted, scores, match, team, player, rows.start, counts, self.sums)
         self.calibration += scores.calibration
         if self.by_experience is not None:
             np.add.at(self.by_experience, block, scores.by_experience)
