@@ -59,7 +59,7 @@ class Answer(msgspec.Struct):
 
 async def ours(asked: ApiRequest) -> Answer:
     """Answer as an endpoint of the service."""
-    return Answer(asked.pool, asked.path["player"], asked.query.at)
+    return Answer(asked.pool_name, asked.path["player"], asked.query.at)
 
 
 def plain_answer(pool: str, player: str, at: str) -> Response:

@@ -323,8 +323,9 @@ def test_an_export_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     )
     service.client().export("p", path, "log", "csv")
     assert path.read_bytes() == b"whole\n"
-    with pytest.raises(UnavailableError, match="status 500"):
-        Pretended(httpx.Response(500)).client().export("p", path, "log", "csv")
+    with pytest.raises(UnavailableError, match="status 500: broken"):
+        Pretended(httpx.Response(500, content=b"broken")).client().export("p", path, "log", "csv")
+    assert path.read_bytes() == b"whole\n"
     assert [file.name for file in tmp_path.iterdir()] == ["log.csv"]
     assert service.asked[0].url.raw_path == b"/v1/pools/p/export?what=log&format=csv"
 
@@ -356,6 +357,7 @@ def test_the_async_client_streams_pages_exports_and_repeats(tmp_path: Path) -> N
         answer(board("ab", "x")),
         answer(board("c", None)),
         httpx.Response(200, content=b"seq\n"),
+        httpx.Response(500, content=b"broken"),
     )
 
     async def talk() -> None:
@@ -366,6 +368,8 @@ def test_the_async_client_streams_pages_exports_and_repeats(tmp_path: Path) -> N
             rows = client.each_on_leaderboard("p")
             assert [row.player async for row in rows] == ["a", "b", "c"]
             await client.export("p", tmp_path / "log.csv", "log", "csv")
+            with pytest.raises(UnavailableError, match="status 500: broken"):
+                await client.export("p", tmp_path / "log.csv", "log", "csv")
 
     asyncio.run(talk())
     assert (tmp_path / "log.csv").read_bytes() == b"seq\n"

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from equipoise.client import AsyncClient
-from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
+from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import (
     InitialMapping,
     InitialRating,
     InitialRequest,
-    PoolRequest,
     SeasonRequest,
 )
 from equipoise.messages.questions import BalancePlayer, BalanceRequest, PredictRequest
@@ -35,17 +34,6 @@ def pool(service: Service) -> str:
     return name
 
 
-def test_posting_again_changes_nothing_and_otherwise_is_a_conflict(
-    service: Service, pool: str
-) -> None:
-    client = service.admin
-    assert client.post_match(pool, duel(0)) == client.match(pool, "m0")
-    posted = client.post_matches(pool, [duel(0), duel(7)])
-    assert (posted.new, posted.known) == (1, 1)
-    with pytest.raises(ConflictError):
-        client.create_pool(pool, PoolRequest(system="elo"))
-
-
 def test_a_pool_begins_with_known_ratings(service: Service) -> None:
     client, (name, other) = service.admin, (service.new_pool(system="elo") for _ in range(2))
     ratings = [InitialRating("a", 1800.0), InitialRating("b", 1600.0), InitialRating(3, 1500.0)]
@@ -58,22 +46,6 @@ def test_a_pool_begins_with_known_ratings(service: Service) -> None:
     assert (copy.source, copy.mapping) == (name, mapping)
     ratings_of_copy = [one.rating for one in client.each_initial_rating(other)]
     assert ratings_of_copy == [1500.0, 1650.0, 1550.0]
-
-
-def test_problems_say_which_match_is_bad(service: Service, pool: str) -> None:
-    """In an array by its index, in a stream by its line; nothing of the array went in."""
-    bad = MatchRequest("bad", [TeamRequest(["a", "a"], 0)])
-    with pytest.raises(InvalidDataError) as raised:
-        service.admin.post_matches(pool, [duel(8), bad])
-    assert {problem.line for problem in raised.value.problems} == {2}
-    matches = [*(duel(number) for number in range(10, 15)), bad, duel(15)]
-    stream = service.admin.stream_matches(pool, matches, batch=4)
-    assert next(stream).through == 4
-    with pytest.raises(InvalidDataError) as raised:
-        next(stream)
-    assert {problem.line for problem in raised.value.problems} == {6}
-    with pytest.raises(NotFoundError):
-        service.admin.match(pool, "m8")
 
 
 def test_amendments_are_previewed_carried_out_and_taken_back(service: Service, pool: str) -> None:

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from equipoise.web.http.errors import OverloadedError
-from equipoise.web.processes import BoundedExecutor, TurnExecutor
+from equipoise.web.service import BoundedExecutor, TurnExecutor
 
 
 def test_work_runs_in_another_thread_and_its_errors_come_back() -> None:

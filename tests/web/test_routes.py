@@ -163,6 +163,23 @@ def test_lists_lead_on_by_cursors(served: Served) -> None:
     assert served.get(f"{path}/leaderboard?cursor=x&around=y").status_code == 422
 
 
+@pytest.mark.parametrize("pair", [["alone"], ["two", "of them"], ["Doe, Jane"]])
+def test_a_large_match_is_listed_as_it_is_shown(served: Served, pair: list[str]) -> None:
+    """Its players are counted without decoding them; the first three teams are as posted."""
+    path = f"/v1/pools/{served.pool(system='elo-mmr' if len(pair) == 1 else 'plackett-luce')}"
+    teams = [{"players": [f"p{at}"], "rank": 200 - at} for at in range(120)]
+    teams += [{"players": pair, "rank": 1, "team": "x"}]
+    assert served.post(f"{path}/matches", {"match": "m", "teams": teams, "title": "T"}).json()
+    (line,) = served.get(f"{path}/matches").json()["matches"]
+    assert (line["players"], line["teams"], line["title"]) == (120 + len(pair), 121, "T")
+    assert [side["players"] for side in line["sides"]] == [pair, ["p119"], ["p118"]]
+    assert [(side["rank"], side["team"]) for side in line["sides"]] == [
+        (1, "x"),
+        (2, None),
+        (3, None),
+    ]
+
+
 def test_an_amendment_is_recorded_replayed_and_told(served: Served) -> None:
     """With `wait` the answer comes when the new ratings are in place; a preview records nothing."""
     pool = served.pool(late="replay")
@@ -214,6 +231,14 @@ def test_players_are_renamed_and_merged(served: Served) -> None:
     assert gone.json()["error"]["message"].endswith("player 'c' is now 'a'")
     assert "player 'c' is now 'a'" in served.get(f"{path}/players/a/against/c").text
     assert served.get(f"{path}/players/a").json()["matches"] == 2
+    boards = [served.get(f"{path}/leaderboard?around={name}").json() for name in ("a", "c")]
+    assert boards[0] == boards[1]
+    chances = [
+        served.post(f"{path}/predict", {"teams": [[name], ["b"]], "at": 9, "what_if": [name]})
+        for name in ("a", "c")
+    ]
+    assert chances[0].json() == chances[1].json()
+    assert chances[0].json()["newcomers"] == []
     assert served.post(f"{path}/players/c/rename", {"to": "a"}).status_code == 409
     assert served.post(f"{path}/players/a/rename", {}).status_code == 422
 
@@ -223,12 +248,6 @@ def test_numbers_that_name_nothing_are_not_found(served: Served) -> None:
     for number in ("0", "x", "9" * 30, "%D9%A1", "99999"):
         assert served.get(f"/v1/pools/{pool}/amendments/{number}").status_code == 404
         assert served.post(f"/v1/keys/{number}/revoke").status_code == 404
-
-
-def test_a_whole_pool_is_rated_again(served: Served) -> None:
-    pool = served.pool()
-    served.post(f"/v1/pools/{pool}/matches", duel("1"))
-    assert served.post(f"/v1/pools/{pool}/replay").status_code == 200
 
 
 def test_keys_are_made_listed_and_revoked(served: Served) -> None:

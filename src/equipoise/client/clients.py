@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Coroutine,
     Iterable,
@@ -119,6 +118,24 @@ class Listing(Generic[P, Page, Item]):
 
 class Endpoints:
     """The methods of both clients, with the parameters of the calls of the same name."""
+
+    #: Name of the class of httpx that sends requests.
+    _sender = "Client"
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: Retries | None = None,
+        transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._httpx = load_httpx()
+        sender = getattr(self._httpx, self._sender)
+        self._client = sender(**settings(url, key, timeout, transport))
+        self._timeout = timeout
+        self._retries = retries or Retries()
 
     create_pool = Endpoint(calls.create_pool)
     pool = Endpoint(calls.pool)
@@ -263,11 +280,6 @@ def request_of(client: Any, call: Call[Any], timeout: float) -> httpx.Request:
     return request
 
 
-def reply_of(response: httpx.Response) -> Reply:
-    """Return the reply in an answer that was read to its end."""
-    return Reply(response.status_code, response.headers, response.content)
-
-
 def failure_of(error: httpx.RequestError) -> Failure:
     """Return the failure for an error of httpx."""
     httpx = load_httpx()
@@ -318,20 +330,6 @@ class Client(Endpoints):
     transport : transport of httpx to use instead of the network
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None = None,
-        *,
-        timeout: float = 30.0,
-        retries: Retries | None = None,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        self._httpx = load_httpx()
-        self._client = self._httpx.Client(**settings(url, key, timeout, transport))
-        self._timeout = timeout
-        self._retries = retries or Retries()
-
     def __enter__(self) -> Client:
         return self
 
@@ -342,9 +340,16 @@ class Client(Endpoints):
         """Close the connections."""
         self._client.close()
 
-    def send(self, call: Call[T]) -> T:
-        """Return the answer to a call. Raises : the error that the service answered with."""
-        return self._repeated(call, self._once)
+    def send(self, call: Call[T], download: Download | None = None) -> T:
+        """Return the answer to a call. Raises : the error that the service answered with.
+
+        download : the file that the content of the answer is written to, instead
+        """
+        outcome, attempt = self._once(call, download), 1
+        while (pause := self._retries.pause(call, attempt, outcome)) is not None:
+            time.sleep(pause)
+            outcome, attempt = self._once(call, download), attempt + 1
+        return read_answer(call, outcome)
 
     def stream_matches(
         self, pool: str, matches: Iterable[MatchRequest], *, batch: int = 5000
@@ -370,37 +375,20 @@ class Client(Endpoints):
 
         raw : whether text that spreadsheets run is left as it is in CSV
         """
+        self.send(export(pool, what, format, raw), Download(path))
 
-        def fetch(call: Call[Any]) -> Reply | Failure:
-            return self._download(call, Download(path))
-
-        self._repeated(export(pool, what, format, raw), fetch)
-
-    def _repeated(self, call: Call[T], once: Callable[[Call[T]], Reply | Failure]) -> T:
-        outcome, attempt = once(call), 1
-        while (pause := self._retries.pause(call, attempt, outcome)) is not None:
-            time.sleep(pause)
-            outcome, attempt = once(call), attempt + 1
-        return read_answer(call, outcome)
-
-    def _once(self, call: Call[Any]) -> Reply | Failure:
-        try:
-            return reply_of(self._client.send(request_of(self._client, call, self._timeout)))
-        except self._httpx.RequestError as error:
-            return failure_of(error)
-
-    def _download(self, call: Call[Any], download: Download) -> Reply | Failure:
+    def _once(self, call: Call[Any], download: Download | None) -> Reply | Failure:
         try:
             request = request_of(self._client, call, self._timeout)
             response = self._client.send(request, stream=True)
             try:
-                if response.is_success:
-                    with download as file:
-                        for piece in response.iter_bytes():
-                            file.write(piece)
-                    return Reply(response.status_code, response.headers, b"")
-                response.read()
-                return reply_of(response)
+                if download is None or not response.is_success:
+                    response.read()
+                    return Reply(response.status_code, response.headers, response.content)
+                with download as file:
+                    for piece in response.iter_bytes():
+                        file.write(piece)
+                return Reply(response.status_code, response.headers, b"")
             finally:
                 response.close()
         except self._httpx.RequestError as error:
@@ -417,19 +405,7 @@ class AsyncClient(Endpoints):
     transport : transport of httpx to use instead of the network
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None = None,
-        *,
-        timeout: float = 30.0,
-        retries: Retries | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        self._httpx = load_httpx()
-        self._client = self._httpx.AsyncClient(**settings(url, key, timeout, transport))
-        self._timeout = timeout
-        self._retries = retries or Retries()
+    _sender = "AsyncClient"
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -441,9 +417,16 @@ class AsyncClient(Endpoints):
         """Close the connections."""
         await self._client.aclose()
 
-    async def send(self, call: Call[T]) -> T:
-        """Return the answer to a call. Raises : the error that the service answered with."""
-        return await self._repeated(call, self._once)
+    async def send(self, call: Call[T], download: Download | None = None) -> T:
+        """Return the answer to a call. Raises : the error that the service answered with.
+
+        download : the file that the content of the answer is written to, instead
+        """
+        outcome, attempt = await self._once(call, download), 1
+        while (pause := self._retries.pause(call, attempt, outcome)) is not None:
+            await asyncio.sleep(pause)
+            outcome, attempt = await self._once(call, download), attempt + 1
+        return read_answer(call, outcome)
 
     async def stream_matches(
         self, pool: str, matches: Iterable[MatchRequest], *, batch: int = 5000
@@ -470,40 +453,20 @@ class AsyncClient(Endpoints):
 
         raw : whether text that spreadsheets run is left as it is in CSV
         """
+        await self.send(export(pool, what, format, raw), Download(path))
 
-        async def fetch(call: Call[Any]) -> Reply | Failure:
-            return await self._download(call, Download(path))
-
-        await self._repeated(export(pool, what, format, raw), fetch)
-
-    async def _repeated(
-        self, call: Call[T], once: Callable[[Call[T]], Awaitable[Reply | Failure]]
-    ) -> T:
-        outcome, attempt = await once(call), 1
-        while (pause := self._retries.pause(call, attempt, outcome)) is not None:
-            await asyncio.sleep(pause)
-            outcome, attempt = await once(call), attempt + 1
-        return read_answer(call, outcome)
-
-    async def _once(self, call: Call[Any]) -> Reply | Failure:
-        try:
-            request = request_of(self._client, call, self._timeout)
-            return reply_of(await self._client.send(request))
-        except self._httpx.RequestError as error:
-            return failure_of(error)
-
-    async def _download(self, call: Call[Any], download: Download) -> Reply | Failure:
+    async def _once(self, call: Call[Any], download: Download | None) -> Reply | Failure:
         try:
             request = request_of(self._client, call, self._timeout)
             response = await self._client.send(request, stream=True)
             try:
-                if response.is_success:
-                    with download as file:
-                        async for piece in response.aiter_bytes():
-                            file.write(piece)
-                    return Reply(response.status_code, response.headers, b"")
-                await response.aread()
-                return reply_of(response)
+                if download is None or not response.is_success:
+                    await response.aread()
+                    return Reply(response.status_code, response.headers, response.content)
+                with download as file:
+                    async for piece in response.aiter_bytes():
+                        file.write(piece)
+                return Reply(response.status_code, response.headers, b"")
             finally:
                 await response.aclose()
         except self._httpx.RequestError as error:

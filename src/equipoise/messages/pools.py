@@ -82,12 +82,10 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     calibrate: bool = False
 
 
-class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Settings of a pool to change; the fields are those of PoolRequest.
-
-    parameters : those that are left out stay
-    reason : kept in the log
-    """
+class SeasonSettings(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """Settings that change for the new season; the fields are those of `PoolRequest`."""
 
     system: str | UnsetType = UNSET
     parameters: dict[str, Any] | UnsetType = UNSET
@@ -107,6 +105,15 @@ class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     tiers: list[Tier] | TierPreset | UnsetType = UNSET
     provisional_deviation: float | UnsetType | None = UNSET
     calibrate: bool | UnsetType = UNSET
+
+
+class PoolChange(SeasonSettings, frozen=True, kw_only=True):
+    """Settings of a pool to change; the fields are those of PoolRequest.
+
+    parameters : those that are left out stay
+    reason : kept in the log
+    """
+
     reason: str = ""
 
 
@@ -350,31 +357,6 @@ Reset: TypeAlias = Literal["hard", "soft"]
 Centre: TypeAlias = Literal["mean", "initial"]
 #: Whether players who are disqualified at the end remain disqualified, or return.
 Disqualified: TypeAlias = Literal["stay", "return"]
-
-
-class SeasonSettings(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
-):
-    """Settings that change for the new season; the fields are those of `PoolRequest`."""
-
-    system: str | UnsetType = UNSET
-    parameters: dict[str, Any] | UnsetType = UNSET
-    statistics: dict[str, float] | UnsetType = UNSET
-    times: PoolTimes | UnsetType = UNSET
-    late: LatePolicy | UnsetType = UNSET
-    public: bool | UnsetType = UNSET
-    display_deviations: float | UnsetType = UNSET
-    display_floor: float | UnsetType | None = UNSET
-    display_decay_per_day: float | UnsetType = UNSET
-    display_decay_after_days: float | UnsetType = UNSET
-    placement_matches: int | UnsetType = UNSET
-    inactive_days: float | UnsetType | None = UNSET
-    title: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
-    unit: str | UnsetType = UNSET
-    tiers: list[Tier] | TierPreset | UnsetType = UNSET
-    provisional_deviation: float | UnsetType | None = UNSET
-    calibrate: bool | UnsetType = UNSET
 
 
 class SeasonRequest(

@@ -379,10 +379,15 @@ class Amendments:
             if record.posted_time is not None:
                 self.played[record.match] = record.posted_time
 
-    def request(self, record: LogRecord) -> MatchRequest:
-        """Return the content of a match, as corrected, with the present ids of its players."""
+    def request(
+        self, record: LogRecord, read: Callable[[str], MatchRequest] = logged_match
+    ) -> MatchRequest:
+        """Return the content of a match, as corrected, with the present ids of its players.
+
+        read : returns the match in the content of a log record
+        """
         match = str(record.match)
-        request = logged_match(self.corrections.get(match, record).content)
+        request = read(self.corrections.get(match, record).content)
         request = renamed(request, self.renames)
         described = self.descriptions.get(match)
         if described is None:

@@ -15,10 +15,10 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
@@ -257,50 +257,51 @@ class Dispatcher:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        context: PageContext | None = None
+        request: ApiRequest | None = None
         try:
             route = self._paths.find(sent_path(scope))
             if route is None:
                 raise NotFoundError("nothing is at this path")
             scope["equipoise.route"] = next(iter(route.endpoints.values())).path
             endpoint = _endpoint(route, scope["method"])
-            request = ApiRequest(self._service, endpoint, scope, receive, send, _path(route))
+            request_class: Callable[..., ApiRequest] = ApiRequest
             if endpoint.page:
-                context = PageContext(request, self._pages)
-            response = await self._answer(request, context)
+                request_class = partial(PageContext, self._pages)
+            request = request_class(self._service, endpoint, scope, receive, send, _path(route))
+            response = await self._answer(request)
         except ClientDisconnect:
             return  # The client is gone.
         except EquipoiseError as error:
-            response = _refusal(context, error)
+            response = _refusal(request, error)
         except DATABASE_ERRORS:
             log.exception("the database does not answer")
-            response = _refusal(context, UnavailableError("the database does not answer"))
+            response = _refusal(request, UnavailableError("the database does not answer"))
         if response is not None:
             await response(scope, receive, send)
 
-    async def _answer(self, request: ApiRequest, context: PageContext | None) -> Response | None:
+    async def _answer(self, request: ApiRequest) -> Response | None:
         seconds = self._service.settings.request_seconds if _is_timed(request) else None
         try:
             async with asyncio.timeout(seconds) as limit:
-                return await self._steps(request, context)
+                return await self._steps(request)
         except TimeoutError:
             if not limit.expired():
                 raise
         if request.reading:
-            what = "body" if context is None else "form"
+            what = "form" if request.endpoint.page else "body"
             raise SlowRequestError(f"the {what} must arrive within {seconds:g} s")
         raise TimedOutError(
             f"the request took longer than {seconds:g} s; it may still be carried out",
             2.0,
         )
 
-    async def _steps(self, request: ApiRequest, context: PageContext | None) -> Response | None:
+    async def _steps(self, request: ApiRequest) -> Response | None:
         """Make the checks in their order, then call the endpoint."""
         await self._service.access.admit(request)
         if request.key is not None:
             request.scope["equipoise.key"] = request.key.id
-        if context is not None:
-            return await context.answer()
+        if isinstance(request, PageContext):
+            return await request.answer()
         _check_ids(request)
         if request.endpoint.group != "Operation":
             request.query = read_query(request.endpoint.query, request.scope["query_string"])
@@ -318,8 +319,8 @@ class Dispatcher:
         return message_response(request, answer)
 
 
-def _refusal(context: PageContext | None, error: EquipoiseError) -> Response:
-    return error_response(error) if context is None else context.refuse(error)
+def _refusal(request: ApiRequest | None, error: EquipoiseError) -> Response:
+    return request.refuse(error) if isinstance(request, PageContext) else error_response(error)
 
 
 async def _with_present_ids(request: ApiRequest, error: NotFoundError) -> NotFoundError:

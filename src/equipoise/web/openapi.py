@@ -21,7 +21,7 @@ from markupsafe import Markup
 from equipoise.markup import Content, element, joined
 from equipoise.messages.conversion import ErrorMessage
 from equipoise.messages.matches import StreamLine
-from equipoise.web.http.endpoints import JSON, NDJSON, Endpoint, Group
+from equipoise.web.http.endpoints import JSON, LARGEST, NDJSON, Endpoint, Group
 from equipoise.web.page.rendering import environment
 
 #: Maximum length of a line of an example.
@@ -246,20 +246,17 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     "match": {"description": "Id of a match.", "schema": ID, "example": "m-1"},
     "player": {"description": "Id of a player.", "schema": ID, "example": "ana"},
     "other": {"description": "Id of another player.", "schema": ID, "example": "bo"},
-    "seq": {
-        "description": "Number of a record in the log of the pool.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
-        "example": 17,
-    },
-    "webhook": {
-        "description": "Number of a webhook.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
-        "example": 1,
-    },
-    "key": {
-        "description": "Number of a key.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
-        "example": 1,
+    **{
+        name: {
+            "description": f"Number of a {noun}.",
+            "schema": {"type": "integer", "minimum": 1, "maximum": LARGEST[name]},
+            "example": example,
+        }
+        for name, noun, example in (
+            ("seq", "record in the log of the pool", 17),
+            ("webhook", "webhook", 1),
+            ("key", "key", 1),
+        )
     },
 }
 
@@ -347,7 +344,7 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[int, Json], Json]:
     """Return the schema of each shape by its id(), and the components that they refer to."""
     shapes: dict[int, Any] = {id(ErrorMessage): ErrorMessage, id(StreamLine): StreamLine}
     for endpoint in endpoints:
-        for shape in _alternatives(endpoint.shape):
+        for shape in endpoint.shapes:
             shapes[id(shape)] = shape
         if endpoint.body is not None and (shape := endpoint.body.described) is not None:
             shapes[id(shape)] = shape
@@ -356,13 +353,6 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[int, Json], Json]:
     )
     with_rules(components)
     return dict(zip(shapes, schemas, strict=True)), components
-
-
-def _alternatives(shape: Any) -> tuple[Any, ...]:
-    """Return the possible shapes of an answer."""
-    if shape is None:
-        return ()
-    return shape if isinstance(shape, tuple) else (shape,)
 
 
 def _operation(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
@@ -477,11 +467,9 @@ def _responses(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
     content: Json = {
         media: {} if media == JSON else {"schema": {"type": "string"}} for media in endpoint.media
     }
-    if endpoint.shape is not None:
-        listed = [schemas[id(shape)] for shape in _alternatives(endpoint.shape)]
+    if endpoint.shapes:
+        listed = [schemas[id(shape)] for shape in endpoint.shapes]
         content[JSON] = {"schema": listed[0] if len(listed) == 1 else {"anyOf": listed}}
-        if endpoint.example is not None:
-            content[JSON]["example"] = endpoint.example
     if endpoint.body is not None and endpoint.body.lines:
         content[NDJSON] = {
             "schema": {

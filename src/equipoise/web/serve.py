@@ -335,7 +335,7 @@ def serve(settings: ServiceSettings, host: str = DEFAULT_HOST, port: int = DEFAU
         log.warning("%s", weakness)
     listening = _listen(host, port)
     try:
-        _announce(listening, settings)
+        _announce(listening)
         if fresh:
             _say_how_to_get_a_key(settings)
         _run(settings, listening)
@@ -383,7 +383,12 @@ class _PunctualServer(uvicorn.Server):
             self._timer.start()
 
     def _end_at_once(self) -> None:
-        _log_unfinished(os.getpid(), self._grace)
+        log.warning(
+            "process %s was not finished %g s after the signal to stop, and was ended: see "
+            "`grace_seconds`",
+            os.getpid(),
+            self._grace,
+        )
         os._exit(UNFINISHED)
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -393,15 +398,6 @@ class _PunctualServer(uvicorn.Server):
         finally:
             if self._timer is not None:
                 self._timer.cancel()
-
-
-def _log_unfinished(pid: int | None, grace: float) -> None:
-    log.warning(
-        "process %s was not finished %g s after the signal to stop, and was ended: see "
-        "`grace_seconds`",
-        pid,
-        grace,
-    )
 
 
 def _options(settings: ServiceSettings) -> dict[str, Any]:
@@ -462,23 +458,26 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _announce(listening: socket.socket, settings: ServiceSettings) -> None:
+def _announce(listening: socket.socket) -> None:
     """Print or log the address on which the service listens."""
     host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    if sys.stderr.isatty():
-        sys.stderr.write(f"Equipoise listens on http://{shown}:{port} (its API: /docs)\n")
-        sys.stderr.flush()
-    else:
-        log.info("listening on http://%s:%s", shown, port)
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    _say(f"Equipoise listens on {address} (its API: /docs)", f"listening on {address}")
 
 
 def _say_how_to_get_a_key(settings: ServiceSettings) -> None:
     """Print or log how the first key of a database is made."""
     url = checked_url(settings.database).render_as_string()
     command = f"equipoise db keys create --name admin --role admin --database {shlex.quote(url)}"
+    _say(
+        f"There is no key yet. Create one: {command}", f"there is no key yet; create one: {command}"
+    )
+
+
+def _say(shown: str, logged: str) -> None:
+    """Write one text to a terminal, or the other one to the log."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"There is no key yet. Create one: {command}\n")
+        sys.stderr.write(f"{shown}\n")
         sys.stderr.flush()
     else:
-        log.info("there is no key yet; create one: %s", command)
+        log.info("%s", logged)

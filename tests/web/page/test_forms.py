@@ -16,7 +16,13 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.web.http.errors import TooLargeError
 from equipoise.web.page.balancing import Row, lobby_of, request_of
 from equipoise.web.page.context import FORM, Form, FormLimits, TaskCache, parsed
-from equipoise.web.page.matches import match_of_form, match_of_json, team_lines, with_places
+from equipoise.web.page.matches import (
+    match_of_form,
+    match_of_json,
+    team_lines,
+    with_places,
+    with_scores,
+)
 from equipoise.web.page.tournaments import guessed
 
 ENCODED = "application/x-www-form-urlencoded"
@@ -160,6 +166,13 @@ def test_other_places_leave_the_rest_of_a_match_as_it_was() -> None:
     found = with_places(match, ["2", "1"])
     assert [team.rank for team in found.teams] == [2, 1]
     assert (found.weight, found.time) == (0.5, None)
+
+
+def test_a_correction_has_a_number_for_each_team() -> None:
+    match = MatchRequest("m", [TeamRequest(["a"], rank=1), TeamRequest(["b"], rank=2)])
+    for change in (with_places, with_scores):
+        with pytest.raises(InvalidDataError, match="must be 2"):
+            change(match, ["1"])
 
 
 def test_places_of_scores_can_be_changed() -> None:

@@ -108,18 +108,6 @@ def test_what_makes_no_webhook_is_refused_beside_the_form(site: Any) -> None:
         assert judge.post(f"{path}/disable", data=chosen).status_code == 422
 
 
-def test_webhooks_are_for_the_admins_of_their_pool(site: Any) -> None:
-    pool = site.new_pool("others", LEAGUE)
-    made = site.perform("POST", f"/pools/{pool}/webhooks", {"url": "https://example.org"})
-    number = str(made["webhook"]["webhook"])
-    with site.visitor("judge") as judge, site.visitor("writer") as writer:
-        fields = {"webhook": number, "token": token(judge, "/pools/arena/webhooks")}
-        for action in ("disable", "enable", "delete", "test"):
-            assert judge.post(f"/pools/{pool}/webhooks/{action}", data=fields).status_code == 403
-            assert judge.post(f"/pools/arena/webhooks/{action}", data=fields).status_code == 404
-            assert writer.post(f"/pools/arena/webhooks/{action}", data={}).status_code == 403
-
-
 def test_a_form_becomes_a_request() -> None:
     url = ["https://example.org"]
     found = webhook_of(Form({"url": url, "event": ["season.ended"]}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,9 +28,17 @@ from equipoise.pools.pool.pools import (
     encode_cursor,
     read_pool,
 )
-from equipoise.pools.pool.rules import PoolRules, iso, unused_fields, written
+from equipoise.pools.pool.rules import PoolRules, iso, logged_match, unused_fields, written
 from equipoise.pools.posting.rating import LoggedMatch, player_of, players_of, unpack_extra
-from equipoise.pools.reading.results import MOST_TEAMS, chances_of, is_upset, sides_of
+from equipoise.pools.reading.results import (
+    MOST_TEAMS,
+    LargeMatch,
+    chances_of,
+    is_upset,
+    listed_match,
+    sides_of,
+    size_of,
+)
 from equipoise.pools.records import (
     Amendments,
     Eligibility,
@@ -269,12 +277,18 @@ class MatchState:
     void: LogRecord | None = None
 
 
-def _state_of(logged: LogRecord, amendments: Amendments, through: int | None) -> MatchState:
+def _state_of(
+    logged: LogRecord,
+    amendments: Amendments,
+    through: int | None,
+    read: Callable[[str], MatchRequest] = logged_match,
+) -> MatchState:
     """Return how a match counts now.
 
     through : last record that the ratings take into account; None for all
+    read : as for `Amendments.request`
     """
-    request = amendments.request(logged)
+    request = amendments.request(logged, read)
     name = str(logged.match)
     waits = through is not None and (
         (logged.needs_replay and logged.seq > through) or amendments.touched.get(name, 0) > through
@@ -352,11 +366,11 @@ def _match_lines(
     """Return matches as lines of a list."""
     amendments = amendments_of_matches(connection, pool, [str(record.match) for record in records])
     through = rated_through(connection, pool)
-    states = [_state_of(record, amendments, through) for record in records]
+    states = [_state_of(record, amendments, through, listed_match) for record in records]
     # None where no chances are shown.
     counted = [
         LoggedMatch(record.seq, state.time, state.request)
-        if state.status == "rated" and len(state.request.teams) <= MOST_TEAMS
+        if state.status == "rated" and not isinstance(state.request, LargeMatch)
         else None
         for record, state in zip(records, states, strict=True)
     ]
@@ -367,6 +381,7 @@ def _match_lines(
     lines = []
     for record, state, match in zip(records, states, counted, strict=True):
         request = state.request
+        players, teams = size_of(request)
         chances: list[float | None] = [None] * len(request.teams)
         if match is not None:
             chances = chances_of(rules, pool, match, next(rated))
@@ -377,8 +392,8 @@ def _match_lines(
                 time=written(state.time, rules),
                 received=iso(record.received),
                 status=state.status,
-                players=sum(len(team.players) for team in request.teams),
-                teams=len(request.teams),
+                players=players,
+                teams=teams,
                 played=written(state.played, rules),
                 sides=sides_of(request, chances),
                 upset=is_upset(request, chances),

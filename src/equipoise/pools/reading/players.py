@@ -107,6 +107,7 @@ def leaderboard(
         if context is not None:
             view = ContextLeaderboardView(view, rules, context)
         if around is not None:
+            around = renames_rated(connection, record).get(around, around)
             rows, first = view.around(around, limit)
             more = bool(view.after(rows[-1], 1))
         else:
@@ -628,14 +629,19 @@ def rating_timeline(store: Store, pool: str, player: str, *, most: int) -> Ratin
 def ratings_of_players(
     store: Store, pool: str, players: Sequence[str]
 ) -> dict[str, tuple[float, float | None]]:
-    """Return rating and deviation of those players who are in the pool, by id.
+    """Return rating and deviation of those players who are in the pool, by present or earlier id.
 
     Raises : NotFoundError
     """
     wanted = [player for player in players if "\0" not in player]
     with read_pool(store, pool) as (connection, record, _):
-        rows = ratings.ratings_of(connection, record.id, record.generation, wanted)
-    return {player: (row.rating, row.deviation) for player, row in rows.items()}
+        renames = renames_rated(connection, record)
+        present = {player: renames.get(player, player) for player in wanted}
+        rows = ratings.ratings_of(
+            connection, record.id, record.generation, list(set(present.values()))
+        )
+    found = ((player, rows.get(now)) for player, now in present.items())
+    return {player: (row.rating, row.deviation) for player, row in found if row is not None}
 
 
 #: Matches of activity and drift, and players whose changes drift is read from, at most.

@@ -53,7 +53,7 @@ from equipoise.pools.posting.rating import (
     time_kind,
 )
 from equipoise.pools.posting.running import RunningPool
-from equipoise.pools.records import Amendments, amendments_of
+from equipoise.pools.records import Amendments, amendments_of, renames_rated
 from equipoise.pools.replay.states import players_before, state_before
 from equipoise.rating.calibration_curve import CALIBRATION, LearnedCurve
 from equipoise.rating.contexts import CONTEXT
@@ -87,13 +87,19 @@ def predict_in_pool(
 ) -> PredictMessage:
     """Return the prediction of a match between players of a pool and newcomers.
 
+    An earlier id of a renamed or merged player counts as the present one.
+
     now : microseconds since 1970, for a match without a time; None reads the clock
     Raises : NotFoundError for the pool; InvalidDataError, InvalidParameterError, ConvergenceError
     """
-    teams = [[id_text(player) for player in team] for team in request.teams]
-    players = [player for team in teams for player in team]
-    _check_prediction(request, len(players))
+    _check_prediction(request, sum(map(len, request.teams)))
     with read_pool(store, pool) as (connection, record, rules):
+        renames = renames_rated(connection, record)
+        *teams, wanted = (
+            [renames.get(id_text(player), id_text(player)) for player in team]
+            for team in (*request.teams, request.what_if)
+        )
+        players = [player for team in teams for player in team]
         known = _known_players(connection, record, rules, players)
     _check_ids(players)
     at = _time_of_request(request.at, known, rules, now)
@@ -108,7 +114,7 @@ def predict_in_pool(
             draw_rate=request.draw_rate,
             samples=request.samples,
             seed=request.seed,
-            players=[id_text(player) for player in request.what_if],
+            players=wanted,
             all_places=_ALL_PLACES,
             where=f"in pool {pool!r}",
         )

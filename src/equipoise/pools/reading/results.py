@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from equipoise.data.history import HOME_SIDES
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import (
+    Id,
     MatchRequest,
     OpponentLine,
     ParticipationRequest,
@@ -25,7 +26,7 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.pools.contents import title_of
-from equipoise.pools.pool.rules import PoolRules, written
+from equipoise.pools.pool.rules import PoolRules, logged_match, written
 from equipoise.pools.posting.rating import (
     LoggedMatch,
     context_of,
@@ -104,12 +105,68 @@ def is_upset(request: MatchRequest, chances: Sequence[float | None]) -> bool:
     return first != second and winner is not None and winner < UPSET
 
 
+class _TeamHead(TeamRequest, frozen=True, gc=False):
+    """A team whose players are not decoded."""
+
+    players: msgspec.Raw  # type: ignore[assignment]
+
+
+class _MatchHead(MatchRequest, frozen=True, gc=False):
+    teams: list[_TeamHead]  # type: ignore[assignment]
+
+
+class LargeMatch(MatchRequest, frozen=True, gc=False):
+    """A match of more than MOST_TEAMS teams: those that a list shows, and the numbers of all."""
+
+    all_players: int = 0
+    all_teams: int = 0
+
+
+_match_head = msgspec.json.Decoder(_MatchHead)
+_players = msgspec.json.Decoder(list[ParticipationRequest | Id])
+#: Characters of a log record that may have more than MOST_TEAMS teams.
+_LARGE = 20 * MOST_TEAMS
+
+
+def listed_match(content: str) -> MatchRequest:
+    """Return the match in the content of a log record for a list; a large one as LargeMatch.
+
+    The decoder would take most of its time for players whom no list shows.
+    """
+    if len(content) < _LARGE or len((head := _match_head.decode(content)).teams) <= MOST_TEAMS:
+        return logged_match(content)
+    teams = head.teams
+    orders = [team.order if team.rank is None else team.rank for team in teams]
+    sizes = [team.players for team in teams]
+    # Without a comma, each team has one player.
+    alone = b"," not in b"".join(sizes)
+    return LargeMatch(
+        head.match,
+        [
+            TeamRequest(_players.decode(team.players), team.rank, team.team, team.score)
+            for team in (
+                teams[at] for at in nsmallest(_SIDES, range(len(teams)), orders.__getitem__)
+            )
+        ],
+        rated=head.rated,
+        title=head.title,
+        all_players=len(teams) if alone else sum(len(_players.decode(some)) for some in sizes),
+        all_teams=len(teams),
+    )
+
+
+def size_of(request: MatchRequest) -> tuple[int, int]:
+    """Return the numbers of players and teams of a match."""
+    if isinstance(request, LargeMatch):
+        return request.all_players, request.all_teams
+    return sum(len(team.players) for team in request.teams), len(request.teams)
+
+
 def sides_of(request: MatchRequest, chances: Sequence[float | None]) -> list[SideMessage]:
     """Return both teams of a match, or the first three of more."""
     teams = request.teams
     shown: list[int] = list(range(len(teams)))
     if len(teams) > 2:
-        # A contest may have ten thousand teams, which need not be sorted for three.
         shown = nsmallest(_SIDES, shown, key=lambda number: teams[number].order)
     ordered = sorted(teams[number].order for number in shown)
     return [

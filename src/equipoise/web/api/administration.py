@@ -16,8 +16,6 @@ from equipoise.messages.upkeep import (
     NewKeyMessage,
     NewWebhookMessage,
     RotationRequest,
-    WebhookList,
-    WebhookMessage,
     WebhookRequest,
     WebhookTestMessage,
 )
@@ -47,6 +45,11 @@ from equipoise.web.monitoring import MEDIA_TYPE
 from equipoise.web.openapi import docs_page
 
 
+async def list_keys(request: ApiRequest) -> KeyList:
+    """Return all keys."""
+    return await request.service.read(access.all_keys)
+
+
 async def create_key(request: ApiRequest) -> NewKeyMessage:
     """Create a key."""
     body: KeyRequest = request.body
@@ -72,10 +75,9 @@ KEYS = (
         route="GET /v1/keys",
         name="listKeys",
         summary="List keys, newest first",
-        handler=reads(access.all_keys),
+        handler=list_keys,
         right="admin",
         all_pools=True,
-        shape=KeyList,
     ),
     Endpoint(
         route="POST /v1/keys",
@@ -88,7 +90,6 @@ KEYS = (
         right="admin",
         all_pools=True,
         body=Body(shape=KeyRequest, example={"name": "game server", "role": "writer"}),
-        shape=NewKeyMessage,
         errors=(404, 409),
     ),
     Endpoint(
@@ -102,7 +103,6 @@ KEYS = (
         right="admin",
         all_pools=True,
         body=Body(shape=RotationRequest, example={"keep_seconds": 86_400}, required=False),
-        shape=NewKeyMessage,
         errors=(404, 409),
     ),
     Endpoint(
@@ -112,7 +112,6 @@ KEYS = (
         handler=revoke_key,
         right="admin",
         all_pools=True,
-        shape=KeyMessage,
         errors=(404,),
     ),
 )
@@ -145,7 +144,6 @@ AUDIT = (
         handler=list_audit,
         right="admin",
         query=AuditQuery,
-        shape=AuditPage,
     ),
 )
 
@@ -156,14 +154,12 @@ _HOOK = {"url": "https://example.org/hook", "events": ["match.rated"]}
 async def create_webhook(request: ApiRequest) -> NewWebhookMessage:
     """Create a webhook."""
     private = request.service.settings.private_webhooks
-    return await request.change(
-        webhooks.create_webhook, request.pool, request.body, private=private
-    )
+    return await request.change(webhooks.create_webhook, request.body, private=private)
 
 
 async def test_webhook(request: ApiRequest) -> WebhookTestMessage:
     """Send a webhook a test message and return the result."""
-    return await request.service.test_webhook(request.pool, request.number("webhook"))
+    return await request.service.test_webhook(request.pool_name, request.number("webhook"))
 
 
 WEBHOOKS = (
@@ -177,7 +173,6 @@ WEBHOOKS = (
         handler=create_webhook,
         right="admin",
         body=Body(shape=WebhookRequest, example=_HOOK),
-        shape=NewWebhookMessage,
         errors=(409,),
     ),
     Endpoint(
@@ -187,7 +182,6 @@ WEBHOOKS = (
         description="With the number of events that wait for each, and the last failure.",
         handler=reads(webhooks.list_webhooks),
         right="admin",
-        shape=WebhookList,
     ),
     Endpoint(
         route="DELETE /v1/pools/{pool}/webhooks/{webhook}",
@@ -195,9 +189,8 @@ WEBHOOKS = (
         summary="Delete a webhook permanently",
         description="The webhook receives no more events, and its address and secret are "
         "deleted. The audit log keeps its entries.",
-        handler=changes(webhooks.delete_webhook, "webhook"),
+        handler=changes(webhooks.delete_webhook),
         right="admin",
-        shape=WebhookMessage,
     ),
     Endpoint(
         route="POST /v1/pools/{pool}/webhooks/{webhook}/disable",
@@ -205,9 +198,8 @@ WEBHOOKS = (
         summary="Disable a webhook",
         description="The webhook stays in the list, but receives no more events. No events are "
         "stored for it.",
-        handler=changes(webhooks.disable_webhook, "webhook"),
+        handler=changes(webhooks.disable_webhook),
         right="admin",
-        shape=WebhookMessage,
     ),
     Endpoint(
         route="POST /v1/pools/{pool}/webhooks/{webhook}/enable",
@@ -215,9 +207,8 @@ WEBHOOKS = (
         summary="Enable a webhook",
         description="The webhook receives events from now on, but none from the time when it was "
         "disabled.",
-        handler=changes(webhooks.enable_webhook, "webhook"),
+        handler=changes(webhooks.enable_webhook),
         right="admin",
-        shape=WebhookMessage,
         errors=(409,),
     ),
     Endpoint(
@@ -227,7 +218,6 @@ WEBHOOKS = (
         description="The message has the type `webhook.test`. The response contains the result.",
         handler=test_webhook,
         right="admin",
-        shape=WebhookTestMessage,
         errors=(409,),
     ),
 )
@@ -323,7 +313,6 @@ ENDPOINTS = (
         summary="Check whether the process responds",
         handler=health,
         right=None,
-        shape=HealthMessage,
     ),
     Endpoint(
         route="GET /readyz",
@@ -331,7 +320,6 @@ ENDPOINTS = (
         summary="Check whether the service can handle requests",
         handler=ready,
         right=None,
-        shape=HealthMessage,
         errors=(503,),
     ),
     Endpoint(

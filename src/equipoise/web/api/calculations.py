@@ -289,7 +289,8 @@ def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:
 
 async def matchmaking_tick(request: ApiRequest) -> TickMessage:
     """Return who of the queue in the body plays with whom."""
-    return await request.calculate(_ticked, request.body, request.key)
+    work = request.service.calculate_from_store(_ticked, request.body, request.key)
+    return await request.while_connected(work)
 
 
 def _ticked(store: Store, content: bytes, key: KeyRecord | None) -> TickMessage:
@@ -311,17 +312,19 @@ def _ticked(store: Store, content: bytes, key: KeyRecord | None) -> TickMessage:
     return tick_message(request.tick())
 
 
+def example_ruleset(players: int, **distance: float) -> dict[str, Any]:
+    """Return rules for two teams of at most so many players.
+
+    distance : further fields of the rule of distance
+    """
+    alliance = {"min_number": 2, "max_number": 2, "player_min_number": 1}
+    rule = {"attribute": "mmr", "criteria": "distance", "reference": 100, **distance}
+    return {"alliance": {**alliance, "player_max_number": players}, "matching_rule": [rule]}
+
+
 _TICK: dict[str, Any] = {
     "now": 60,
-    "ruleset": {
-        "alliance": {
-            "min_number": 2,
-            "max_number": 2,
-            "player_min_number": 1,
-            "player_max_number": 1,
-        },
-        "matching_rule": [{"attribute": "mmr", "criteria": "distance", "reference": 100}],
-    },
+    "ruleset": example_ruleset(1),
     "tickets": [
         {
             "ticket": name,
@@ -333,21 +336,10 @@ _TICK: dict[str, Any] = {
 }
 
 _REBALANCE: dict[str, Any] = {
-    "ruleset": {
-        "alliance": {
-            "min_number": 2,
-            "max_number": 2,
-            "player_min_number": 1,
-            "player_max_number": 2,
-        },
-        "matching_rule": [
-            {"attribute": "mmr", "criteria": "distance", "reference": 100, "max": 50}
-        ],
-    },
+    "ruleset": example_ruleset(2, max=50),
     "parties": [
-        {"party": "p1", "players": [{"player": "ana", "attributes": {"mmr": 70}}]},
-        {"party": "p2", "players": [{"player": "bo", "attributes": {"mmr": 60}}]},
-        {"party": "p3", "players": [{"player": "cy", "attributes": {"mmr": 40}}]},
+        {"party": party, "players": [{"player": name, "attributes": {"mmr": mmr}}]}
+        for party, name, mmr in (("p1", "ana", 70), ("p2", "bo", 60), ("p3", "cy", 40))
     ],
 }
 
@@ -366,7 +358,6 @@ ENDPOINTS = (
             media=("application/octet-stream", "text/csv", "text/plain", "*/*"),
             example="white,black,result\nana,bo,1-0\nbo,cy,1/2-1/2\ncy,ana,1-0\n",
         ),
-        shape=PerformanceMessage,
         errors=(404,),
     ),
     Endpoint(
@@ -384,7 +375,6 @@ ENDPOINTS = (
             media=("application/octet-stream", "text/csv", "text/plain", "*/*"),
             example="match,player,rank\n1,ana,1\n1,bo,2\n2,bo,1\n2,ana,2\n",
         ),
-        shape=StrengthsMessage,
     ),
     Endpoint(
         route="POST /v1/rebalance",
@@ -395,7 +385,6 @@ ENDPOINTS = (
         handler=rebalance,
         query=RebalanceQuery,
         body=Body(shape=bytes, most=_MOST, example=_REBALANCE),
-        shape=RebalanceMessage,
     ),
     Endpoint(
         route="POST /v1/matchmaking/tick",
@@ -406,7 +395,6 @@ ENDPOINTS = (
         "that is not public needs a key for it.",
         handler=matchmaking_tick,
         body=Body(shape=bytes, most=_MOST, example=_TICK),
-        shape=TickMessage,
         errors=(404,),
     ),
 )

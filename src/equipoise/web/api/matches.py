@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -15,17 +16,14 @@ from msgspec import Meta, Struct
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import (
     AmendmentMessage,
-    AmendmentPage,
     DisqualifyRequest,
     MatchMessage,
-    MatchPage,
     MatchRequest,
     PostedMessage,
     ReasonRequest,
     ReinstateRequest,
     RenameRequest,
 )
-from equipoise.messages.upkeep import ErasureMessage
 from equipoise.pools import amending, erasing
 from equipoise.pools.posting.posting import Post
 from equipoise.pools.reading import matches
@@ -41,6 +39,7 @@ from equipoise.web.http.endpoints import (
     IdText,
     Limit,
     PageQuery,
+    PreviewQuery,
     changes,
     check_media,
     decode_body,
@@ -70,7 +69,7 @@ async def post_matches(
 ) -> MatchMessage | PostedMessage | None:
     """Record the posted matches, and return when they are committed."""
     media = check_media(request)
-    await request.service.check_kernels(request.pool)
+    await request.service.check_kernels(request.pool_name)
     if media in LINE_MEDIA:
         await take_stream(request)
         return None
@@ -84,9 +83,9 @@ async def post_matches(
                 f"more go in a stream, as {NDJSON}"
             )
         post = Post(posted, request.key_number, detailed=False)
-        answer: Any = await request.service.writer.enqueue(request.pool, post)
+        answer: Any = await request.service.writer.enqueue(request.pool_name, post)
         return answer  # type: ignore[no-any-return]
-    return await request.service.submit_match(request.pool, posted, request.key_number)
+    return await request.service.submit_match(request.pool_name, posted, request.key_number)
 
 
 class MatchesQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -127,7 +126,6 @@ MATCHES = (
         handler=post_matches,
         right="writer",
         body=_BODY,
-        shape=(MatchMessage, PostedMessage),
         errors=(409,),
     ),
     Endpoint(
@@ -136,8 +134,6 @@ MATCHES = (
         summary="List matches, newest first",
         handler=reads(matches.matches),
         query=MatchesQuery,
-        shape=MatchPage,
-        tagged=True,
     ),
     Endpoint(
         route="GET /v1/pools/{pool}/matches/{match}",
@@ -146,10 +142,8 @@ MATCHES = (
         description="Lists at most 1,000 players, in the order in which they were posted. If the "
         "match has more, `next` is the cursor of the following ones, and `players_in_match` is "
         "the number of all.",
-        handler=reads(matches.match, "match"),
+        handler=reads(matches.match),
         query=MatchQuery,
-        shape=MatchMessage,
-        tagged=True,
     ),
 )
 
@@ -158,12 +152,9 @@ MATCHES = (
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 
 
-class AmendQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class AmendQuery(PreviewQuery, frozen=True, kw_only=True):
     """Whether an amendment is only previewed, and how long to wait for the replay."""
 
-    preview: Annotated[
-        bool, Meta(description="Only return what would change; nothing is recorded.")
-    ] = False
     wait: Annotated[
         float,
         Meta(ge=0, le=600, description="Maximum seconds to wait for the replay."),
@@ -174,20 +165,16 @@ async def correct_match(request: ApiRequest) -> AmendmentMessage:
     """Replace the content of a match."""
     future = request.service.settings.future_seconds
     try:
-        return await _amend(request, amending.correct_match, "match", future_seconds=future)
+        return await _amend(amending.correct_match, request, future_seconds=future)
     except InvalidDataError as error:
         raise without_lines(error) from None
 
 
-def _amends(use_case: Callable[..., AmendmentMessage], part: str) -> Handler:
-    """Return the handler that amends a match or a player."""
-    return lambda request: _amend(request, use_case, part)
-
-
 async def _amend(
-    request: ApiRequest, use_case: Callable[..., AmendmentMessage], part: str, **more: Any
+    use_case: Callable[..., AmendmentMessage], request: ApiRequest, **more: Any
 ) -> AmendmentMessage:
-    subject, query = request.subject([part]), request.query
+    """Amend a match or a player, or preview that."""
+    subject, query = request.subject(), request.query
     if query.preview:
         more |= {"key": request.key_number, "now": now(), "preview": True}
         return await request.calculate(use_case, *subject, **more)
@@ -206,16 +193,8 @@ async def _when_replayed(
         await asyncio.sleep(min(pause, seconds))
         seconds -= pause
         pause = min(2 * pause, _LONGEST_PAUSE)
-        amended = await request.service.read(amending.amendment, request.pool, amended.seq)
+        amended = await request.read(amending.amendment, amended.seq)
     return amended
-
-
-class EraseQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Whether an erasure is only previewed."""
-
-    preview: Annotated[
-        bool, Meta(description="Only count what would be rewritten; nothing is changed.")
-    ] = False
 
 
 def _endpoint(
@@ -232,7 +211,6 @@ def _endpoint(
         right="admin",
         query=AmendQuery,
         body=body,
-        shape=AmendmentMessage,
         errors=(409,),
     )
 
@@ -272,7 +250,7 @@ AMENDMENTS = (
         "matches/{match}/void",
         "voidMatch",
         "Void a match",
-        _amends(amending.void_match, "match"),
+        partial(_amend, amending.void_match),
         _REASON,
     ),
     _endpoint(
@@ -280,7 +258,7 @@ AMENDMENTS = (
         "matches/{match}/restore",
         "restoreMatch",
         "Restore a voided match",
-        _amends(amending.restore_match, "match"),
+        partial(_amend, amending.restore_match),
         _REASON,
     ),
     _endpoint(
@@ -288,7 +266,7 @@ AMENDMENTS = (
         "players/{player}/disqualify",
         "disqualifyPlayer",
         "Disqualify a player from a time on or from one match",
-        _amends(amending.disqualify, "player"),
+        partial(_amend, amending.disqualify),
         _DISQUALIFY,
     ),
     _endpoint(
@@ -296,7 +274,7 @@ AMENDMENTS = (
         "players/{player}/reinstate",
         "reinstatePlayer",
         "Reinstate a player from a time on or in one match",
-        _amends(amending.reinstate, "player"),
+        partial(_amend, amending.reinstate),
         _REINSTATE,
     ),
     _endpoint(
@@ -304,7 +282,7 @@ AMENDMENTS = (
         "players/{player}/rename",
         "renamePlayer",
         "Give a player another id, or merge two players",
-        _amends(amending.rename, "player"),
+        partial(_amend, amending.rename),
         Body(shape=RenameRequest, example={"to": "ana", "reason": "second account"}),
         "If another player has the id, both become one player; that is refused if they met in a "
         "match. Later posts under the earlier id count for the new one. ",
@@ -317,11 +295,10 @@ AMENDMENTS = (
         "seasons: in the log, ratings, checkpoints, replays and the audit log. Ratings stay as "
         "they are. An erasure cannot be undone, because nothing that leads to the name is kept. "
         "It does not reach backups, exports and delivered messages.",
-        handler=changes(erasing.erase_player, "player"),
+        handler=changes(erasing.erase_player),
         right="admin",
-        query=EraseQuery,
+        query=PreviewQuery,
         body=_REASON,
-        shape=ErasureMessage,
         errors=(409,),
     ),
     Endpoint(
@@ -330,15 +307,11 @@ AMENDMENTS = (
         summary="List amendments, newest first",
         handler=reads(amending.amendments),
         query=PageQuery,
-        shape=AmendmentPage,
-        tagged=True,
     ),
     Endpoint(
         route="GET /v1/pools/{pool}/amendments/{seq}",
         name="showAmendment",
         summary="Get an amendment and what it changed",
-        handler=reads(amending.amendment, "seq"),
-        shape=AmendmentMessage,
-        tagged=True,
+        handler=reads(amending.amendment),
     ),
 )

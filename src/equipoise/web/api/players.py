@@ -13,17 +13,11 @@ from msgspec import Meta, Struct
 from equipoise.errors import InvalidParameterError
 from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.matches import (
-    AgainstMessage,
     LeaderboardMessage,
-    PlayerHistory,
     PlayerMessage,
-    PlayerSummary,
-    PoolOverview,
 )
 from equipoise.messages.questions import (
-    BalanceMessage,
     BalanceRequest,
-    PredictMessage,
     PredictRequest,
 )
 from equipoise.pools.reading import players, questions
@@ -108,26 +102,23 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     # Counting places and leaving out players take longer than reading an index.
     listed = (query.inactive or request.lists_all) and query.context is None
     short = listed and query.around is None and query.limit <= _SHORT
-    read = request.service.read_inline if short else request.read
-    return await read(
-        players.leaderboard,
-        request.pool,
-        **request.parameters(),
-    )
+    parameters = request.parameters()
+    if short:
+        pool = request.pool_name
+        return await request.service.read_inline(players.leaderboard, pool, **parameters)
+    return await request.read(players.leaderboard, **parameters)
 
 
 async def show_player(request: ApiRequest) -> PlayerMessage:
     """Return a player."""
     query: PlayerQuery = request.query
-    return await request.read(
-        players.player, request.pool, request.path["player"], at=time_of(query.at)
-    )
+    return await request.read(players.player, request.path["player"], at=time_of(query.at))
 
 
 async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     player, match = request.path["player"], request.query.match
-    work = request.service.explain(questions.explain_player, request.pool, player, match)
+    work = request.service.explain(questions.explain_player, request.pool_name, player, match)
     return await request.while_connected(work)
 
 
@@ -138,8 +129,6 @@ PLAYERS = (
         summary="Get the distribution of ratings, upsets, movers and records",
         description="Upsets and movers are of the 365 days before the pool's last match.",
         handler=calculates(pool_overview),
-        shape=PoolOverview,
-        tagged=True,
     ),
     Endpoint(
         route="GET /v1/pools/{pool}/leaderboard",
@@ -151,8 +140,6 @@ PLAYERS = (
         "arrive.",
         handler=show_leaderboard,
         query=LeaderboardQuery,
-        shape=LeaderboardMessage,
-        tagged=True,
     ),
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}",
@@ -160,17 +147,13 @@ PLAYERS = (
         summary="Get a player",
         handler=show_player,
         query=PlayerQuery,
-        shape=PlayerMessage,
-        tagged=True,
     ),
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}/history",
         name="showPlayerHistory",
         summary="List a player's rated matches, newest first",
-        handler=reads(players.player_history, "player"),
+        handler=reads(players.player_history),
         query=MatchesQuery,
-        shape=PlayerHistory,
-        tagged=True,
     ),
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}/summary",
@@ -178,9 +161,7 @@ PLAYERS = (
         summary="Summarise a player's rated matches",
         description="Peak, record, streaks, the last ten matches, the best win, the opponents met "
         "most often and the greatest surprises.",
-        handler=reads(player_summary, "player"),
-        shape=PlayerSummary,
-        tagged=True,
+        handler=reads(player_summary),
     ),
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}/against/{other}",
@@ -188,10 +169,8 @@ PLAYERS = (
         summary="Compare two players",
         description="The rated matches in which both played in different teams, newest first, who "
         "placed above how often, and the expected scores if they met now.",
-        handler=reads(against, "player", "other"),
+        handler=reads(against),
         query=PageQuery,
-        shape=AgainstMessage,
-        tagged=True,
     ),
     Endpoint(
         route="GET /v1/pools/{pool}/players/{player}/explain",
@@ -200,7 +179,7 @@ PLAYERS = (
         description="Explains the last rated match of the player, or the match in `match`.",
         handler=explain,
         query=ExplainQuery,
-        shape=ExplainMessage,
+        tagged=False,
         errors=(409,),
     ),
 )
@@ -219,7 +198,6 @@ QUESTIONS = (
         "not in the pool count as newcomers, and the response lists them.",
         handler=calculates(questions.predict_in_pool),
         body=Body(shape=PredictRequest, example=_PREDICT),
-        shape=PredictMessage,
     ),
     Endpoint(
         route="POST /v1/pools/{pool}/balance",
@@ -228,6 +206,5 @@ QUESTIONS = (
         description=f"At most {LOBBY} players. Players who are not in the pool count as newcomers.",
         handler=calculates(questions.balance_in_pool),
         body=Body(shape=BalanceRequest, example=_BALANCE),
-        shape=BalanceMessage,
     ),
 )

@@ -16,18 +16,14 @@ from equipoise.formats.sources import open_source
 from equipoise.formats.tables.delimited import decoded, from_western
 from equipoise.messages.matches import AmendmentMessage
 from equipoise.messages.pools import (
-    DeletedPool,
     InitialMapping,
     InitialMessage,
-    InitialPage,
     InitialRequest,
     PoolChange,
     PoolList,
     PoolMessage,
     PoolRequest,
-    ProfilesMessage,
     ProfilesRequest,
-    SeasonList,
     SeasonMessage,
     SeasonPreview,
     SeasonRequest,
@@ -38,7 +34,6 @@ from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.pool import pools
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.replay import replaying
-from equipoise.store.schema import now
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import (
     FIRST_LINES,
@@ -47,6 +42,7 @@ from equipoise.web.http.endpoints import (
     Body,
     Endpoint,
     PageQuery,
+    PreviewQuery,
     changes,
     check_media,
     check_table,
@@ -120,8 +116,8 @@ async def set_ratings(request: ApiRequest) -> InitialMessage:
     initial = await request.while_connected(reading)
     if isinstance(initial, InitialRequest):
         await _check_readable(request, str(initial.pool))
-        initial = await request.calculate(initial_ratings.copied_content, request.pool, initial)
-    return await request.change(initial_ratings.keep_content, request.pool, initial)
+        initial = await request.calculate(initial_ratings.copied_content, initial)
+    return await request.change(initial_ratings.keep_content, initial)
 
 
 def _check_lines(content: bytes) -> None:
@@ -207,7 +203,6 @@ ENDPOINTS = (
         handler=changes(profiles.set_profiles),
         right="admin",
         body=Body(shape=ProfilesRequest, example=_PROFILES),
-        shape=ProfilesMessage,
         errors=(409,),
     ),
     Endpoint(
@@ -224,7 +219,6 @@ ENDPOINTS = (
         right="admin",
         query=InitialQuery,
         body=_BODY,
-        shape=InitialMessage,
         errors=(409,),
     ),
     Endpoint(
@@ -233,8 +227,6 @@ ENDPOINTS = (
         summary="List the known ratings with which players began",
         handler=reads(initial_ratings.initial_ratings),
         query=PageQuery,
-        shape=InitialPage,
-        tagged=True,
     ),
 )
 
@@ -262,40 +254,29 @@ async def list_pools(request: ApiRequest) -> PoolList:
 
 async def create_pool(request: ApiRequest) -> PoolMessage:
     """Create a pool."""
-    pool = await request.service.change(
-        pools.create_pool, request.pool, request.body, now(), key=request.key_number
-    )
+    pool = await request.change(pools.create_pool, request.body)
     return await request.service.kernels.described(pool)
 
 
 async def show_pool(request: ApiRequest) -> PoolMessage:
     """Return a pool."""
-    return await request.service.pool_message(request.pool)
-
-
-class ChangeQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Whether a change of settings is only previewed."""
-
-    preview: Annotated[
-        bool,
-        Meta(description="Only return which ratings the change would change; nothing changes."),
-    ] = False
+    return await request.service.pool_message(request.pool_name)
 
 
 async def change_pool(request: ApiRequest) -> PoolMessage | AmendmentMessage:
     """Change settings of a pool, or preview that."""
     body: PoolChange = request.body
     if request.query.preview:
-        work = request.service.preview_settings(request.pool, body)
+        work = request.service.preview_settings(request.pool_name, body)
         return await request.while_connected(work)
-    changed = await request.service.change_settings(request.pool, body, request.key_number)
+    changed = await request.service.change_settings(request.pool_name, body, request.key_number)
     return await request.service.kernels.described(changed)
 
 
 async def replay_pool(request: ApiRequest) -> PoolMessage:
     """Request a replay of the complete log."""
-    await request.service.change(replaying.rerate, request.pool, key=request.key_number)
-    return await request.service.pool_message(request.pool)
+    await request.service.change(replaying.rerate, request.pool_name, key=request.key_number)
+    return await request.service.pool_message(request.pool_name)
 
 
 POOLS = (
@@ -307,7 +288,6 @@ POOLS = (
         "for.",
         handler=list_pools,
         right=None,
-        shape=PoolList,
     ),
     Endpoint(
         route="PUT /v1/pools/{pool}",
@@ -320,7 +300,6 @@ POOLS = (
         right="admin",
         new_pool=True,
         body=Body(shape=PoolRequest, example=_POOL),
-        shape=PoolMessage,
         errors=(409,),
     ),
     Endpoint(
@@ -329,8 +308,6 @@ POOLS = (
         summary="Get a pool",
         description="Its settings, its numbers of players and matches, and its status.",
         handler=show_pool,
-        shape=PoolMessage,
-        tagged=True,
     ),
     Endpoint(
         route="PATCH /v1/pools/{pool}",
@@ -345,9 +322,8 @@ POOLS = (
         "the response shows which ratings the change would change.",
         handler=change_pool,
         right="admin",
-        query=ChangeQuery,
+        query=PreviewQuery,
         body=Body(shape=PoolChange, example={"late": "append", "reason": "slow uploads"}),
-        shape=(PoolMessage, AmendmentMessage),
         errors=(409,),
     ),
     Endpoint(
@@ -362,7 +338,6 @@ POOLS = (
         right="admin",
         all_pools=True,
         query=DeleteQuery,
-        shape=DeletedPool,
         errors=(409,),
     ),
     Endpoint(
@@ -373,7 +348,6 @@ POOLS = (
         "the old ratings, and `pending` is true.",
         handler=replay_pool,
         right="admin",
-        shape=PoolMessage,
     ),
 )
 
@@ -381,23 +355,14 @@ POOLS = (
 _SEASON = {"season": "2025-1", "reset": "soft", "keep": 0.5, "widen": 100.0}
 
 
-class SeasonQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Whether the end of the season is only previewed."""
-
-    preview: Annotated[
-        bool,
-        Meta(description="Only return what ending the season would do; the season continues."),
-    ] = False
-
-
 async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
     """End a season, or preview its end."""
     body: SeasonRequest = request.body
     if request.query.preview:
-        return await request.calculate(seasons.preview_season, request.pool, body)
-    ended = await request.change(seasons.end_season, request.pool, body)
+        return await request.calculate(seasons.preview_season, body)
+    ended = await request.change(seasons.end_season, body)
     if body.settings.system or body.settings.parameters:
-        began = await request.service.read(pools.pool_message, request.pool)
+        began = await request.read(pools.pool_message)
         request.service.kernels.want(request_of(began))
     return ended
 
@@ -415,9 +380,8 @@ SEASONS = (
         "with a sample of players from the highest rating to the lowest.",
         handler=end_season,
         right="admin",
-        query=SeasonQuery,
+        query=PreviewQuery,
         body=Body(shape=SeasonRequest, example=_SEASON),
-        shape=(SeasonMessage, SeasonPreview),
         errors=(409,),
     ),
     Endpoint(
@@ -425,8 +389,6 @@ SEASONS = (
         name="listSeasons",
         summary="List the seasons that have ended, newest first",
         handler=reads(seasons.seasons),
-        shape=SeasonList,
-        tagged=True,
     ),
 )
 
@@ -462,13 +424,13 @@ async def export(request: ApiRequest) -> None:
     query: ExportQuery = request.query
     with request.service.exports.admitted(caller(request)) as executor:
         pieces = await executor.run(
-            export_bytes, request.service.store, request.pool, **request.parameters()
+            export_bytes, request.service.store, request.pool_name, **request.parameters()
         )
         await send_pieces(request, executor, pieces, _start(request, query))
 
 
 def _start(request: ApiRequest, query: ExportQuery) -> Message:
-    name = f"{request.pool}-{query.what}.{query.format}"
+    name = f"{request.pool_name}-{query.what}.{query.format}"
     headers = {
         "content-type": _MEDIA[query.format],
         "content-disposition": f'attachment; filename="{name}"',

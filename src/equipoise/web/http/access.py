@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
-from typing import Generic, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, get_args
 
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
@@ -33,8 +33,10 @@ from equipoise.store.keys import KeyRecord, find_key, find_session
 from equipoise.store.schema import now
 from equipoise.web.http.endpoints import ApiRequest
 from equipoise.web.http.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
-from equipoise.web.processes import BoundedExecutor
 from equipoise.web.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from equipoise.web.service import BoundedExecutor
 
 log = logging.getLogger(__name__)
 
@@ -334,7 +336,7 @@ class Access:
         return key
 
     async def _admit_to_pool(self, request: ApiRequest) -> None:
-        endpoint, key, pool = request.endpoint, request.key, request.pool
+        endpoint, key, pool = request.endpoint, request.key, request.pool_name
         facts = await self._pool(pool)
         public, archive_of = (None, None) if facts is None else (facts.public, facts.archive_of)
         if facts is not None:

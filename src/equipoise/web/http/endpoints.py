@@ -11,7 +11,8 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from types import SimpleNamespace
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -24,6 +25,7 @@ from typing import (
     TypeVar,
     get_args,
     get_origin,
+    get_type_hints,
 )
 from urllib.parse import parse_qsl
 
@@ -124,17 +126,25 @@ class ApiRequest:
     lists_all: bool = False
 
     async def read(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+        self,
+        use_case: Callable[Concatenate[Store, str, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> T:
-        """Run a use case that only reads."""
-        return await self.service.read_for(self.key, function, *args, **kwargs)
+        """Return what a use case reads from the pool."""
+        return await self.service.read_for(self.key, use_case, self.pool_name, *args, **kwargs)
 
     async def calculate(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+        self,
+        use_case: Callable[Concatenate[Store, str, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> T:
-        """Run a use case that reads and takes long, unless the client goes away."""
+        """Return what a slow use case reads from the pool, unless the client goes away."""
         return await self.while_connected(
-            self.service.calculate_from_store(function, *args, **kwargs)
+            self.service.calculate_from_store(use_case, self.pool_name, *args, **kwargs)
         )
 
     async def while_connected(self, work: Coroutine[Any, Any, T]) -> T:
@@ -154,22 +164,24 @@ class ApiRequest:
                 task.cancel()
             await asyncio.gather(working, watching, return_exceptions=True)
 
-    async def change(self, function: Callable[..., T], /, *args: object, **kwargs: object) -> T:
-        """Run a use case that writes, with the key and the time of the request."""
-        return await self.service.change(function, *args, key=self.key_number, now=now(), **kwargs)
+    async def change(self, use_case: Callable[..., T], /, *args: object, **kwargs: object) -> T:
+        """Return the result of a use case that changes the pool; it gets the key and the time."""
+        return await self.service.change(
+            use_case, self.pool_name, *args, key=self.key_number, now=now(), **kwargs
+        )
 
     async def present_ids(self, players: Iterable[str]) -> dict[str, str]:
         """Return the present ids of renamed or merged players, by the earlier ids among these."""
 
-        def find(store: Store) -> dict[str, str]:
+        def find(store: Store, pool: str) -> dict[str, str]:
             with store.read() as connection:
-                renames = renames_rated(connection, get_pool(connection, self.pool))
+                renames = renames_rated(connection, get_pool(connection, pool))
             return {player: renames[player] for player in players if player in renames}
 
         return await self.read(find)
 
     @property
-    def pool(self) -> str:
+    def pool_name(self) -> str:
         """Return the name of the pool."""
         return self.path["pool"]
 
@@ -178,15 +190,15 @@ class ApiRequest:
         text, most = self.path[name], LARGEST[name]
         number = whole_number(text, len(str(most)))
         if number is None or not 0 < number <= most:
-            where = f" in pool {self.pool!r}" if self.endpoint.of_pool else ""
+            where = f" in pool {self.pool_name!r}" if self.endpoint.of_pool else ""
             raise NotFoundError(f"no {_COUNTED.get(name, name)} {text!r}{where}")
         return number
 
-    def subject(self, parts: Iterable[str]) -> list[Any]:
-        """Return what a request is about: its pool, parts of its path, and the body if any."""
-        found: list[Any] = [self.pool] if self.endpoint.of_pool else []
-        found += [self.number(part) if part in LARGEST else self.path[part] for part in parts]
-        return found if self.endpoint.body is None else [*found, self.body]
+    def subject(self) -> list[Any]:
+        """Return what in the pool a request is about: parts of its path, and the body if any."""
+        parts = [part for part in self.path if part != "pool"]
+        named = [self.number(part) if part in LARGEST else self.path[part] for part in parts]
+        return named if self.endpoint.body is None else [*named, self.body]
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the query by name."""
@@ -224,9 +236,9 @@ class Endpoint:
     right : required role; None: no key
     all_pools : whether the key must be for all pools
     new_pool : whether the pool may be one that does not exist yet
-    shape : type of the answer, or a tuple of possible ones; None: it has none
+    shapes : types of the messages that it answers with, those that its handler returns
     media : media types of the answer
-    tagged : whether the answer has an ETag
+    tagged : whether the answer has an ETag if it is a message that readers of a pool get
     timed : whether the time limit of requests applies
     page : whether it is a page: its key is that of a session, and its errors are pages
     by_version : whether a page changes only with its pool
@@ -244,10 +256,8 @@ class Endpoint:
     new_pool: bool = False
     query: type[msgspec.Struct] | None = None
     body: Body | None = None
-    shape: Any = None
     media: tuple[str, ...] = (JSON,)
-    example: Any = None
-    tagged: bool = False
+    tagged: bool = True
     timed: bool = True
     page: bool = False
     by_version: bool = False
@@ -255,12 +265,16 @@ class Endpoint:
     method: str = field(init=False)
     path: str = field(init=False)
     parts: tuple[str, ...] = field(init=False)
+    shapes: tuple[Any, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         method, path = self.route.split()
         object.__setattr__(self, "method", method)
         object.__setattr__(self, "path", path.replace(":path}", "}"))
         object.__setattr__(self, "parts", tuple(path.strip("/").split("/")))
+        object.__setattr__(self, "shapes", _shapes_of(self.handler))
+        by_readers = method == "GET" and self.of_pool and self.right == "reader"
+        object.__setattr__(self, "tagged", self.tagged and by_readers and bool(self.shapes))
 
     @property
     def of_pool(self) -> bool:
@@ -273,42 +287,53 @@ class Endpoint:
         return self.group == "Operation" and self.right is None
 
 
-def reads(use_case: Callable[..., Any], *parts: str) -> Handler:
+def _shapes_of(handler: Handler) -> tuple[Any, ...]:
+    """Return the messages in the annotation of what a handler, or its use case, returns."""
+    function: Any = handler
+    while isinstance(function, partial):
+        function = function.args[0] if callable(function.args[0]) else function.func
+    annotated = SimpleNamespace(__annotations__={"return": function.__annotations__["return"]})
+    answer = get_type_hints(annotated, function.__globals__)["return"]
+    return tuple(shape for shape in _parts(answer) if hasattr(shape, "__struct_fields__"))
+
+
+def reads(use_case: Callable[..., Any]) -> Handler:
     """Return the handler that answers with what a use case reads.
 
-    The use case gets the pool, these parts of the path, and the query as named arguments.
+    The use case gets the pool, the other variable parts of the path, and the query as named
+    arguments.
     """
-
-    async def answer(request: ApiRequest) -> Any:
-        return await request.read(use_case, *request.subject(parts), **request.parameters())
-
-    return answer
+    return partial(_read, use_case)
 
 
-def changes(use_case: Callable[..., Any], *parts: str) -> Handler:
+async def _read(use_case: Callable[..., Any], request: ApiRequest) -> Any:
+    return await request.read(use_case, *request.subject(), **request.parameters())
+
+
+def changes(use_case: Callable[..., Any]) -> Handler:
     """Return the handler that answers with the result of a use case that writes.
 
-    The use case gets the pool, these parts of the path, the body, and the query as named
-    arguments. With `preview=true` in the query it is calculated, and nothing is written.
+    The use case gets the pool, the other variable parts of the path, the body, and the query as
+    named arguments. With `preview=true` in the query it is calculated, and nothing is written.
     """
-
-    async def answer(request: ApiRequest) -> Any:
-        subject, parameters = request.subject(parts), request.parameters()
-        if parameters.get("preview"):
-            parameters |= {"key": request.key_number, "now": now()}
-            return await request.calculate(use_case, *subject, **parameters)
-        return await request.change(use_case, *subject, **parameters)
-
-    return answer
+    return partial(_change, use_case)
 
 
-def calculates(use_case: Callable[..., Any], *parts: str) -> Handler:
+async def _change(use_case: Callable[..., Any], request: ApiRequest) -> Any:
+    subject, parameters = request.subject(), request.parameters()
+    if parameters.get("preview"):
+        parameters |= {"key": request.key_number, "now": now()}
+        return await request.calculate(use_case, *subject, **parameters)
+    return await request.change(use_case, *subject, **parameters)
+
+
+def calculates(use_case: Callable[..., Any]) -> Handler:
     """Return the handler that answers with the result of a use case that takes long."""
+    return partial(_calculate, use_case)
 
-    async def answer(request: ApiRequest) -> Any:
-        return await request.calculate(use_case, *request.subject(parts))
 
-    return answer
+async def _calculate(use_case: Callable[..., Any], request: ApiRequest) -> Any:
+    return await request.calculate(use_case, *request.subject())
 
 
 #: An id or a name in a query.
@@ -340,6 +365,14 @@ class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     cursor: Cursor | None = None
     limit: Limit = 50
+
+
+class PreviewQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Whether a change is only previewed."""
+
+    preview: Annotated[
+        bool, Meta(description="Only return what would change; nothing is changed.")
+    ] = False
 
 
 def time_of(text: str | None) -> str | int | None:

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from starlette.requests import ClientDisconnect
@@ -40,14 +40,14 @@ from equipoise.web.http.errors import (
     error_body,
 )
 from equipoise.web.monitoring import FIELDS
-from equipoise.web.processes import BoundedExecutor
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Recorded
 
+if TYPE_CHECKING:
+    from equipoise.web.service import BoundedExecutor
+
 log = logging.getLogger(__name__)
 
-#: Threads that read the database for exports.
-_THREADS = 2
 #: Seconds until a refused export may be tried again.
 _EXPORT_PAUSE = 5.0
 #: Seconds of credit of an export at its beginning, and at most.
@@ -67,11 +67,11 @@ class Exports:
     take the places of keys.
     """
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, executor: BoundedExecutor) -> None:
+        self._executor = executor
         self._most, self._most_of_caller = settings.exports, settings.exports_per_key
         self._most_without_key = max(1, settings.exports // 2)
         self._under_way: Counter[Caller] = Counter()
-        self._executor = BoundedExecutor("exports", _THREADS, settings.exports)
 
     @contextmanager
     def admitted(self, caller: Caller) -> Iterator[BoundedExecutor]:
@@ -167,7 +167,7 @@ class _Reader:
                 extra={
                     FIELDS: {
                         "request": self._request.scope.get("equipoise.request"),
-                        "pool": self._request.pool,
+                        "pool": self._request.pool_name,
                         "key": self._request.key_number,
                         "sent": self._sent,
                     }
@@ -220,7 +220,7 @@ async def take_stream(request: ApiRequest) -> None:
     sent: _Sent | None = None
     try:
         async for piece in pieces(request):
-            post = await request.service.read(_read_piece, request.pool, piece, key)
+            post = await request.service.read(_read_piece, request.pool_name, piece, key)
             if sent is not None:
                 earlier, sent = sent, None
                 await _acknowledge(answer, earlier)
@@ -230,7 +230,7 @@ async def take_stream(request: ApiRequest) -> None:
             earlier, sent = sent, None
             await _acknowledge(answer, earlier)
         if not answer.started:
-            pool = await request.service.read(pools.pool_message, request.pool)
+            pool = await request.service.read(pools.pool_message, request.pool_name)
             await answer.write(msgspec.json.encode(StreamLine(0, 0, 0, pool.last_seq)))
     except ClientDisconnect:
         if sent is not None:
@@ -275,7 +275,7 @@ async def _enqueue(request: ApiRequest, post: Post) -> asyncio.Future[Recorded]:
     waited = 0.0
     while True:
         try:
-            return posts.enqueue(request.pool, post)
+            return posts.enqueue(request.pool_name, post)
         except OverloadedError:
             if posts.stopping or waited > request.service.settings.request_seconds:
                 raise

@@ -16,11 +16,9 @@ from equipoise.web.http.endpoints import Endpoint
 from equipoise.web.page import (
     administration,
     balancing,
-    comparing,
     league,
     matches,
     players,
-    searching,
     sharing,
     tournaments,
 )
@@ -37,7 +35,7 @@ def _page(route: str, view: View, right: Role | None = "reader", **more: Any) ->
 #: Ids come last, because they may contain slashes.
 PAGES: tuple[Endpoint, ...] = (
     _page("GET /", players.pools_page, None),
-    _page("GET /search", searching.search_page, None),
+    _page("GET /search", players.search_page, None),
     _page("GET /new-pool", league.new_pool_page, "admin", all_pools=True),
     _page("POST /new-pool", league.new_pool, "admin", all_pools=True),
     _page("GET /pools/{pool}", players.pool_page),
@@ -46,7 +44,7 @@ PAGES: tuple[Endpoint, ...] = (
     _page("GET /pools/{pool}/names", players.names),
     _page("GET /pools/{pool}/players/{player:path}", players.player_page),
     _page("GET /pools/{pool}/course/{player:path}", players.player_timeline),
-    _page("GET /pools/{pool}/compare", comparing.compare_page),
+    _page("GET /pools/{pool}/compare", players.compare_page),
     _page("GET /pools/{pool}/badge.svg", sharing.badge),
     _page("GET /pools/{pool}/leaderboard.csv", sharing.leaderboard_csv),
     _page("GET /pools/{pool}/history.csv", sharing.history_csv),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
@@ -12,11 +11,9 @@ from msgspec import UNSET
 from starlette.responses import Response
 
 from equipoise.errors import ConflictError, EquipoiseError
-from equipoise.messages.matches import AmendmentMessage
 from equipoise.messages.pools import (
     PoolChange,
     PoolMessage,
-    SeasonPreview,
     SeasonRequest,
     Tier,
     TierPreset,
@@ -28,11 +25,9 @@ from equipoise.messages.upkeep import (
     KeyMessage,
     KeyRequest,
     NewKeyMessage,
-    NewWebhookMessage,
     Role,
     RotationRequest,
     WebhookRequest,
-    WebhookTestMessage,
 )
 from equipoise.pools import amending, seasons, webhooks
 from equipoise.pools.pool import access, pools
@@ -63,7 +58,7 @@ PAGE_SIZE = 50
 
 async def sign_in_page(context: PageContext) -> Response:
     """Return the form that signs in, or how a browser that is signed in signs out."""
-    return context.render("sign_in.html", next=safe_target(context.query("next", "/")))
+    return context.render("sign_in.html", next=safe_target(context.parameter("next", "/")))
 
 
 async def sign_in(context: PageContext) -> Response:
@@ -174,33 +169,20 @@ async def _keys_form(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AuditLine:
-    """A line of the audit log.
-
-    by : name of the key that was used, if the sender may know it
-    place : the pool that has its log now, None if that was deleted. When a season ends, the log
-        goes to the archive
-    """
-
-    entry: AuditEntry
-    by: str | None
-    place: PoolMessage | None
-
-
 async def audit_page(context: PageContext) -> Response:
     """Return the actions in one pool or in all. A key for one pool sees that pool only."""
     everywhere = rules_all_pools(context.key)
-    wanted = context.query("pool") or None
+    wanted = context.parameter("pool") or None
     pool = audited_pool(context.key, wanted)
-    cursor = context.query("cursor") or None
+    cursor = context.parameter("cursor") or None
     listed, pools = await context.service.read(_page_and_pools, pool, cursor)
     names = await _names(context)
     shown = wanted if everywhere else None
     return context.render(
         "audit.html",
+        # Each with the name of the key, if the sender may know it, and the pool that has its log.
         lines=[
-            AuditLine(entry, names.get(entry.key), place_of(entry, pools))
+            {"entry": entry, "by": names.get(entry.key), "place": place_of(entry, pools)}
             for entry in listed.entries
         ],
         names=names,
@@ -289,7 +271,6 @@ ENTRY_WORDS = {
     "level_memory": ("Participations until the level has moved halfway", ""),
     "level_step": ("Most points added per match (initial deviations)", ""),
 }
-_ENTRY_NUMBERS = tuple(ENTRY_WORDS)
 
 _SEASON_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _SEASON_RULE = (
@@ -297,7 +278,6 @@ _SEASON_RULE = (
 )
 #: Values with which the form begins.
 _SEASON_DEFAULTS = {"reset": "soft", "keep": "50", "towards": "mean", "disqualified": "stay"}
-_SEASON_FIELDS = ("season", "reset", "keep", "widen", "towards", "disqualified")
 #: Changes of a webhook by their part of the path.
 WEBHOOK_CHANGES = {
     "disable": webhooks.disable_webhook,
@@ -322,7 +302,7 @@ async def admin_page(context: PageContext) -> Response:
 async def settings_page(context: PageContext) -> Response:
     """Return the form with the settings of a pool."""
     pool = await context.pool()
-    return _settings_form(context, _fields_of(pool), saved=context.query("saved") == "1")
+    return _settings_form(context, _fields_of(pool), saved=context.parameter("saved") == "1")
 
 
 async def save_settings(context: PageContext) -> Response:
@@ -330,10 +310,9 @@ async def save_settings(context: PageContext) -> Response:
     pool = await context.pool()
     form = await context.form()
     try:
-        request = change_of(form)
-        await context.write(change_settings, request)
+        await context.change(change_settings, change_of(form))
     except EquipoiseError as error:
-        return _settings_form(context, {name: form.text(name) for name in _fields_of(pool)}, error)
+        return _settings_form(context, form, error)
     return context.redirect(path("pools", pool.pool, "settings", saved=1))
 
 
@@ -341,7 +320,7 @@ async def entry_page(context: PageContext) -> Response:
     """Return the form with the parameters of the entry and level of a pool."""
     pool = await context.pool()
     wanted = await context.service.read(pool_as_wanted, pool.pool)
-    return _entry_form(context, Form({name: [text] for name, text in _entry_of(wanted).items()}))
+    return _entry_form(context, _entry_of(wanted))
 
 
 async def change_entry(context: PageContext) -> Response:
@@ -356,7 +335,7 @@ async def change_entry(context: PageContext) -> Response:
             await context.service.change_settings(pool.pool, request, key)
             return context.redirect(path("pools", pool.pool, "amendments"))
         work = context.service.preview_settings(pool.pool, request)
-        preview = await context.api.while_connected(work)
+        preview = await context.while_connected(work)
     except EquipoiseError as error:
         return _entry_form(context, form, error)
     return _entry_form(context, form, preview=preview, seen=seen)
@@ -366,7 +345,7 @@ def entry_of(form: Form) -> PoolChange:
     """Return the parameters of the entry and level in a form. Raises : InvalidDataError."""
     usual = EntryParameters()
     parameters: dict[str, Any] = {"entry": form.choice("entry", tuple(ENTRIES), usual.entry)}
-    for name in _ENTRY_NUMBERS:
+    for name in ENTRY_WORDS:
         value, otherwise = form.number(name, 0.0, _MOST_NUMBER), getattr(usual, name)
         if value is None:
             value = otherwise
@@ -378,33 +357,20 @@ def entry_of(form: Form) -> PoolChange:
     return PoolChange(parameters=parameters, reason=form.text("reason"))
 
 
-def _entry_of(pool: PoolMessage) -> dict[str, str]:
-    """Return the fields of the form with the parameters of a pool, or else their defaults."""
+def _entry_of(pool: PoolMessage) -> Form:
+    """Return the form with the parameters of a pool, or else their defaults."""
     usual = EntryParameters()
     values = {name: pool.parameters.get(name, getattr(usual, name)) for name in ENTRY_PARAMETERS}
-    return {
-        name: value if isinstance(value, str) else f"{value:.12g}" for name, value in values.items()
-    }
+    return Form.of(
+        **{name: text if isinstance(text, str) else f"{text:.12g}" for name, text in values.items()}
+    )
 
 
 def _entry_form(
-    context: PageContext,
-    form: Form,
-    error: EquipoiseError | None = None,
-    *,
-    preview: AmendmentMessage | None = None,
-    seen: str = "",
+    context: PageContext, form: Form, error: EquipoiseError | None = None, **preview: Any
 ) -> Response:
-    typed = {name: form.text(name) for name in (*ENTRY_PARAMETERS, "reason")}
-    return context.render(
-        "pool_entry.html",
-        error,
-        typed=typed,
-        choices=ENTRIES,
-        numbers=ENTRY_WORDS,
-        preview=preview,
-        seen=seen,
-    )
+    words = {"choices": ENTRIES, "numbers": ENTRY_WORDS}
+    return context.render("pool_entry.html", error, typed=form, **words, **preview)
 
 
 async def delete_pool(context: PageContext) -> Response:
@@ -412,7 +378,7 @@ async def delete_pool(context: PageContext) -> Response:
     pool = await context.pool()
     form = await context.form()
     try:
-        await context.write(pools.delete_pool, form.text("confirm"))
+        await context.change(pools.delete_pool, form.text("confirm"))
     except EquipoiseError as error:
         return _settings_form(context, _fields_of(pool), error)
     return context.redirect("/")
@@ -456,40 +422,29 @@ def _chosen_tiers(pool: PoolMessage) -> str:
     return next(same, "own") if pool.tiers else "none"
 
 
-def _fields_of(pool: PoolMessage) -> dict[str, str]:
-    """Return the fields of the form with the settings of a pool."""
+def _fields_of(pool: PoolMessage) -> Form:
+    """Return the form with the settings of a pool."""
     fields = {"late": pool.late, "times": pool.times, "public": "1" if pool.public else ""}
     fields["calibrate"] = "1" if pool.calibrate else ""
     for name in _NUMBERS:
         value = getattr(pool, name)
         fields[name] = "" if value is None else f"{value:.12g}"
-    fields |= {"title": pool.title, "description": pool.description, "reason": ""}
-    fields |= {"unit": pool.unit, "tiers": _chosen_tiers(pool)}
-    return fields | {"own_tiers": _tier_lines(pool.tiers)}
+    fields |= {"title": pool.title, "description": pool.description, "unit": pool.unit}
+    fields |= {"tiers": _chosen_tiers(pool), "own_tiers": _tier_lines(pool.tiers)}
+    return Form.of(**fields)
 
 
 def _settings_form(
-    context: PageContext,
-    typed: dict[str, str],
-    error: EquipoiseError | None = None,
-    *,
-    saved: bool = False,
+    context: PageContext, form: Form, error: EquipoiseError | None = None, saved: bool = False
 ) -> Response:
-    return context.render(
-        "pool_settings.html",
-        error,
-        typed=typed,
-        choices=LATE,
-        forms=TIMES,
-        tiers=TIERS,
-        saved=saved,
-    )
+    words = {"choices": LATE, "forms": TIMES, "tiers": TIERS}
+    return context.render("pool_settings.html", error, typed=form, saved=saved, **words)
 
 
 async def season_end_page(context: PageContext) -> Response:
     """Return the form that ends a season."""
     await context.pool()
-    return _season_form(context, Form({name: [value] for name, value in _SEASON_DEFAULTS.items()}))
+    return context.render("season_end.html", typed=Form.of(**_SEASON_DEFAULTS))
 
 
 async def end_season(context: PageContext) -> Response:
@@ -500,12 +455,12 @@ async def end_season(context: PageContext) -> Response:
         request = season_of(form)
         seen = digest("season", pool.pool, request)
         if form.text("do") == seen:
-            done = await context.write(seasons.end_season, request)
+            done = await context.change(seasons.end_season, request)
             return context.redirect(path("pools", pool.pool, "seasons", ended=done.season))
         preview = await context.calculate(seasons.preview_season, request)
     except EquipoiseError as error:
-        return _season_form(context, form, error)
-    return _season_form(context, form, preview=preview, seen=seen)
+        return context.render("season_end.html", error, typed=form)
+    return context.render("season_end.html", typed=form, preview=preview, seen=seen)
 
 
 def season_of(form: Form) -> SeasonRequest:
@@ -521,18 +476,6 @@ def season_of(form: Form) -> SeasonRequest:
     return form.body(SeasonRequest, keep=0.5 if keep is None else keep / 100)
 
 
-def _season_form(
-    context: PageContext,
-    form: Form,
-    error: EquipoiseError | None = None,
-    *,
-    preview: SeasonPreview | None = None,
-    seen: str = "",
-) -> Response:
-    typed = {name: form.text(name) for name in _SEASON_FIELDS}
-    return context.render("season_end.html", error, typed=typed, preview=preview, seen=seen)
-
-
 async def webhooks_page(context: PageContext) -> Response:
     """Return the webhooks of a pool, and the form that creates one."""
     return await _webhook_form(context)
@@ -542,14 +485,14 @@ async def create_webhook(context: PageContext) -> Response:
     """Create a webhook and show its secret, which is not shown again."""
     form = await context.form()
     try:
-        new_webhook = await context.write(
+        new_webhook = await context.change(
             webhooks.create_webhook,
             webhook_of(form),
             private=context.service.settings.private_webhooks,
         )
     except EquipoiseError as error:
         return await _webhook_form(context, error, typed=form)
-    return await _webhook_form(context, new_webhook=new_webhook)
+    return await _webhook_form(context, made=new_webhook)
 
 
 async def change_webhook(context: PageContext) -> Response:
@@ -557,10 +500,10 @@ async def change_webhook(context: PageContext) -> Response:
     change = WEBHOOK_CHANGES[context.request.url.path.rpartition("/")[2]]
     number = (await context.form()).whole("webhook")
     try:
-        await context.write(change, number)
+        await context.change(change, number)
     except ConflictError as error:
         return await _webhook_form(context, error)
-    return context.redirect(path("pools", context.api.pool, "webhooks"))
+    return context.redirect(path("pools", context.pool_name, "webhooks"))
 
 
 async def test_webhook(context: PageContext) -> Response:
@@ -580,23 +523,16 @@ def webhook_of(form: Form) -> WebhookRequest:
 
 
 async def _webhook_form(
-    context: PageContext,
-    error: EquipoiseError | None = None,
-    *,
-    new_webhook: NewWebhookMessage | None = None,
-    tried: WebhookTestMessage | None = None,
-    number: int = 0,
-    typed: Form | None = None,
+    context: PageContext, error: EquipoiseError | None = None, **done: Any
 ) -> Response:
+    """Return the page; done : what the request has created or tried, and its form."""
     await context.pool()
+    shown = {"made": None, "tried": None, "typed": Form({"event": list(EVENT_KINDS)}), **done}
     return context.render(
         "webhooks.html",
         error,
         hooks=(await context.read(webhooks.list_webhooks)).webhooks,
         kinds=EVENT_KINDS,
         days=context.service.settings.webhook_days,
-        made=new_webhook,
-        tried=tried,
-        number=number,
-        typed=typed or Form({"event": list(EVENT_KINDS)}),
+        **shown,
     )

@@ -18,10 +18,8 @@ from starlette.responses import Response
 from equipoise.data.lobby import NO_COST, Objective, constraint_in_words
 from equipoise.data.rebalancing import Method
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
-from equipoise.markup import element
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.questions import (
-    AlternativeMessage,
     BalanceMessage,
     BalancePlayer,
     BalanceRequest,
@@ -35,9 +33,10 @@ from equipoise.pools.pool.pools import capabilities_of, pool_message
 from equipoise.pools.reading.players import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool, predict_in_pool
 from equipoise.store.connection import Store
+from equipoise.web.api.calculations import example_ruleset
 from equipoise.web.http.endpoints import whole_number
 from equipoise.web.page.context import Form, PageContext, upload_limits
-from equipoise.web.page.figures import picture
+from equipoise.web.page.figures import box, picture, upright
 from equipoise.web.page.matches import entries_of, teams_in_query, teams_path
 from equipoise.web.page.rendering import path
 
@@ -199,29 +198,6 @@ class Team:
     mean: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ConstraintLine:
-    """A constraint in words; cost : None if unknown."""
-
-    words: list[tuple[str, bool]]
-    waived: bool
-    cost: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A split as the page shows it.
-
-    others : next best splits, each with teams and the players who join them instead
-    """
-
-    message: BalanceMessage
-    teams: list[Team]
-    bar: Markup | None
-    kept: list[ConstraintLine]
-    others: list[tuple[AlternativeMessage, list[tuple[int, list[str]]]]]
-
-
 async def balance_page(context: PageContext) -> Response:
     """Return the form, with the players named in the query."""
     await context.pool()
@@ -330,16 +306,15 @@ def _balance_form(
     lobby: LobbyForm,
     error: EquipoiseError | None = None,
     *,
-    answer: Answer | None = None,
+    answer: dict[str, Any] | None = None,
     played: str | None = None,
 ) -> Response:
-    teams = [[member.player for member in team.members] for team in answer.teams] if answer else []
-    pool = str(context.request.path_params["pool"])
+    teams = answer["message"].teams if answer else []
     return context.render(
         "balance.html",
         error,
         played=played,
-        link=teams_path("pools", pool, "teams", teams=teams),
+        link=teams_path("pools", context.pool_name, "teams", teams=teams),
         lobby=lobby,
         parties=PARTIES[:12],
         most_teams=MOST_TEAMS,
@@ -352,8 +327,12 @@ def answer_of(
     message: BalanceMessage,
     lobby: LobbyForm,
     ratings: Mapping[str, tuple[float, float | None]],
-) -> Answer:
-    """Return a split as the page shows it."""
+) -> dict[str, Any]:
+    """Return a split as the page shows it.
+
+    `kept` has each constraint in words, whether it is waived, and its cost, None if unknown;
+    `others` has the next best splits with the players who join each team instead
+    """
     row_of = {row.player: row for row in lobby.rows}
     teams = []
     for number, (players, expected) in enumerate(
@@ -365,16 +344,16 @@ def answer_of(
         ]
         mean = _mean([member.player for member in members], ratings)
         teams.append(Team(number, members, expected, mean))
-    return Answer(
-        message=message,
-        teams=teams,
-        bar=probability_bar(message.expected) if len(teams) == 2 else None,
-        kept=[_constraint_line(constraint, message) for constraint in message.constraints],
-        others=[
+    return {
+        "message": message,
+        "teams": teams,
+        "bar": probability_bar(message.expected) if len(teams) == 2 else None,
+        "kept": [_constraint_line(constraint, message) for constraint in message.constraints],
+        "others": [
             (alternative, _moves(message.teams, alternative.teams))
             for alternative in message.alternatives
         ],
-    )
+    }
 
 
 def _member(player: str, row: Row, ratings: Mapping[str, tuple[float, float | None]]) -> Member:
@@ -384,24 +363,19 @@ def _member(player: str, row: Row, ratings: Mapping[str, tuple[float, float | No
 
 def probability_bar(expected: Sequence[float]) -> Markup:
     """Return the expected scores of two teams as one bar."""
-    left = 100 * expected[0]
+    middle = 100 * expected[0]
     return picture(
         "chance",
         14,
-        element("rect", class_="chance-first", x=0, y=0, width=f"{left:.2f}%", height=14),
-        element(
-            "rect",
-            class_="chance-second",
-            x=f"{left:.2f}%",
-            y=0,
-            width=f"{100 - left:.2f}%",
-            height=14,
-        ),
-        element("line", class_="chance-even", x1="50%", x2="50%", y1=0, y2=14),
+        box("chance-first", 0, middle, 0, 14),
+        box("chance-second", middle, 100, 0, 14),
+        upright("chance-even", 50, 0, 14),
     )
 
 
-def _constraint_line(constraint: ConstraintMessage, message: BalanceMessage) -> ConstraintLine:
+def _constraint_line(
+    constraint: ConstraintMessage, message: BalanceMessage
+) -> tuple[list[tuple[str, bool]], bool, float | None]:
     cost = None
     if constraint.objective_without is not None:
         cost = max(message.objective - constraint.objective_without, 0.0)
@@ -409,7 +383,7 @@ def _constraint_line(constraint: ConstraintMessage, message: BalanceMessage) -> 
     words = constraint_in_words(
         constraint.kind, constraint.players, constraint.label, len(message.teams)
     )
-    return ConstraintLine(words, constraint.status == "waived", cost)
+    return words, constraint.status == "waived", cost
 
 
 def _moves(
@@ -438,17 +412,7 @@ _PARTIES = (("ana", "bo"), ("cy",), ("di",), ("ed", "flo"), ("gil",), ("hu",))
 
 #: The request with which the form begins.
 EXAMPLE: dict[str, Any] = {
-    "ruleset": {
-        "alliance": {
-            "min_number": 2,
-            "max_number": 2,
-            "player_min_number": 1,
-            "player_max_number": 4,
-        },
-        "matching_rule": [
-            {"attribute": "mmr", "criteria": "distance", "reference": 100, "max": 50}
-        ],
-    },
+    "ruleset": example_ruleset(4, max=50),
     "parties": [
         {
             "party": f"Party {number}",
@@ -472,7 +436,7 @@ async def rebalance(context: PageContext) -> Response:
         chosen = form.choice("method", get_args(Method)) if method else None
         content = text.encode("utf-8", "replace")
         work = context.service.calculate(rebalanced, content, chosen, form.flag("compare"))
-        result, rows, values = await context.api.while_connected(work)
+        result, rows, values = await context.while_connected(work)
     except EquipoiseError as error:
         return _rebalance_form(context, text, error, method=method, compare=form.flag("compare"))
     return _rebalance_form(

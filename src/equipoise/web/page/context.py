@@ -17,7 +17,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, Concatenate, Generic, ParamSpec, TypeVar, get_args
+from typing import IO, Any, Generic, ParamSpec, TypeVar, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -37,7 +37,6 @@ from equipoise.pools.reading import players
 from equipoise.pools.reading.highlights import highlights
 from equipoise.pools.reading.summaries import CHANGE_DAYS
 from equipoise.store.connection import Store
-from equipoise.store.keys import KeyRecord
 from equipoise.web.http.access import SESSION_COOKIE, has_role, is_key_of, may_read, rules_all_pools
 from equipoise.web.http.endpoints import (
     ApiRequest,
@@ -94,9 +93,18 @@ class Form:
     fields: dict[str, list[str]] = field(default_factory=dict)
     files: dict[str, Upload] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, **texts: str) -> Form:
+        """Return a form with these fields."""
+        return cls({name: [text] for name, text in texts.items()})
+
     def text(self, name: str, otherwise: str = "") -> str:
         """Return a field without blanks at its ends."""
         return self.fields.get(name, [otherwise])[0].strip()
+
+    def __getitem__(self, name: str) -> str:
+        """Return a field as `text` does; templates write `typed.name`."""
+        return self.text(name)
 
     def texts(self, name: str) -> list[str]:
         """Return all fields of that name."""
@@ -488,53 +496,19 @@ class PageState:
 _PLAYER = "{player:path}"
 
 
-class PageContext:
+class PageContext(ApiRequest):
     """One request to a page.
 
-    api : the request as all endpoints get it; request : the same with its cookies and address
+    state : what all requests share; request : the request with its cookies and address
     """
 
-    def __init__(self, api: ApiRequest, state: PageState) -> None:
-        self.api, self.state, self.service = api, state, api.service
-        api.scope["path_params"] = api.path
-        self.request = Request(api.scope, api.receive)
+    def __init__(self, state: PageState, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.state = state
+        self.request = Request(self.scope, self.receive)
         self._pool: PoolMessage | None = None
         self._form: Form | None = None
         self._tag: str | None = None
-
-    @property
-    def key(self) -> KeyRecord | None:
-        """Return the key of the session, None without one."""
-        return self.api.key
-
-    @property
-    def key_number(self) -> int | None:
-        """Return the number of the key, None without one."""
-        return self.api.key_number
-
-    async def read(
-        self,
-        workflow: Callable[Concatenate[Store, str, P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
-        """Return what a use case reads from the pool of this page."""
-        return await self.api.read(workflow, self.api.pool, *args, **kwargs)
-
-    async def write(self, workflow: Callable[..., T], /, *args: object, **kwargs: object) -> T:
-        """Return the result of a use case that changes the pool of this page."""
-        return await self.api.change(workflow, self.api.pool, *args, **kwargs)
-
-    async def calculate(
-        self,
-        workflow: Callable[Concatenate[Store, str, P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
-        """Return the result of a use case that reads the pool of this page and takes long."""
-        return await self.api.calculate(workflow, self.api.pool, *args, **kwargs)
 
     async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
         """Return what a function reads from the pool of this page in one transaction.
@@ -542,27 +516,26 @@ class PageContext:
         The rest of the page then shows the pool as it was in that transaction.
         """
 
-        def in_one_transaction(store: Store) -> T:
+        def in_one_transaction(store: Store, pool: str) -> T:
             with store.moment() as moment:
                 # If `read` fails, the error page still links to the pool.
-                self._pool = self._current(moment)
+                self._pool = pool_message(moment, pool)
                 return read(moment, self._pool)
 
-        return await self.api.read(in_one_transaction)
+        return await self.read(in_one_transaction)
 
     async def pool(self) -> PoolMessage:
         """Return the pool of this page."""
         if self._pool is None:
-            self._pool = await self.service.read(self._current)
+            self._pool = await self.service.read(pool_message, self.pool_name)
         return self._pool
 
     async def answer(self) -> Response:
         """Return the page, once its request was admitted."""
-        endpoint = self.api.endpoint
-        answer = await self.unchanged() if endpoint.by_version else None
+        answer = await self.unchanged() if self.endpoint.by_version else None
         if answer is None:
             try:
-                answer = await endpoint.handler(self)
+                answer = await self.endpoint.handler(self)
             except NotFoundError:
                 answer = await self.with_present_ids()
                 if answer is None:
@@ -575,16 +548,16 @@ class PageContext:
 
         The redirect is temporary, because a player may be renamed back.
         """
-        query, parts = dict(self.request.query_params), self.api.endpoint.parts
+        query, parts = dict(self.request.query_params), self.endpoint.parts
         if _PLAYER in parts:
             query["player"] = self.id_of("player")
             query.pop("id", None)
         players = [query[name] for name in ("player", "first", "second") if name in query]
-        renames = await self.api.present_ids(players) if players else {}
+        renames = await self.present_ids(players) if players else {}
         if not renames:
             return None
         query = {name: renames.get(text, text) for name, text in query.items()}
-        filled = {"{pool}": self.api.pool}
+        filled = {"{pool}": self.pool_name}
         if _PLAYER in parts:
             filled[_PLAYER] = query.pop("player")
         return self.redirect(path(*(filled.get(part, part) for part in parts), **query))
@@ -614,12 +587,7 @@ class PageContext:
         if self.key is not None:
             return None
 
-        def read(store: Store) -> tuple[object, ...]:
-            with store.moment() as moment:
-                self._pool = self._current(moment)
-                return pool_version(moment, self._pool.pool)
-
-        version = await self.api.read(read)
+        version = await self.snapshot(lambda store, pool: pool_version(store, pool.pool))
         pool = self.service.kernels.known_of(await self.pool())
         theme = self.request.cookies.get(THEME_COOKIE, "")
         seen = (static_version(), str(self.request.url), theme, str(version), pool)
@@ -632,9 +600,6 @@ class PageContext:
     def use_pool(self, pool: PoolMessage) -> None:
         """Set the pool of this page to the state in which the rest of the page was read."""
         self._pool = pool
-
-    def _current(self, store: Store) -> PoolMessage:
-        return pool_message(store, self.api.pool)
 
     def may(self, role: Role, pool: PoolMessage) -> bool:
         """Return whether the sender has a role in a pool."""
@@ -651,7 +616,7 @@ class PageContext:
         """
         if self._form is None:
             _check_origin(self.request)
-            form = await read_form(self.api, limits)
+            form = await read_form(self, limits)
             if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):
@@ -668,12 +633,12 @@ class PageContext:
 
     def id_of(self, name: str) -> str:
         """Return an id from the path, or from the query if it cannot be part of a path."""
-        text = self.request.path_params.get(name) or self.request.query_params.get("id", "")
+        text = self.path.get(name) or self.request.query_params.get("id", "")
         if not text:
             raise NotFoundError(f"the id of the {name} is missing")
-        return str(text)
+        return text
 
-    def query(self, name: str, otherwise: str = "") -> str:
+    def parameter(self, name: str, otherwise: str = "") -> str:
         """Return a parameter of the query without blanks at its ends."""
         return self.request.query_params.get(name, otherwise).strip()
 
@@ -701,6 +666,9 @@ class PageContext:
                 "may_post": pool is not None and pool.closed is None and self.may("writer", pool),
                 "may_amend": pool is not None and pool.closed is None and self.may("admin", pool),
                 "problems": [] if error is None else problems_of(error),
+                # What the pages with a preview show only after it.
+                "preview": None,
+                "seen": "",
                 **context,
             },
             self._names,

@@ -99,29 +99,40 @@ class Frame:
         ]
 
 
-def picture(class_: str, height: int, *marks: Content) -> Markup:
+def picture(class_: str, height: int, *marks: Content, **more: str) -> Markup:
     """Return a small picture that repeats what the text or table beside it says."""
-    return element(
-        "svg", *marks, class_=class_, height=height, aria_hidden="true", focusable="false"
-    )
+    hidden = {"aria_hidden": "true", "focusable": "false"}
+    return element("svg", *marks, class_=class_, height=height, **hidden, **more)
+
+
+def box(
+    class_: str,
+    left: float,
+    right: float,
+    top: float,
+    height: float,
+    *inside: Content,
+    **more: float,
+) -> Markup:
+    """Return a rectangle; left, right : in percent of the width."""
+    ends = {"x": f"{left:.2f}%", "width": f"{right - left:.2f}%"}
+    return element("rect", *inside, class_=class_, y=top, height=height, **ends, **more)
+
+
+def upright(class_: str, at: float, top: float, bottom: float) -> Markup:
+    """Return a vertical line; at : in percent of the width."""
+    x = f"{at:.2f}%"
+    return element("line", class_=class_, x1=x, x2=x, y1=top, y2=bottom)
 
 
 def bar(low: float, high: float, height: int) -> Markup:
     """Return the bar of an interval, in the middle of a picture; low, high : in percent."""
-    return element(
-        "rect",
-        class_="interval-bar",
-        x=f"{low:.2f}%",
-        y=height // 2 - 2,
-        width=f"{high - low:.2f}%",
-        height=4,
-        rx=2,
-    )
+    return box("interval-bar", low, high, height // 2 - 2, 4, rx=2)
 
 
-def dot(at: float, height: int) -> Markup:
+def dot(at: float, height: int, radius: int = 4) -> Markup:
     """Return the dot of a value, in the middle of a picture; at : in percent."""
-    return element("circle", class_="interval-dot", cx=f"{at:.2f}%", cy=height // 2, r=4)
+    return element("circle", class_="interval-dot", cx=f"{at:.2f}%", cy=height // 2, r=radius)
 
 
 def _line(y: float) -> Markup:
@@ -168,40 +179,19 @@ def columns_chart(
     top = max((column.value for column in columns), default=0.0) or 1.0
     up = Scale(0.0, 1.08 * top, float(COLUMNS_HEIGHT), 4.0)
     wide = 100 / max(len(columns), 1)
-    marks = [_column(column, at * wide, wide, up) for at, column in enumerate(columns)]
+    marks = []
+    for before, column in enumerate(columns):
+        left, y = (before + 0.06) * wide, up.at(column.value)
+        tall = max(COLUMNS_HEIGHT - y, 0.0)
+        title = element("title", column.words)
+        marks.append(box("column", left, left + 0.88 * wide, y, tall, title))
     if mark is not None:
-        marks += _mark(mark)
+        at = 100 * mark.place
+        dx, anchor = (-6, "end") if mark.place > 0.7 else (6, "start")
+        marks.append(upright("marker", at, 0, COLUMNS_HEIGHT))
+        where = {"x": f"{at:.2f}%", "y": "10", "dx": str(dx), "text_anchor": anchor}
+        marks.append(element("text", mark.name, class_="marker-name", **where))
     return Frame(COLUMNS_HEIGHT, up).svg(name, marks, below, digits_up=4)
-
-
-def _column(column: Column, left: float, wide: float, up: Scale) -> Markup:
-    y = up.at(column.value)
-    return element(
-        "rect",
-        element("title", column.words),
-        class_="column",
-        x=f"{left + 0.06 * wide:.2f}%",
-        y=y,
-        width=f"{0.88 * wide:.2f}%",
-        height=max(COLUMNS_HEIGHT - y, 0.0),
-    )
-
-
-def _mark(mark: Mark) -> list[Markup]:
-    x = f"{100 * mark.place:.2f}%"
-    right = mark.place > 0.7
-    return [
-        element("line", class_="marker", x1=x, x2=x, y1=0, y2=COLUMNS_HEIGHT),
-        element(
-            "text",
-            mark.name,
-            class_="marker-name",
-            x=x,
-            y=10,
-            dx=-6 if right else 6,
-            text_anchor="end" if right else "start",
-        ),
-    ]
 
 
 _STANDING_HEIGHT = 104
@@ -222,23 +212,16 @@ def distribution(
     marks = []
     for span in bins:
         tall = 0.0 if not span.players else max(1.0, (base - 12) * span.players / top)
-        marks.append(
-            element(
-                "rect",
-                class_="bin",
-                x=f"{across(span.low) + 0.15:.2f}%",
-                width=f"{max(across(span.high) - across(span.low) - 0.3, 0.1):.2f}%",
-                y=base - tall,
-                height=tall,
-            )
-        )
+        left = across(span.low) + 0.15
+        right = max(across(span.high) - 0.15, left + 0.1)
+        marks.append(box("bin", left, right, base - tall, tall))
     if mine is not None:
         at, left, right = map(across, mine)
-        width = f"{max(right - left, 0.2):.2f}%"
+        right = max(right, left + 0.2)
         marks += [
-            element("rect", class_="band", x=f"{left:.2f}%", width=width, y=4, height=base - 4),
-            element("rect", class_="mine", x=f"{left:.2f}%", width=width, y=3, height=3, rx=1.5),
-            element("line", class_="here", x1=f"{at:.2f}%", x2=f"{at:.2f}%", y1=4, y2=base),
+            box("band", left, right, 4, base - 4),
+            box("mine", left, right, 3, 3, rx=1.5),
+            upright("here", at, 4, base),
             element("circle", class_="mine", cx=f"{at:.2f}%", cy=5, r=4.5),
         ]
     marks.append(element("line", class_="rule", x1=0, x2="100%", y1=base, y2=base))
@@ -269,16 +252,13 @@ def sparkline(values: Sequence[float]) -> Markup:
         f"{1000 * at / max(len(values) - 1, 1):.0f},{21 - 18 * (values[at] - low) / wide:.1f}"
         for at in kept
     ]
-    return element(
-        "svg",
+    return picture(
+        "spark",
+        24,
         element("polyline", points=" ".join(points)),
-        class_="spark",
         viewBox="0 0 1000 24",
         preserveAspectRatio="none",
         width="100%",
-        height=24,
-        aria_hidden="true",
-        focusable="false",
     )
 
 
@@ -300,28 +280,17 @@ def intervals(values: Sequence[tuple[float, float | None]]) -> list[Interval | N
     if not known:
         return [None for _ in values]
     low, high = min(ends_of[0] for ends_of in known), max(ends_of[1] for ends_of in known)
-    wide = (high - low) or 1.0
-    return [
-        None
-        if ends_of is None
-        else Interval(
-            interval(
-                (ends_of[0] - low) / wide,
-                (mid - low) / wide,
-                (ends_of[1] - low) / wide,
-            ),
-            *ends_of,
-        )
-        for ends_of, (mid, _) in zip(ends, values, strict=True)
-    ]
-
-
-def interval(low: float, middle: float, high: float) -> Markup:
-    """Return a dot on a bar; all from 0 to 1."""
     # The margins leave room for the dot.
-    low, middle, high = (4 + 92 * end for end in (low, middle, high))
-    marks = bar(low, max(high, low + 0.1), _HEIGHT), dot(middle, _HEIGHT)
-    return picture("interval", _HEIGHT, marks)
+    across = Scale(low, high if high > low else low + 1.0, 4.0, 96.0)
+    pictured: list[Interval | None] = []
+    for ends_of, (mid, _) in zip(ends, values, strict=True):
+        if ends_of is None:
+            pictured.append(None)
+            continue
+        left, right = map(across.at, ends_of)
+        marks = bar(left, max(right, left + 0.1), _HEIGHT), dot(across.at(mid), _HEIGHT)
+        pictured.append(Interval(picture("interval", _HEIGHT, marks), *ends_of))
+    return pictured
 
 
 def timeline_chart(timeline: RatingTimeline, name: str, tiers: Sequence[Tier]) -> Markup:
@@ -588,21 +557,13 @@ def _parts(message: ExplainMessage, change: float, digits: int) -> list[Part]:
 
 
 def _bar(start: float, stop: float, origin: float, gains: bool) -> Markup:
-    left, right = sorted((start, stop))
-    zero = f"{100 * origin:.2f}%"
+    left, right = sorted((100 * start, 100 * stop))
+    class_ = "bar-gain" if gains else "bar-loss"
     return picture(
         "part-bar",
         _STEP_HEIGHT,
-        element("line", class_="rule", x1=zero, x2=zero, y1=0, y2=_STEP_HEIGHT),
-        element(
-            "rect",
-            class_="bar-gain" if gains else "bar-loss",
-            x=f"{100 * left:.2f}%",
-            y=4,
-            width=f"{max(100 * (right - left), 0.4):.2f}%",
-            height=_STEP_HEIGHT - 8,
-            rx=2,
-        ),
+        upright("rule", 100 * origin, 0, _STEP_HEIGHT),
+        box(class_, left, max(right, left + 0.4), 4, _STEP_HEIGHT - 8, rx=2),
     )
 
 
@@ -614,13 +575,12 @@ def _extent(message: ExplainMessage) -> Markup | None:
     at, origin = (
         min(max((value - low) / (high - low), 0.0), 1.0) for value in (message.change, 0.0)
     )
-    zero = f"{2 + 96 * origin:.2f}%"
     return picture(
         "extent",
         _STEP_HEIGHT,
-        element("rect", class_="interval-bar", x="2%", y=9, width="96%", height=4, rx=2),
-        element("line", class_="rule", x1=zero, x2=zero, y1=4, y2=18),
-        element("circle", class_="interval-dot", cx=f"{2 + 96 * at:.2f}%", cy=11, r=6),
+        bar(2, 98, _STEP_HEIGHT),
+        upright("rule", 2 + 96 * origin, 4, 18),
+        dot(2 + 96 * at, _STEP_HEIGHT, radius=6),
     )
 
 

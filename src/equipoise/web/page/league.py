@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
@@ -49,19 +49,8 @@ PLAYS = {
     "teams": Play("Teams", "Football, padel, team shooters; two teams or more", "trueskill"),
     "contests": Play("All against all", "Races, quizzes, programming contests", "elo-mmr"),
 }
-#: Further fields of the form of a pool, with the values with which it begins.
-_POOL_FIELDS = {
-    "title": "",
-    "play": "duels",
-    "entry": "fixed",
-    "name": "",
-    "system": "",
-    "late": "replay",
-    "times": "1",
-    "public": "1",
-    "placement_matches": "",
-    "description": "",
-}
+#: Values with which the form of a pool begins.
+_POOL_FIELDS = {"play": "duels", "entry": "fixed", "late": "replay", "times": "1", "public": "1"}
 _LONGEST_NAME = 63
 #: Characters of pasted rows that the form shows again; more are kept as a file is.
 _SHOWN = 200_000
@@ -79,7 +68,7 @@ _FORMATS = {"xlsx": "excel", "xlsm": "excel", "xls": "excel", "ods": "excel"}
 
 async def new_pool_page(context: PageContext) -> Response:
     """Return the form that creates a pool."""
-    return _pool_form(context, Form({name: [text] for name, text in _POOL_FIELDS.items()}))
+    return _pool_form(context, Form.of(**_POOL_FIELDS))
 
 
 async def new_pool(context: PageContext) -> Response:
@@ -121,13 +110,12 @@ def pool_name(title: str) -> str:
 
 
 def _pool_form(context: PageContext, form: Form, error: EquipoiseError | None = None) -> Response:
-    typed = {name: form.text(name) for name in _POOL_FIELDS}
     # The further fields are open if one of them was changed, as the fault may be there.
-    more = any(typed[name] for name in ("name", "system", "placement_matches"))
+    more = any(form[name] for name in ("name", "system", "placement_matches"))
     return context.render(
         "new_pool.html",
         error,
-        typed=typed,
+        typed=form,
         plays=PLAYS,
         entries=ENTRIES,
         late=LATE,
@@ -204,27 +192,20 @@ def _upload_form(
     context: PageContext,
     form: Form,
     error: EquipoiseError | None = None,
-    *,
     uploaded: Uploaded | None = None,
-    name: str = "",
-    seen: str = "",
     held: str = "",
+    **preview: Any,
 ) -> Response:
+    fault = None if uploaded is None else uploaded.fault
     return context.render(
         "upload.html",
         error,
+        typed=form,
         pasted="" if held else form.text("matches"),
-        dates=form.text("dates"),
         choices=DATES,
         meanings=MEANINGS,
-        skip_bad=form.flag("skip_bad"),
         found=uploaded,
-        faults_in_file=[]
-        if uploaded is None
-        else problems_of(uploaded.fault)
-        if uploaded.fault
-        else [],
-        name=name,
-        seen=seen,
+        faults_in_file=problems_of(fault) if fault else [],
         held=held,
+        **preview,
     )

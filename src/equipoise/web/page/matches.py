@@ -84,11 +84,11 @@ class TeamEntry:
 
 async def matches_page(context: PageContext) -> Response:
     """Return the list of matches, newest first, or a redirect to the match named in the query."""
-    wanted = context.query("match")[:200]
+    wanted = context.parameter("match")[:200]
     if wanted:
         pool = await context.pool()
         return context.redirect(path("pools", pool.pool, "matches", wanted))
-    cursor, around = context.query("cursor") or None, context.query("around")[:200] or None
+    cursor, around = context.parameter("cursor") or None, context.parameter("around")[:200] or None
     listed = await context.snapshot(
         lambda store, pool: matches.matches(
             store, pool.pool, cursor=cursor, limit=PAGE_SIZE, around=around
@@ -103,7 +103,7 @@ async def matches_page(context: PageContext) -> Response:
         previous=page_at(listed.previous, *here),
         next=page_at(listed.next, *here),
         first=path(*here),
-        posted=whole_number(context.query("posted"), 9),
+        posted=whole_number(context.parameter("posted"), 9),
     )
 
 
@@ -111,7 +111,7 @@ async def match_page(context: PageContext) -> Response:
     """Return the page of a match."""
     await context.pool()
     wanted = context.id_of("match")
-    cursor, around = context.query("cursor") or None, context.query("around")[:200] or None
+    cursor, around = context.parameter("cursor") or None, context.parameter("around")[:200] or None
     details = await context.snapshot(
         lambda store, pool: matches.match(
             store, pool.pool, wanted, cursor=cursor, limit=MOST_PLAYERS, around=around
@@ -199,6 +199,7 @@ async def _post_form(
     return await context.render_large(
         "post.html",
         error,
+        typed=form,
         entries=entries,
         least=1 if alone else _PLAYERS,
         free=0 if alone else _PLAYERS if more == "players" else _FREE,
@@ -207,11 +208,7 @@ async def _post_form(
         result=form.text("result") or ("score" if wanted == _TEAMS else "place"),
         results=RESULTS,
         match_id=form.text("match") or new_match_id(),
-        title=form.text("title"),
-        link=form.text("link"),
         time=form.text("time") if "time" in form.fields else f"{utc(now() / 1e6):%Y-%m-%dT%H:%M}",
-        zone=form.text("zone"),
-        json=form.text("json"),
         preview=preview,
         previewed=listed[:MOST_PLAYERS],
         unlisted=people - len(listed[:MOST_PLAYERS]),
@@ -379,15 +376,15 @@ class Action:
     danger: bool = True
 
 
-ACTIONS = {
-    "void": Action(
+_ACTIONS = (
+    Action(
         "void",
         "match",
         "Void",
         "The match no longer counts. It stays in the log and can be restored.",
         amending.void_match,
     ),
-    "restore": Action(
+    Action(
         "restore",
         "match",
         "Restore",
@@ -395,7 +392,7 @@ ACTIONS = {
         amending.restore_match,
         danger=False,
     ),
-    "correct": Action(
+    Action(
         "correct",
         "match",
         "Correct",
@@ -403,14 +400,14 @@ ACTIONS = {
         amending.correct_match,
         danger=False,
     ),
-    "disqualify": Action(
+    Action(
         "disqualify",
         "player",
         "Disqualify",
         "The player has no place on the leaderboard. The effect says how the matches count.",
         amending.disqualify,
     ),
-    "reinstate": Action(
+    Action(
         "reinstate",
         "player",
         "Reinstate",
@@ -418,7 +415,7 @@ ACTIONS = {
         amending.reinstate,
         danger=False,
     ),
-    "rename": Action(
+    Action(
         "rename",
         "player",
         "Rename",
@@ -427,14 +424,16 @@ ACTIONS = {
         amending.rename,
         danger=False,
     ),
-}
+)
+#: Actions by their words in the path.
+ACTIONS = {action.name: action for action in _ACTIONS}
 
 
 async def amendments_page(context: PageContext) -> Response:
     """Return the list of amendments, newest first."""
     pool = await context.pool()
     listed = await context.read(
-        amending.amendments, cursor=context.query("cursor") or None, limit=_PAGE_SIZE
+        amending.amendments, cursor=context.parameter("cursor") or None, limit=_PAGE_SIZE
     )
     here = ("pools", pool.pool, "amendments")
     return context.render(
@@ -442,14 +441,14 @@ async def amendments_page(context: PageContext) -> Response:
         amendments=listed.amendments,
         kinds=KINDS,
         next=page_at(listed.next, *here),
-        first=path(*here) if context.query("cursor") else None,
+        first=path(*here) if context.parameter("cursor") else None,
     )
 
 
 async def amendment_page(context: PageContext) -> Response:
     """Return the page of an amendment. While it is pending the page reloads itself."""
     await context.pool()
-    text = str(context.request.path_params["seq"])
+    text = context.path["seq"]
     seq = whole_number(text, 18)
     if seq is None:
         raise NotFoundError(f"no amendment {text[:50]}")
@@ -490,12 +489,12 @@ async def perform(context: PageContext) -> Response:
         if action.name == "correct":
             options["future_seconds"] = context.service.settings.future_seconds
         if form.text("do") == seen:
-            done = await context.write(action.workflow, wanted, request, **options)
+            done = await context.change(action.workflow, wanted, request, **options)
             return _after(context, action, wanted, done)
         options |= {"key": context.key_number, "now": now(), "preview": True}
         preview = await context.calculate(action.workflow, wanted, request, **options)
     except EquipoiseError as error:
-        return await _amendment_form(context, action, wanted, form, error=error)
+        return await _amendment_form(context, action, wanted, form, error)
     return await _amendment_form(context, action, wanted, form, preview=preview, seen=seen)
 
 
@@ -507,7 +506,7 @@ def _action(context: PageContext) -> Action:
 
 
 def _after(context: PageContext, action: Action, wanted: str, done: AmendmentMessage) -> Response:
-    pool = context.request.path_params["pool"]
+    pool = context.path["pool"]
     if done.seq is None:
         return context.redirect(
             path("pools", pool, "matches" if action.of == "match" else "players", wanted)
@@ -561,10 +560,8 @@ async def _amendment_form(
     action: Action,
     wanted: str,
     form: Form,
-    *,
     error: EquipoiseError | None = None,
-    preview: AmendmentMessage | None = None,
-    seen: str = "",
+    **preview: Any,
 ) -> Response:
     posted, content = None, ""
     if action.name == "correct":
@@ -579,20 +576,15 @@ async def _amendment_form(
     return await context.render_large(
         "amendment_form.html",
         error,
+        typed=form,
         action=action,
         wanted=wanted,
-        reason=form.text("reason"),
-        since=form.text("since"),
-        to=form.text("to"),
-        only=form.text("match", context.query("match")),
-        how=form.text("how"),
+        only=form.text("match", context.parameter("match")),
         **({"teams": [], "entries": []} if posted is None else _fields_of(posted, form)),
         json=form.text("json") or content,
-        effect=form.text("effect"),
         effects=EFFECTS,
-        all_matches=form.flag("all") or context.query("all") == "1",
-        preview=preview,
-        seen=seen,
+        all_matches=form.flag("all") or context.parameter("all") == "1",
+        **preview,
     )
 
 
@@ -616,7 +608,6 @@ def _fields_of(posted: MatchRequest, form: Form) -> dict[str, Any]:
         "scored": scored,
         "was": was,
         "time": form.text("time", was),
-        "zone": form.text("zone"),
     }
 
 
@@ -638,32 +629,39 @@ def _posted_places(match: MatchRequest) -> list[str]:
 
 def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
     """Return a match with these places of its teams. Raises : InvalidDataError."""
-    if len(ranks) != len(match.teams):
-        rule = f"must be {len(match.teams)}"
-        raise InvalidDataError([Problem("", None, "places", rule, str(len(ranks)))])
+    _check_number("places", ranks, match)
     places = [whole_number(text, RANK_DIGITS) for text in ranks]
     unreadable = [text for text, place in zip(ranks, places, strict=True) if place is None]
     if unreadable:
         raise InvalidDataError([Problem("", None, "place", RANK_RULE, text) for text in unreadable])
-    teams = [
-        msgspec.structs.replace(team, rank=place, score=None)
-        for team, place in zip(match.teams, places, strict=True)
-    ]
-    # Without a time, the correction keeps the posted one to the microsecond.
-    return msgspec.structs.replace(match, teams=teams, time=None)
+    return _with_numbers(match, [(place, None) for place in places])
 
 
 def with_scores(match: MatchRequest, scores: Sequence[str]) -> MatchRequest:
     """Return a match with these scores of its teams. Raises : InvalidDataError."""
     problems: list[Problem] = []
     parsed = [_score_of(text, number, problems) for number, text in enumerate(scores, start=1)]
-    if problems or len(parsed) != len(match.teams):
-        rule = f"must be {len(match.teams)}"
-        raise InvalidDataError(problems or [Problem("", None, "scores", rule, str(len(parsed)))])
+    if problems:
+        raise InvalidDataError(problems)
+    _check_number("scores", scores, match)
+    return _with_numbers(match, [(None, score) for score in parsed])
+
+
+def _check_number(field: str, values: Sequence[object], match: MatchRequest) -> None:
+    """Check that there is a value for each team of a match. Raises : InvalidDataError."""
+    if len(values) != len(match.teams):
+        raise wrong(field, f"must be {len(match.teams)}", str(len(values)))
+
+
+def _with_numbers(
+    match: MatchRequest, numbers: Sequence[tuple[int | None, float | None]]
+) -> MatchRequest:
+    """Return a match with these ranks and scores, and the time that was posted."""
     teams = [
-        msgspec.structs.replace(team, rank=None, score=score)
-        for team, score in zip(match.teams, parsed, strict=True)
+        msgspec.structs.replace(team, rank=rank, score=score)
+        for team, (rank, score) in zip(match.teams, numbers, strict=True)
     ]
+    # Without a time, the correction keeps the posted one to the microsecond.
     return msgspec.structs.replace(match, teams=teams, time=None)
 
 
@@ -672,8 +670,7 @@ def with_players(match: MatchRequest, entries: Sequence[TeamEntry]) -> MatchRequ
 
     Raises : InvalidDataError
     """
-    if len(entries) != len(match.teams):
-        raise wrong("teams", f"must be {len(match.teams)}", str(len(entries)))
+    _check_number("teams", entries, match)
     teams = []
     for team, entry in zip(match.teams, entries, strict=True):
         players: list[ParticipationRequest | str | int] = [*entry.players]

@@ -1,4 +1,4 @@
-"""Pages of a pool and of its players.
+"""Pages of a pool, of its players, of a comparison of two, and of the search.
 
 The page of a player has the rating over time, the matches, and why a match changed the rating.
 """
@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.matches import (
+    AgainstMessage,
     LeaderboardMessage,
     LeaderboardRow,
     MatchLine,
@@ -34,7 +35,8 @@ from equipoise.pools.reading.highlights import MOST_RESULTS, records
 from equipoise.pools.reading.matches import matches as latest_matches
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players, search_players
 from equipoise.pools.reading.questions import chances_now, explain_player
-from equipoise.pools.reading.summaries import CHANGE_DAYS, player_summary
+from equipoise.pools.reading.searching import SearchResult, search
+from equipoise.pools.reading.summaries import CHANGE_DAYS, against, player_summary
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import ForbiddenError, OverloadedError
 from equipoise.web.page.context import BEST, Home, PageContext, TaskCache, problems_of
@@ -44,6 +46,7 @@ from equipoise.web.page.figures import (
     Mark,
     Why,
     columns_chart,
+    comparison,
     distribution,
     drift_chart,
     intervals,
@@ -138,13 +141,13 @@ async def _records(context: PageContext, pool: PoolMessage) -> tuple[RecordsMess
         return await context.service.calculate_from_store(records, pool.pool)
 
     age = pool.matches if pool.matches <= _SMALL else time.monotonic() // _KEPT
-    patience = 0.8 * context.service.settings.request_seconds if context.query("wait") else 0.05
+    patience = 0.8 * context.service.settings.request_seconds if context.parameter("wait") else 0.05
     version = (pool.pool, pool.created, pool.generation, age)
     try:
         found = await context.state.records.get(version, make, patience)
     except EquipoiseError:
         return None, False
-    return found, found is None and not context.query("wait")
+    return found, found is None and not context.parameter("wait")
 
 
 def _activity(overview: OverviewMessage, pool: PoolMessage) -> Markup | None:
@@ -198,7 +201,7 @@ async def seasons_page(context: PageContext) -> Response:
         "seasons.html",
         seasons=ended,
         readable={pool.pool for pool in archives if context.may_read(pool)},
-        just=context.query("ended"),
+        just=context.parameter("ended"),
     )
 
 
@@ -232,11 +235,14 @@ class PictureRow:
 
 async def leaderboard_page(context: PageContext) -> Response:
     """Return a page of the leaderboard, or the players whose id or name has a text."""
-    search, around = context.query("search")[:200], context.query("around") or None
-    provisional = context.query("provisional") == "1"
-    inactive = context.query("inactive") == "1"
-    cursor = context.query("cursor") or None
-    circumstance = context.query("context")[:200] or None
+    search, around = context.parameter("search")[:200], context.parameter("around") or None
+    provisional = context.parameter("provisional") == "1"
+    inactive = context.parameter("inactive") == "1"
+    cursor = context.parameter("cursor") or None
+    circumstance = context.parameter("context")[:200] or None
+
+    if around is not None:  # the row of the present player is marked
+        around = (await context.present_ids([around])).get(around, around)
 
     def read(
         store: Store, pool: PoolMessage
@@ -329,7 +335,7 @@ def with_pictures(
 
 async def names(context: PageContext) -> Response:
     """Return players whose id or name contains a text, as JSON, for suggestions in input fields."""
-    text = context.query("text")[:200]
+    text = context.parameter("text")[:200]
     rows = await context.snapshot(
         lambda store, pool: search_players(store, pool.pool, text, limit=MOST_NAMES) if text else []
     )
@@ -340,23 +346,6 @@ async def names(context: PageContext) -> Response:
             ]
         }
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A number of a player with its name."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """A match that could be played now: the opponent, and the chance of the player of the page."""
-
-    player: str
-    rating: float
-    chance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +365,7 @@ class PlayerView:
     place: int | None
     ranked: int
     bins: Sequence[RatingBin]
-    meetings: Sequence[Meeting]
+    meetings: Sequence[tuple[LeaderboardRow, float]]
     why: Why | None = None
     known: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -389,9 +378,9 @@ _Part: TypeAlias = tuple[str | None, str | None]
 async def player_page(context: PageContext) -> Response:
     """Return the page of a player; with `match` or `wait` also why the rating changed."""
     await context.pool()
-    name, match = context.id_of("player"), context.query("match") or None
-    part = context.query("cursor") or None, context.query("around")[:200] or None
-    asked = match is not None or bool(context.query("wait"))
+    name, match = context.id_of("player"), context.parameter("match") or None
+    part = context.parameter("cursor") or None, context.parameter("around")[:200] or None
+    asked = match is not None or bool(context.parameter("wait"))
     view: PlayerView | None = None
     problems: tuple[str, ...] = ()
     try:
@@ -460,7 +449,7 @@ async def _with_explanation(
         # Other requests for the same page wait for this task, so it must not use this context.
         return await service.explain(explained, pool, player=player, match=match, part=part)
 
-    seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
+    seconds = 0.8 * service.settings.request_seconds if context.parameter("wait") else _PATIENCE
     pages: TaskCache[tuple[PoolMessage, PlayerView]] = context.state.player_pages
     explanation = await pages.get((pool, version, player, match, part), make, seconds)
     if explanation is None:
@@ -487,17 +476,14 @@ def _view(store: Store, pool: PoolMessage, player: str, part: _Part) -> PlayerVi
     )
 
 
-def _meetings(store: Store, pool: PoolMessage, player: str) -> list[Meeting]:
+def _meetings(store: Store, pool: PoolMessage, player: str) -> list[tuple[LeaderboardRow, float]]:
     """Return the chances against the best other players; none if they cannot be predicted."""
     best = players.leaderboard(store, pool.pool, limit=MEETINGS + 1, inactive=False).players
     others = [row for row in best if row.player != player and not row.disqualified][:MEETINGS]
     chances = chances_now(store, pool.pool, player, [row.player for row in others])
     if chances is None:
         return []
-    return [
-        Meeting(row.player, row.rating, chance)
-        for row, (chance, _) in zip(others, chances, strict=True)
-    ]
+    return [(row, chance) for row, (chance, _) in zip(others, chances, strict=True)]
 
 
 def _standing(view: PlayerView) -> Markup | None:
@@ -541,9 +527,10 @@ def _started(pool: PoolMessage, timeline: RatingTimeline) -> float | None:
     return timeline.ratings[0] - timeline.changes[0]
 
 
-def _facts(player: PlayerMessage) -> list[Fact]:
+def _facts(player: PlayerMessage) -> list[tuple[str, str]]:
+    """Return the further numbers of a player with their names."""
     return [
-        Fact(name.replace("_", " ").capitalize(), number(value, 3 if abs(value) < 10 else 0))
+        (name.replace("_", " ").capitalize(), number(value, 3 if abs(value) < 10 else 0))
         for name, value in player.extra.items()
         if value is not None and name not in _HIDDEN
     ]
@@ -574,3 +561,86 @@ async def player_timeline(context: PageContext) -> Response:
 
 def _rounded(values: list[float] | list[float | None]) -> list[float | None]:
     return [None if value is None else round(value, 3) for value in values]
+
+
+#: Matches in the table of a comparison.
+_MEETINGS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPlayer:
+    """One of the two players."""
+
+    player: PlayerMessage
+    summary: PlayerSummary
+    timeline: RatingTimeline
+    place: int | None
+
+    @classmethod
+    def of(cls, store: Store, pool: str, player: str) -> ComparedPlayer:
+        """Return a player as of now. Raises : NotFoundError."""
+        return cls(
+            players.player(store, pool, player),
+            player_summary(store, pool, player),
+            rating_timeline(store, pool, player, most=TIMELINE_MATCHES),
+            players.ranked_players(store, pool, player)[0],
+        )
+
+
+async def compare_page(context: PageContext) -> Response:
+    """Return the comparison of two players, or the form that asks for them."""
+    first, second = context.parameter("first")[:200], context.parameter("second")[:200]
+    cursor = context.parameter("cursor") or None
+
+    def read(store: Store, pool: PoolMessage) -> tuple[list[ComparedPlayer], AgainstMessage]:
+        meetings = against(store, pool.pool, first, second, cursor=cursor, limit=_MEETINGS)
+        return [ComparedPlayer.of(store, pool.pool, name) for name in (first, second)], meetings
+
+    await context.pool()
+    both: list[ComparedPlayer] = []
+    meetings = chart = error = None
+    if first and second:
+        try:
+            both, meetings = await context.snapshot(read)
+        except EquipoiseError as problem:
+            moved = await context.with_present_ids() if isinstance(problem, NotFoundError) else None
+            if moved is not None:
+                return moved
+            error = problem
+        else:
+            label = f"Ratings of {first} and {second} over time"
+            chart = comparison(both[0].timeline, both[1].timeline, label)
+    pool = await context.pool()
+    here = ("pools", pool.pool, "compare")
+    more = None if meetings is None else meetings.next
+    return context.render(
+        "compare.html",
+        error,
+        first=first,
+        second=second,
+        both=both,
+        found=meetings,
+        chart=chart,
+        with_scores=meetings is not None
+        and any(meeting.line.opponent_score is not None for meeting in meetings.meetings),
+        next=None if more is None else path(*here, first=first, second=second, cursor=more),
+        newest=path(*here, first=first, second=second) if cursor else None,
+    )
+
+
+async def search_page(context: PageContext) -> Response:
+    """Return what is found in the pools that the sender may read.
+
+    The pool from which the sender comes is first, then those with the latest matches.
+    """
+    text, near = context.parameter("text")[:200], context.parameter("pool")
+
+    def read(store: Store) -> SearchResult:
+        with store.moment() as moment:
+            readable = [pool for pool in pool_messages(moment) if context.may_read(pool)]
+            readable.sort(key=lambda pool: str(pool.last_time or ""), reverse=True)
+            readable.sort(key=lambda pool: (pool.pool != near, pool.closed is not None))
+            return search(moment, readable, text)
+
+    result = await context.service.read_for(context.key, read)
+    return context.render("search.html", text=text, near=near, result=result)

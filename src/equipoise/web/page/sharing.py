@@ -28,7 +28,7 @@ _FONT = "Verdana, DejaVu Sans, sans-serif"
 async def badge(context: PageContext) -> Response:
     """Return a picture with the rating of a player, for other sites."""
     await context.pool()
-    wanted = context.query("player")
+    wanted = context.parameter("player")
     standing = await context.snapshot(lambda store, pool: players.player(store, pool.pool, wanted))
     pool = await context.pool()
     title = (pool.title or pool.pool)[:40]
@@ -85,8 +85,8 @@ async def leaderboard_csv(context: PageContext) -> Response:
             store,
             pool.pool,
             limit=MOST_ROWS,
-            provisional=context.query("provisional") == "1",
-            inactive=context.query("inactive") == "1",
+            provisional=context.parameter("provisional") == "1",
+            inactive=context.parameter("inactive") == "1",
         )
         columns = (
             "place",
@@ -106,7 +106,7 @@ async def leaderboard_csv(context: PageContext) -> Response:
 
 async def history_csv(context: PageContext) -> Response:
     """Return the last matches of a player as CSV."""
-    wanted = context.query("player")
+    wanted = context.parameter("player")
 
     def read(store: Store, pool: PoolMessage) -> list[dict[str, Any]]:
         history = players.player_history(store, pool.pool, wanted, limit=MOST_ROWS)
@@ -129,7 +129,7 @@ async def history_csv(context: PageContext) -> Response:
 
 async def match_csv(context: PageContext) -> Response:
     """Return the players of a match as CSV, all of them."""
-    wanted = context.query("match")
+    wanted = context.parameter("match")
 
     def read(store: Store, pool: PoolMessage) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []

@@ -38,7 +38,7 @@ from equipoise.web.page.context import (
     upload_of,
     wrong,
 )
-from equipoise.web.page.figures import bar, dot, picture
+from equipoise.web.page.figures import bar, dot, picture, upright
 from equipoise.web.page.rendering import halves, path, seconds_of, utc
 from equipoise.web.page.sharing import csv_file
 
@@ -92,26 +92,6 @@ class CrossLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A row of the table, with a picture of rating and error."""
-
-    row: PerformanceRow
-    value: float | None
-    picture: Markup | None
-
-
-@dataclass(frozen=True, slots=True)
-class SweepLine:
-    """A sweep: its winners took every point from its losers."""
-
-    winners: list[str]
-    more_winners: int
-    losers: list[str]
-    more_losers: int
-    games: float
-
-
-@dataclass(frozen=True, slots=True)
 class Rated:
     """The performance table of games, in the order of the places, and the cross table.
 
@@ -147,23 +127,6 @@ class Standing:
         return None if self.before is None or self.change is None else self.before + self.change
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The performance table as the page shows it."""
-
-    message: PerformanceMessage
-    cross: list[CrossLine]
-    codes: list[tuple[str, str]]
-    standings: list[Standing]
-    lines: list[Line]
-    more: int
-    axis: Markup | None
-    sweeps: list[SweepLine]
-    more_sweeps: int
-    with_given: bool
-    with_rated: bool
-
-
 async def tournament_page(context: PageContext) -> Response:
     """Return the form."""
     return _tournament_form(context, Form())
@@ -182,7 +145,7 @@ async def tournament(context: PageContext) -> Response:
         work = context.service.calculate(
             performance_of, content, kind, confidence, average, chosen, factor
         )
-        rated = await context.api.while_connected(work)
+        rated = await context.while_connected(work)
     except EquipoiseError as error:
         return _tournament_form(context, form, error)
     if form.text("do") == "csv":
@@ -197,7 +160,7 @@ async def pool_tournament(context: PageContext) -> Response:
     """Return the tournament of some days of a pool: the page, or the standings as CSV."""
     pool = await context.pool()
     since, until = _days(context, pool)
-    chosen = context.query("tie_breaks", TIE_BREAKS)
+    chosen = context.parameter("tie_breaks", TIE_BREAKS)
     shown: dict[str, Any] = {"since": since, "until": until, "tie_breaks": chosen}
     shown |= {"most_crossed": MOST_IN_CROSS_TABLE, "name": "", "table": None, "download": None}
     if not since and not until:
@@ -207,7 +170,7 @@ async def pool_tournament(context: PageContext) -> Response:
         rated = await context.calculate(tournament_in_pool, first, last, chosen)
     except EquipoiseError as error:
         return context.render("pool_tournament.html", error, **shown)
-    if context.query("format") == "csv":
+    if context.parameter("format") == "csv":
         return csv_file(context, pool.pool, f"{first} {last}", _rows_of(rated))
     here = {"from": since, "until": until, "tie_breaks": chosen, "format": "csv"}
     shown["download"] = path("pools", pool.pool, "tournament", **here)
@@ -216,7 +179,7 @@ async def pool_tournament(context: PageContext) -> Response:
 
 def _days(context: PageContext, pool: PoolMessage) -> tuple[str, str]:
     """Return the days in the query, or else those of the month of the last match as texts."""
-    since, until = context.query("from")[:20], context.query("until")[:20]
+    since, until = context.parameter("from")[:20], context.parameter("until")[:20]
     last = seconds_of(pool.last_time)
     if since or until or last is None or pool.times == "none":
         return since or until, until or since
@@ -366,8 +329,8 @@ def _confidence(form: Form) -> float:
     return value / 100
 
 
-def table_of(rated: Rated) -> Table:
-    """Return the performance table with its pictures, all on one scale."""
+def table_of(rated: Rated) -> dict[str, Any]:
+    """Return what the page shows of a tournament, with pictures that are all on one scale."""
     message = rated.message
     solved = message.exists or message.regularised
     # Performances come in their own order, so that pictures fall from the right to the left.
@@ -381,31 +344,23 @@ def table_of(rated: Rated) -> Table:
         for end in (value - (row.error or 0.0), value + (row.error or 0.0))
     ]
     scale = around(ends, 2.0, 98.0, []) if ends else None
-    return Table(
-        message=message,
-        cross=rated.cross,
-        codes=[(CODES[name], name) for name in rated.tie_breaks],
-        standings=standings_of(rated)[:MOST_PLAYERS],
-        lines=[
-            Line(row, value, None if scale is None else _picture(row, value, scale))
+    return {
+        "message": message,
+        "cross": rated.cross,
+        "codes": [(CODES[name], name) for name in rated.tie_breaks],
+        "standings": standings_of(rated)[:MOST_PLAYERS],
+        "lines": [
+            (row, value, None if scale is None else _picture(row, value, scale))
             for row, value in zip(rows, values, strict=True)
         ],
-        more=len(message.players) - len(rows),
-        axis=None if scale is None else _axis(scale),
-        sweeps=[
-            SweepLine(
-                [str(player) for player in sweep.winners[:MOST_IDS]],
-                max(len(sweep.winners) - MOST_IDS, 0),
-                [str(player) for player in sweep.losers[:MOST_IDS]],
-                max(len(sweep.losers) - MOST_IDS, 0),
-                sweep.games,
-            )
-            for sweep in message.sweeps[:MOST_SWEEPS]
-        ],
-        more_sweeps=max(len(message.sweeps) - MOST_SWEEPS, 0),
-        with_given=any(row.rating is not None for row in rows),
-        with_rated=any(row.tpr is not None for row in rows),
-    )
+        "more": len(message.players) - len(rows),
+        "axis": None if scale is None else _axis(scale),
+        "sweeps": message.sweeps[:MOST_SWEEPS],
+        "most_ids": MOST_IDS,
+        "more_sweeps": max(len(message.sweeps) - MOST_SWEEPS, 0),
+        "with_given": any(row.rating is not None for row in rows),
+        "with_rated": any(row.tpr is not None for row in rows),
+    }
 
 
 def _order(row: PerformanceRow, solved: bool) -> tuple[float, ...]:
@@ -417,33 +372,16 @@ def _order(row: PerformanceRow, solved: bool) -> tuple[float, ...]:
 
 def _picture(row: PerformanceRow, value: float | None, scale: Scale) -> Markup | None:
     """Return a picture: the rating as a dot on its error bar, TPR as a tick."""
-    marks = [_ticks(scale)]
+    grid = [upright("grid", scale.at(mark), -30, 60) for mark, _ in scale.ticks(4)]
+    marks = [element("g", grid)]
     if value is not None and row.error is not None:
         low, high = scale.at(value - row.error), scale.at(value + row.error)
         marks.append(bar(low, high, _HEIGHT))
     if value is not None:
         marks.append(dot(scale.at(value), _HEIGHT))
     if row.tpr is not None and scale.holds(row.tpr):
-        x = f"{scale.at(row.tpr):.2f}%"
-        marks.append(element("line", class_="tpr", x1=x, x2=x, y1=3, y2=_HEIGHT - 3))
+        marks.append(upright("tpr", scale.at(row.tpr), 3, _HEIGHT - 3))
     return picture("interval tall", _HEIGHT, marks)
-
-
-def _ticks(scale: Scale) -> str:
-    return element(
-        "g",
-        [
-            element(
-                "line",
-                class_="grid",
-                x1=f"{scale.at(value):.2f}%",
-                x2=f"{scale.at(value):.2f}%",
-                y1=-30,
-                y2=60,
-            )
-            for value, _ in scale.ticks(4)
-        ],
-    )
 
 
 def _axis(scale: Scale) -> Markup:
@@ -455,29 +393,19 @@ def _axis(scale: Scale) -> Markup:
 
 
 def _tournament_form(
-    context: PageContext,
-    form: Form,
-    error: EquipoiseError | None = None,
-    *,
-    table: Table | None = None,
-    name: str = "",
-    held: str = "",
+    context: PageContext, form: Form, error: EquipoiseError | None = None, **result: Any
 ) -> Response:
     return context.render(
         "tournament.html",
         error,
+        typed=form,
         formats=FORMATS,
         most_crossed=MOST_IN_CROSS_TABLE,
-        format=form.text("format"),
         games=form.fields.get("games", [""])[0][:200_000],
         confidence=form.text("confidence", "95"),
-        average=form.text("average"),
         tie_breaks=form.text("tie_breaks", TIE_BREAKS),
-        k_factor=form.text("k_factor"),
-        table=table,
-        name=name,
-        held=held,
         download=None,
+        **{"table": None, **result},
     )
 
 
