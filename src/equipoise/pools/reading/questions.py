@@ -87,19 +87,13 @@ def predict_in_pool(
 ) -> PredictMessage:
     """Return the prediction of a match between players of a pool and newcomers.
 
-    An earlier id of a renamed or merged player counts as the present one.
-
     now : microseconds since 1970, for a match without a time; None reads the clock
     Raises : NotFoundError for the pool; InvalidDataError, InvalidParameterError, ConvergenceError
     """
-    _check_prediction(request, sum(map(len, request.teams)))
+    teams = [[id_text(player) for player in team] for team in request.teams]
+    players = [player for team in teams for player in team]
+    _check_prediction(request, len(players))
     with read_pool(store, pool) as (connection, record, rules):
-        renames = renames_rated(connection, record)
-        *teams, wanted = (
-            [renames.get(id_text(player), id_text(player)) for player in team]
-            for team in (*request.teams, request.what_if)
-        )
-        players = [player for team in teams for player in team]
         known = _known_players(connection, record, rules, players)
     _check_ids(players)
     at = _time_of_request(request.at, known, rules, now)
@@ -114,7 +108,7 @@ def predict_in_pool(
             draw_rate=request.draw_rate,
             samples=request.samples,
             seed=request.seed,
-            players=wanted,
+            players=[id_text(player) for player in request.what_if],
             all_places=_ALL_PLACES,
             where=f"in pool {pool!r}",
         )
@@ -334,9 +328,12 @@ def _at_most(name: str, count: int, most: int) -> None:
 def _known_players(
     connection: Connection, pool: PoolRecord, rules: PoolRules, players: Iterable[str]
 ) -> PoolState:
-    """Return the state of those players who are in the pool."""
-    known = ratings.states_of(connection, pool.id, pool.generation, players)
-    state = unpack_players(rules.system, [rating.state for rating in known.values()])
+    """Return the state of those players who are in the pool, by present or earlier id."""
+    renames = renames_rated(connection, pool)
+    present = {player: renames.get(player, player) for player in players}
+    rows = ratings.states_of(connection, pool.id, pool.generation, {*present.values()})
+    known = {player: rows[now].state for player, now in present.items() if now in rows}
+    state = unpack_players(rules.system, list(known.values()))
     state.shared = {name: values.copy() for name, values in pool.shared.items()}
     return PoolState(
         system=rules.system,
