@@ -168,22 +168,18 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/contest_size.py
 	$(BIN)/python benchmarks/team_glicko2.py
 	$(BIN)/python benchmarks/backtest.py
-	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/team_games.py
 	$(BIN)/python benchmarks/draws.py
 	$(BIN)/python benchmarks/balance.py
 	$(BIN)/python benchmarks/rebalance.py
 	$(BIN)/python benchmarks/equilibrium.py
-	$(BIN)/python benchmarks/pgn.py
 	$(BIN)/python benchmarks/command.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/service_crash.py
 	$(BIN)/python benchmarks/service_void.py
-	$(BIN)/python benchmarks/large_logs.py
-	$(BIN)/python benchmarks/request_cost.py
 
 mutants: .venv/.test  ## which small faults the tests nearest to them find
 	$(BIN)/python benchmarks/mutants.py
@@ -235,7 +231,7 @@ bench-chart: .venv/.base  ## charts of the results kept in the folder RESULTS; t
 	$(BIN)/python benchmarks/over_time.py $(RESULTS) $(DAY) $(if $(DAY),$(wildcard .venv/.bench-began))
 
 # Others read real data that is not in this repository.
-NIGHTLY := contest_size team_glicko2 synthetic balance rebalance equilibrium pgn cold_start service service_void
+NIGHTLY := contest_size team_glicko2 balance rebalance equilibrium cold_start service service_void
 
 bench-nightly: .venv/.bench  ## the benchmarks that need no data from elsewhere
 	@touch .venv/.bench-began

@@ -1,4 +1,4 @@
-"""Matches of very many players in the service; benchmarks/large_matches.py has it at full size."""
+"""Matches of very many players in the service."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The application: requests find their endpoint; answers get headers and a line of the log.
 
-Every request pays for every call here, so there are few (benchmarks/request_cost.py).
+Every request pays for every call here, so there are few.
 
 An id may contain any character, also a slash, if it is percent-encoded: `/players/a%2Fb` is the
 player `a/b`. So the path is split as it was sent and then decoded part by part. The time to find an
