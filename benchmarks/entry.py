@@ -1,6 +1,6 @@
 """Where should newcomers enter: at a fixed rating, or at one that is learned?
 
-Run: python benchmarks/entry.py [--kept DIRECTORY] [--part PART ...]
+Run: python benchmarks/entry.py [--part PART ...]
 
 Constants are chosen on the first half of the matches in time: rated from the first match on, scored
 from 10 % on. They are reported on the second half, which systems enter with what they learned of
@@ -22,15 +22,13 @@ from __future__ import annotations
 import argparse
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from elo_mmr_paper import AS_RUN
 from entry_pools import DUELS, POOLS, TEAMS, simulate_arrivals
 from entry_scores import (
-    Case,
     Choice,
     Entry,
     Measured,
@@ -85,9 +83,9 @@ FINDINGS = "## Findings"
 
 
 @functools.cache
-def case(name: str) -> Case:
+def real_history(name: str) -> History:
     """Return a data set."""
-    return Case(name, read_history(needs(DATA / f"{name}.parquet")))
+    return read_history(needs(DATA / f"{name}.parquet"))
 
 
 def settings_of(data: str, system: str) -> Mapping[str, Any]:
@@ -97,156 +95,152 @@ def settings_of(data: str, system: str) -> Mapping[str, Any]:
     return AS_RUN.get(system, {}) if data == "codeforces" else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
-    """Measures what the tables show.
+@functools.cache
+def chosen(data: str, name: str) -> Choice:
+    """Return the constants of a system, chosen on the first half."""
+    history = real_history(data)
+    return choose(Trial(history, first_half(history), name, settings_of(data, name)))
 
-    kept : directory of earlier results
-    """
 
-    kept: Path | None
+def later(data: str, system: RatingSystem) -> Measured:
+    """Return what a system scores on the second half."""
+    history = real_history(data)
+    return measure(history, second_half(history), system)
 
-    def chosen(self, data: str, name: str) -> Choice:
-        """Return the constants of a system, chosen on the first half."""
-        of_data, settings = case(data), settings_of(data, name)
-        part = first_half(of_data.history)
-        return choose(Trial(of_data, part, name, settings, self.kept))
 
-    def later(self, data: str, system: RatingSystem) -> Measured:
-        """Return what a system scores on the second half."""
-        return measure(case(data), second_half(case(data).history), system, self.kept)
+def reproduced() -> Part:
+    """Return the six rows of ENTRY.md's table."""
+    history, authors = real_history("codeforces"), AS_RUN["elo-mmr"]
+    rows = []
+    for label, settings, entry in (
+        ("fixed 1500", authors, None),
+        ("learned only", authors, LEARNED_ONLY),
+        ("level only", authors, LEVEL_ONLY),
+        ("learned + level", authors, FIRST_STUDY),
+        ("defaults, fixed", {}, None),
+        ("defaults, learned + level", {}, FIRST_STUDY),
+    ):
+        system = made("elo-mmr", settings, entry)
+        found = measure(history, nine_tenths(history), system)
+        rows.append((label, *_first_study_columns(found)))
+    return Part(
+        "ENTRY.md's table: elo-mmr, Codeforces, from 10 % on",
+        ("elo-mmr", "all", "mh5"),
+        rows,
+        "Pair inversion / rank deviation / log loss.",
+    )
 
-    def reproduced(self) -> Part:
-        """Return the six rows of ENTRY.md's table."""
-        of_data, authors = case("codeforces"), AS_RUN["elo-mmr"]
-        rows = []
-        for label, settings, entry in (
-            ("fixed 1500", authors, None),
-            ("learned only", authors, LEARNED_ONLY),
-            ("level only", authors, LEVEL_ONLY),
-            ("learned + level", authors, FIRST_STUDY),
-            ("defaults, fixed", {}, None),
-            ("defaults, learned + level", {}, FIRST_STUDY),
-        ):
-            system = made("elo-mmr", settings, entry)
-            found = measure(of_data, nine_tenths(of_data.history), system, self.kept)
-            rows.append((label, *_first_study_columns(found)))
-        return Part(
-            "ENTRY.md's table: elo-mmr, Codeforces, from 10 % on",
-            ("elo-mmr", "all", "mh5"),
-            rows,
-            "Pair inversion / rank deviation / log loss.",
-        )
 
-    def of_data(self, data: str) -> list[Part]:
-        """Return the choices, the scores and the differences on a data set."""
-        choices, scores, gains = [], [], []
-        for name in SYSTEMS[data]:
-            choice, settings = self.chosen(data, name), settings_of(data, name)
-            choices.append(_choice_row(name, choice))
-            fixed = self.later(data, made(name, settings, None))
-            scores.append((name, "fixed", *_scores(fixed)))
-            labels: dict[str, Entry | None] = {"learned": choice.entry}
-            if data == "codeforces" and name == "elo-mmr":
-                labels["ENTRY.md's"] = FIRST_STUDY
-            elif choice.entry is None:
-                contests = data == "codeforces"
-                labels = {"not chosen": FIRST_STUDY if contests else LEARNED_ONLY}
-            for label, entry in labels.items():
-                found = self.later(data, made(name, settings, entry))
-                scores.append((name, label, *_scores(found)))
-                gains.append((name, label, *_gains(found, fixed)))
-        half = f"{data}, second half"
-        return [
-            Part(f"{data}: constants chosen on the first half", _CHOICE_COLUMNS, choices),
-            Part(
-                f"{half}: scores",
-                _SCORE_COLUMNS,
-                scores,
-                "Pair inversion, % / log loss. Not chosen: ENTRY.md's constants where the fixed "
-                "entry was chosen, without a held level outside contests.",
+def data_parts(data: str) -> list[Part]:
+    """Return the choices, the scores and the differences on a data set."""
+    choices, scores, gains = [], [], []
+    for name in SYSTEMS[data]:
+        choice, settings = chosen(data, name), settings_of(data, name)
+        choices.append(_choice_row(name, choice))
+        fixed = later(data, made(name, settings, None))
+        scores.append((name, "fixed", *_scores(fixed)))
+        labels: dict[str, Entry | None] = {"learned": choice.entry}
+        if data == "codeforces" and name == "elo-mmr":
+            labels["ENTRY.md's"] = FIRST_STUDY
+        elif choice.entry is None:
+            contests = data == "codeforces"
+            labels = {"not chosen": FIRST_STUDY if contests else LEARNED_ONLY}
+        for label, entry in labels.items():
+            found = later(data, made(name, settings, entry))
+            scores.append((name, label, *_scores(found)))
+            gains.append((name, label, *_gains(found, fixed)))
+    half = f"{data}, second half"
+    return [
+        Part(f"{data}: constants chosen on the first half", _CHOICE_COLUMNS, choices),
+        Part(
+            f"{half}: scores",
+            _SCORE_COLUMNS,
+            scores,
+            "Pair inversion, % / log loss. Not chosen: ENTRY.md's constants where the fixed "
+            "entry was chosen, without a held level outside contests.",
+        ),
+        Part(f"{half}: less the fixed entry", _GAIN_COLUMNS, gains),
+    ]
+
+
+def levels() -> Part:
+    """Return where the ratings of active players stand, year by year."""
+    history, authors = real_history("codeforces"), AS_RUN["elo-mmr"]
+    found = chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
+    years, rows = _years(history), []
+    for label, entry in (
+        ("fixed", None),
+        ("learned only, ENTRY.md's", LEARNED_ONLY),
+        ("learned + level, ENTRY.md's", FIRST_STUDY),
+        ("learned + level, chosen", found),
+    ):
+        means = _active_means(made("elo-mmr", authors, entry), history, years)
+        rows.append((label, *(f"{mean:.0f}" for mean in means.values())))
+    return Part(
+        "Mean rating of the players active in a year, after their last contest in it: elo-mmr",
+        ("entry", *(str(year) for year in np.unique(years))),
+        rows,
+        "Codeforces; 2020 ends in July.",
+    )
+
+
+def simulated() -> list[Part]:
+    """Return the scores of simulated pools, with constants chosen on real histories."""
+    contests = chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
+    rows = []
+    for pool in _SIMULATED:
+        for name, settings in _SIMULATED_CONTESTS.items():
+            rows += _of_pool(pool, name, settings, contests)
+    for pool in DUELS:
+        for name in ("glicko2", "elo", "trueskill", "plackett-luce"):
+            found = chosen("football", name).entry or FIRST_STUDY
+            held = replace(found, hold_level=found.hold_level or 0.05)
+            rows += _of_pool(pool, name, {}, held)
+    for pool in TEAMS:
+        for name in ("trueskill", "trueskill-spb", "plackett-luce", "elo", "team-glicko2"):
+            rows += _of_pool(pool, name, {}, FIRST_STUDY)
+    return [
+        Part(
+            "Simulated pools: nothing chosen here",
+            (
+                "pool",
+                "system",
+                "entry",
+                "first-timers",
+                "all, less fixed",
+                "mh5, less fixed",
+                "experienced less truth",
             ),
-            Part(f"{half}: less the fixed entry", _GAIN_COLUMNS, gains),
-        ]
-
-    def levels(self) -> Part:
-        """Return where the ratings of active players stand, year by year."""
-        of_data, authors = case("codeforces"), AS_RUN["elo-mmr"]
-        found = self.chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
-        years, rows = _years(of_data.history), []
-        for label, entry in (
-            ("fixed", None),
-            ("learned only, ENTRY.md's", LEARNED_ONLY),
-            ("learned + level, ENTRY.md's", FIRST_STUDY),
-            ("learned + level, chosen", found),
-        ):
-            means = _active_means(made("elo-mmr", authors, entry), of_data.history, years)
-            rows.append((label, *(f"{mean:.0f}" for mean in means.values())))
-        return Part(
-            "Mean rating of the players active in a year, after their last contest in it: elo-mmr",
-            ("entry", *(str(year) for year in np.unique(years))),
             rows,
-            "Codeforces; 2020 ends in July.",
+            "Contests: constants of elo-mmr on Codeforces. Duels: those of the system on "
+            "football, with a held level of 0.05. Teams: ENTRY.md's. One history each, seed 7, "
+            "scored from 10 % on. The last column: mean rating less true skill of participants "
+            "with five or more earlier matches, last quarter.",
         )
+    ]
 
-    def simulated(self) -> list[Part]:
-        """Return the scores of simulated pools, with constants chosen on real histories."""
-        contests = self.chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
-        rows = []
-        for pool in _SIMULATED:
-            for name, settings in _SIMULATED_CONTESTS.items():
-                rows += self._of_pool(pool, name, settings, contests)
-        for pool in DUELS:
-            for name in ("glicko2", "elo", "trueskill", "plackett-luce"):
-                found = self.chosen("football", name).entry or FIRST_STUDY
-                held = replace(found, hold_level=found.hold_level or 0.05)
-                rows += self._of_pool(pool, name, {}, held)
-        for pool in TEAMS:
-            for name in ("trueskill", "trueskill-spb", "plackett-luce", "elo", "team-glicko2"):
-                rows += self._of_pool(pool, name, {}, FIRST_STUDY)
-        return [
-            Part(
-                "Simulated pools: nothing chosen here",
-                (
-                    "pool",
-                    "system",
-                    "entry",
-                    "first-timers",
-                    "all, less fixed",
-                    "mh5, less fixed",
-                    "experienced less truth",
-                ),
-                rows,
-                "Contests: constants of elo-mmr on Codeforces. Duels: those of the system on "
-                "football, with a held level of 0.05. Teams: ENTRY.md's. One history each, seed 7, "
-                "scored from 10 % on. The last column: mean rating less true skill of participants "
-                "with five or more earlier matches, last quarter.",
-            )
-        ]
 
-    def _of_pool(
-        self, pool: str, name: str, settings: Mapping[str, Any], held: Entry
-    ) -> list[tuple[str, ...]]:
-        """Return the rows of a system in a simulated pool: fixed, learned, learned and held."""
-        history, skill = _simulate(pool)
-        of_data, part = Case(pool, history), nine_tenths(history)
-        plain = made(name, settings, None)
-        fixed = measure(of_data, part, plain, self.kept)
-        bias = _bias(plain, history, skill)
-        rows: list[tuple[str, ...]] = [
-            (pool, name, "fixed", _scores(fixed)[0], "", "", f"{bias:+.0f}")
-        ]
-        for label, entry in (
-            ("learned", replace(held, hold_level=0.0)),
-            ("learned, level held", held),
-        ):
-            system = made(name, settings, entry)
-            one = measure(of_data, part, system, self.kept)
-            bias = _bias(system, history, skill)
-            every = change(one, fixed, "all", "pair_inversion").show(2)
-            veterans = change(one, fixed, "mh5", "pair_inversion").show(2)
-            rows.append((pool, name, label, _scores(one)[0], every, veterans, f"{bias:+.0f}"))
-        return rows
+def _of_pool(
+    pool: str, name: str, settings: Mapping[str, Any], held: Entry
+) -> list[tuple[str, ...]]:
+    """Return the rows of a system in a simulated pool: fixed, learned, learned and held."""
+    history, skill = _simulate(pool)
+    part = nine_tenths(history)
+    plain = made(name, settings, None)
+    fixed = measure(history, part, plain)
+    bias = _bias(plain, history, skill)
+    rows: list[tuple[str, ...]] = [(pool, name, "fixed", _scores(fixed)[0], "", "", f"{bias:+.0f}")]
+    for label, entry in (
+        ("learned", replace(held, hold_level=0.0)),
+        ("learned, level held", held),
+    ):
+        system = made(name, settings, entry)
+        one = measure(history, part, system)
+        bias = _bias(system, history, skill)
+        every = change(one, fixed, "all", "pair_inversion").show(2)
+        veterans = change(one, fixed, "mh5", "pair_inversion").show(2)
+        rows.append((pool, name, label, _scores(one)[0], every, veterans, f"{bias:+.0f}"))
+    return rows
 
 
 _GROUPS = ("first-timers", "1-4", "all", "mh5")
@@ -373,24 +367,20 @@ def _simulate(pool: str) -> tuple[History, Floats]:
     return simulate_arrivals({**DUELS, **TEAMS}[pool], rng=rng)
 
 
-PARTS: Mapping[str, Callable[[Study], Sequence[Part]]] = {
-    "table": lambda study: [study.reproduced()],
-    "codeforces": lambda study: study.of_data("codeforces"),
-    "football": lambda study: study.of_data("football"),
-    "ut4": lambda study: study.of_data("ut4"),
-    "levels": lambda study: [study.levels()],
-    "simulated": lambda study: study.simulated(),
+PARTS: Mapping[str, Callable[[], Sequence[Part]]] = {
+    "table": lambda: [reproduced()],
+    **{name: functools.partial(data_parts, name) for name in SYSTEMS},
+    "levels": lambda: [levels()],
+    "simulated": simulated,
 }
 
 
 def main() -> None:
     """Measure and report; findings written below the tables are kept."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kept", type=Path, help="directory in which results are kept")
     parser.add_argument("--part", nargs="+", choices=list(PARTS), help="measure, but only print")
     given = parser.parse_args()
-    study = Study(given.kept)
-    parts = [one for name in given.part or PARTS for one in PARTS[name](study)]
+    parts = [one for name in given.part or PARTS for one in PARTS[name]()]
     if given.part:
         for one in parts:
             print(f"## {one.heading}\n\n{lines_of(one.columns, one.rows)}\n\n{one.note}\n")

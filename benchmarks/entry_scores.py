@@ -1,16 +1,14 @@
 """What the study of the entry measures of a system: sums by contest, intervals, a choice on a half.
 
 Sums of every system are kept by block of matches, so that any two systems can be compared with the
-same resamples. They can be kept in a directory, so that the study can be interrupted.
+same resamples.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -55,16 +53,6 @@ class Entry:
     level_experienced: int = 5
     level_memory: float = 2000.0
     level_step: float = 0.057
-
-
-class Case(NamedTuple):
-    """A history under a name.
-
-    name : of the data; history : complete
-    """
-
-    name: str
-    history: History
 
 
 class Part(NamedTuple):
@@ -147,28 +135,10 @@ def change(one: Measured, other: Measured, group: str, metric: str) -> Change:
     return Change(one.of(group, metric) - other.of(group, metric), low, high)
 
 
-def measure(case: Case, part: Part, system: RatingSystem, kept: Path | None) -> Measured:
-    """Rate and score a part of a history.
-
-    kept : directory of earlier results; None measures again
-    """
-    path = None
-    if kept is not None:
-        what = case.name, case.history.participations, tuple(part), repr(system)
-        path = kept / f"{hashlib.sha256(repr(what).encode()).hexdigest()[:24]}.npz"
-    if path is not None and path.exists():
-        with np.load(path) as found:
-            return Measured({group: found[group] for group in GROUPS})
-    measured = _measure(case.history.slice(0, part.stop), part.first, system)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        sums: dict[str, Any] = dict(measured.blocks)
-        np.savez(path, **sums)
-    return measured
-
-
-def _measure(history: History, first: int, system: RatingSystem) -> Measured:
-    everybody = Scored.of(history, min_history=0, first=first)
+def measure(whole: History, part: Part, system: RatingSystem) -> Measured:
+    """Rate and score a part of a history."""
+    history = whole.slice(0, part.stop)
+    everybody = Scored.of(history, min_history=0, first=part.first)
     others = Selections.beside(everybody).others
     scoring = Scoring(everybody, False, ALL_PAIRS, 1, others)
     with Workers(1) as workers:
@@ -220,23 +190,18 @@ class Trial:
     """Measures constants of a system on the part of a history where they are chosen."""
 
     def __init__(
-        self,
-        case: Case,
-        part: Part,
-        name: str,
-        settings: Mapping[str, Any],
-        kept: Path | None,
+        self, history: History, part: Part, name: str, settings: Mapping[str, Any]
     ) -> None:
-        self._case, self._part, self._kept = case, part, kept
+        self._history, self._part = history, part
         self._name, self._settings = name, settings
-        self.fixed = measure(case, part, made(name, settings, None), kept)
+        self.fixed = measure(history, part, made(name, settings, None))
         self.found: dict[Entry, Measured] = {}
 
     def worth(self, entry: Entry) -> tuple[bool, float]:
         """Return a key that is less for better constants."""
         if entry not in self.found:
             system = made(self._name, self._settings, entry)
-            self.found[entry] = measure(self._case, self._part, system, self._kept)
+            self.found[entry] = measure(self._history, self._part, system)
         lost = -self.gained(entry, "mh5", "pair_inversion")
         too_much = lost > ALLOWED_LOSS
         return too_much, lost if too_much else self.found[entry].of("all", "log_loss")

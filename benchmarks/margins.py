@@ -17,13 +17,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from team_games import less, plus_minus, shown
+from team_games import less, plus_minus, scored, shown
 
-from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
-from equipoise.evaluate.backtest import backtest
 from equipoise.formats import read_history
-from equipoise.rating.registry import make_system
 from report import DATA, Part, needs, report_parts
 
 Grid: TypeAlias = dict[str, tuple[float, ...]]
@@ -45,23 +42,6 @@ def football() -> History:
     """Return the football matches, goals as scores."""
     table = pl.read_parquet(needs(DATA / "football.parquet"))
     return read_history(table.rename({"goals": "score"}))
-
-
-def scored(
-    chosen: dict[str, tuple[str, dict[str, Any]]],
-    history: History,
-    first: int = 0,
-    resamples: int = 0,
-) -> Backtest:
-    """Return the backtest of systems with parameters, by label."""
-    return backtest(
-        {label: make_system(name, settings) for label, (name, settings) in chosen.items()},
-        history,
-        rng=np.random.default_rng(0),
-        first=first,
-        resamples=resamples,
-        threads=1,
-    )
 
 
 def main() -> None:

@@ -26,7 +26,6 @@ import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
-from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.evaluate.incentive_plans import MatchSnapshot
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
@@ -39,8 +38,6 @@ from equipoise.rating.system import RatingSystem
 
 #: Default numbers of losing accounts.
 ACCOUNTS = (10, 100)
-#: Largest number of them.
-MOST_ACCOUNTS = 1_000_000
 #: The entry counts as restored when the accounts still move it by at most so many rating points.
 RESTORED = 1.0
 
@@ -90,31 +87,18 @@ class TakingPart(NamedTuple):
 
 
 def losing_accounts(
-    system: RatingSystem,
-    history: History,
-    accounts: Sequence[int] = ACCOUNTS,
-    *,
-    match: object | None = None,
-    threads: int = 1,
+    system: System, history: History, accounts: Sequence[int], match: str | None
 ) -> list[LosingAccounts]:
     """Return how far so many losing accounts move the entry, and how quickly that is forgotten.
 
     match : id of the match that they join; None takes the first one with newcomers after half of
         the rated matches
-    Raises : InvalidParameterError if the system does not learn the entry, NotFoundError for a match
-        that is not in the history or not rated, InvalidDataError, ConvergenceError
     """
-    if not (isinstance(system, System) and system.learns_entry):
-        raise InvalidParameterError(
-            f"{system.name} with these parameters has a fixed entry, which no account moves: use "
-            "entry=learned"
-        )
-    for count in accounts:
-        require(1 <= count <= MOST_ACCOUNTS, "accounts", f"from 1 to {MOST_ACCOUNTS:,}", count)
-    check_fit(system, history)
-    rated = system.capabilities.rated(history)
-    at = _match_to_join(history, rated) if match is None else _row_of(history, rated, match)
-    with Workers(threads) as workers:
+    if match is None:
+        at = _match_to_join(history, system.capabilities.rated(history))
+    else:
+        at = [str(one) for one in history.match_ids.tolist()].index(match)
+    with Workers() as workers:
         before = _state_before(system, history, at, workers)
         entry = float(before.shared[ENTRY][MU])
         newcomers = _newcomers(before, history, at)
@@ -200,20 +184,11 @@ def _first_below(effect: Floats, most: float) -> int | None:
     return int(above[-1]) + 1 if above[-1] + 1 < len(effect) else None
 
 
-def taking_part(system: RatingSystem, history: History, *, threads: int = 1) -> TakingPart:
-    """Return how many points an account gets by taking part.
-
-    Raises : InvalidParameterError if the system does not hold the level, InvalidDataError,
-        ConvergenceError
-    """
-    if not (isinstance(system, System) and system.holds_level):
-        raise InvalidParameterError(
-            f"{system.name} with these parameters does not hold the level: use hold_level=0.05"
-        )
-    check_fit(system, history)
+def taking_part(system: System, history: History) -> TakingPart:
+    """Return how many points an account gets by taking part."""
     rated = np.flatnonzero(system.capabilities.rated(history))
     matches = min(system.hold_level_matches, len(rated))
-    with Workers(threads) as workers:
+    with Workers() as workers:
         delta = _adjustments(system, history, rated, workers)
         sums = np.concatenate([[0.0], np.cumsum(delta)])
         windows = sums[matches:] - sums[: len(sums) - matches]
@@ -285,25 +260,12 @@ def _with_account(snapshot: MatchSnapshot) -> MatchSnapshot:
 def _match_to_join(history: History, rated: Flags) -> int:
     """Return the first match with newcomers after half of the rated matches."""
     matches = np.flatnonzero(rated)
-    if not len(matches):
-        raise NotFoundError(
-            "no match of this history changes ratings: a match needs two players or teams, and "
-            "systems for contests skip a match in which all tie"
-        )
     _, first = np.unique(history.player, return_index=True)
     has_newcomers = np.zeros(history.matches, np.bool_)
     has_newcomers[history.match_rows()[first]] = True
     later = matches[len(matches) // 2 :]
     wanted = later[has_newcomers[later]]
     return int(wanted[0] if len(wanted) else later[0])
-
-
-def _row_of(history: History, rated: Flags, match: object) -> int:
-    """Return the number of a rated match by its id. Raises : NotFoundError."""
-    ids = [str(one) for one in history.match_ids.tolist()]
-    if str(match) not in ids or not rated[ids.index(str(match))]:
-        raise NotFoundError(f"no rated match {str(match)!r} in this history")
-    return ids.index(str(match))
 
 
 def _state_before(system: RatingSystem, history: History, at: int, workers: Workers) -> State:
@@ -384,7 +346,10 @@ def main() -> None:
     parameters = {"entry": "learned", "hold_level": "0.05"}
     parameters |= dict(one.split("=", 1) for one in given.set)
     system, history = make_system(given.system, parameters), read_history(given.history)
-    losing = losing_accounts(system, history, given.accounts or ACCOUNTS, match=given.match)
+    check_fit(system, history)
+    if not (system.learns_entry and system.holds_level):
+        raise SystemExit("the system must learn the entry and hold the level")
+    losing = losing_accounts(system, history, given.accounts or ACCOUNTS, given.match)
     for one in (*losing, taking_part(system, history)):
         print(one)
 

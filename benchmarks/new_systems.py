@@ -32,8 +32,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from advantage import football
-from margins import scored
-from team_games import FOOTBALL, less, shown
+from team_games import FOOTBALL, less, scored, shown
 
 from equipoise.analysis.reading import HistoryRequest, read
 from equipoise.data.backtest import BASELINE, Backtest

@@ -77,10 +77,6 @@ def run(cells: list[str]) -> list[str]:
     return outputs
 
 
-def test_there_are_three() -> None:
-    assert [path.stem for path in NOTEBOOKS] == sorted(SHOWN)
-
-
 @every
 def test_every_cell_works(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the folder of the notebooks, as Jupyter starts there."""

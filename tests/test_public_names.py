@@ -118,13 +118,3 @@ def test_every_type_that_a_signature_names_is_public() -> None:
         if id(found) not in public
     }
     assert sorted(missing) == []
-
-
-def test_a_type_that_is_not_public_would_be_found() -> None:
-    from equipoise.rating.predicting import Lineup
-
-    def of(one: list[Lineup | None]) -> dict[str, eq.Ratings]: ...
-
-    found = {one.__name__ for hint in typing.get_type_hints(of, localns=locals()).values()
-             for one in types_in(hint)}  # fmt: skip
-    assert found == {"Lineup", "Ratings"}

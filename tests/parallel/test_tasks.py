@@ -128,14 +128,6 @@ def test_an_error_does_not_wait_for_earlier_tasks() -> None:
         gate.set()
 
 
-def test_a_deadly_task_is_named() -> None:
-    with pytest.raises(EquipoiseError) as raised:
-        list(run_tasks(tiny.square, None, range(12), executor=Lossy(), names="pool {}".format))
-    assert str(raised.value) == (
-        "pool 0 was given up after it lost its worker 4 times: they were switched off"
-    )
-
-
 def test_deadly_tasks_may_have_results_so_that_others_go_on() -> None:
     def given_up(number: int, error: EquipoiseError) -> int:
         assert "given up after it lost its worker 4 times" in str(error)

@@ -253,9 +253,3 @@ def test_the_nightly_benchmarks_need_no_data() -> None:
     for name in nightly[1].split():
         text = (ROOT / "benchmarks" / f"{name}.py").read_text()
         assert not re.search(r"\bneeds\(|\bDATA\b", text), name
-
-
-def test_without_results_nothing_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    with pytest.raises(SystemExit, match="no results of any day"):
-        script("over_time", "benchmarks").build(tmp_path)

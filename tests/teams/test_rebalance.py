@@ -216,10 +216,7 @@ def test_one_attribute_counts_as_it_is_and_several_by_their_maximum() -> None:
         )
         for name, mmr, kills in (("a", 1500, 5), ("b", 3000, 10))
     )
-    base = Ruleset(
-        min_number=2, max_number=2, player_min_number=1, player_max_number=1, rules=rules
-    )
-    found = rebalance(RebalanceRequest(ruleset=base, parties=parties))
+    found = rebalance(RebalanceRequest(ruleset=duel(rules), parties=parties))
     assert found.distance == pytest.approx((3000 - 1500) / 3000 + (10 - 5) / 10)
     assert "the distance is computed from the sum of mmr / 3000, kills / 10, age" in found.notes
 

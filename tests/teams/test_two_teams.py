@@ -170,37 +170,6 @@ def test_the_rule_for_uneven_teams_is_about_the_top_player() -> None:
     assert found == {"top-two": tuple(top), "uneven": (top[0],)}
 
 
-def test_a_party_of_the_top_two_waives_the_rule_and_it_is_said() -> None:
-    found = [
-        Player(i, 2000 - 50.0 * i, 80, 2000 - 50.0 * i, "p" if i < 2 else None) for i in range(6)
-    ]
-    result = balance(lobby_of(found))
-    assert constraints_of(result)["top-two"] == "waived"
-    assert {0, 1} <= set(result.teams[0])
-
-
-def test_a_party_that_fills_the_larger_team_waives_the_uneven_rule_only() -> None:
-    found = [
-        Player(i, 2000 - 50.0 * i, 80, 2000 - 50.0 * i, "p" if i in (0, 2, 3) else None)
-        for i in range(5)
-    ]
-    held = constraints_of(balance(lobby_of(found)))
-    assert (held["top-two"], held["uneven"]) == ("held", "waived")
-
-
-def test_of_two_rules_that_exclude_each_other_that_of_the_top_two_is_waived() -> None:
-    """0 may be in the pair with 1 alone, or else in the three with the party of 2 and 3."""
-    found = [
-        Player(i, 2000 - 50.0 * i, 80, 2000 - 50.0 * i, "p" if i in (2, 3) else None, None, avoid)
-        for i, avoid in enumerate([(4,), (), (), (), ()])
-    ]
-    result = balance(lobby_of(found))
-    assert team_sets(result)[0] == {0, 1}
-    held = constraints_of(result)
-    assert (held["top-two"], held["uneven"]) == ("waived", "held")
-    assert candidates(found)[1] == (False, True)
-
-
 @pytest.mark.parametrize("count", [16, 17, 20, 24])
 def test_meeting_in_the_middle_finds_what_all_splits_have(count: int) -> None:
     """The least J over all splits, by sums of bits over every subset."""
@@ -266,11 +235,3 @@ def test_teams_of_large_parties_are_split_exactly_too() -> None:
     assert result.gap == 0
     assert result.compared is not None
     assert result.compared <= 92_378
-
-
-def test_the_parts_add_up() -> None:
-    """(48) is the one part plus 0.8 times the other."""
-    result = balance(plain_lobby(11))
-    assert result.objective == pytest.approx(
-        result.rating_difference + 0.8 * result.deviation_difference, abs=1e-12
-    )

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.data.games import Games
-from equipoise.errors import InvalidParameterError
 from equipoise.tournament.existence import Existence, existence
 from equipoise.tournament.pairs import gather_pairs
 from reference import existence as slow
-from tournament.tournaments import pairs_of, result_lists, world_cup_2022
+from tournament.tournaments import pairs_of, result_lists
 
 COLUMNS = ("component", "class_of", "above", "below", "games")
 
@@ -163,26 +162,6 @@ def test_long_chains_need_no_recursion(plain) -> None:
     assert (ring.exists, ring.classes) == (True, 1)
 
 
-def test_how_few_points_were_taken_does_not_matter() -> None:
-    """A thousandth of a point is a point: the upper player is then not out of reach."""
-    assert not found(2, [(0, 1, 5.0, 5.0)]).exists
-    assert found(2, [(0, 1, 5.0, 4.999)]).exists
-
-
-def test_a_sweep_of_an_anchor_is_still_one() -> None:
-    """One who lost to anchors only has no finite rating; all anchors are the winners."""
-    answer = found(3, [(0, 2, 1.0, 1.0), (1, 2, 1.0, 1.0)], contracted=np.array([0, 1]))
-    assert [(one.winners, one.losers, one.games) for one in answer.sweeps_of(np.arange(3))] == [
-        ((0, 1), (2,), 2.0)
-    ]
-
-
-@pytest.mark.parametrize("rows", [[-1], [3]])
-def test_contracted_must_be_rows_of_players(rows) -> None:
-    with pytest.raises(InvalidParameterError, match="contracted must be rows of players"):
-        found(3, [(0, 1, 1.0, 1.0)], contracted=np.array(rows))
-
-
 @pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("players", [0, 3])
 def test_a_tournament_without_games_has_no_components(players, plain) -> None:
@@ -201,26 +180,3 @@ def test_sweeps_have_ids_in_the_order_of_rows_and_differences() -> None:
     assert (sweep.games, sweep.difference) == (2.0, 12.5)
     (plain,) = answer.sweeps_of(games.player_ids)
     assert np.isnan(plain.difference)
-
-
-def test_the_world_cup_of_2022_has_three_sweeps() -> None:
-    """Qatar and Canada lost all games, and one half of the field swept the other.
-
-    Teams of the groups A to D met those of E to H in both semi-finals only, before a final between
-    Argentina and France and a match for third place between Croatia and Morocco.
-    """
-    games = world_cup_2022()
-    answer = existence(gather_pairs(games), games.players)
-    assert (games.rows, games.players) == (64, 32)
-    assert (answer.exists, answer.components, answer.classes) == (False, 1, 4)
-    assert answer.sizes.tolist() == [15, 1, 15, 1]
-    sweeps = answer.sweeps_of(games.player_ids)
-    assert [(len(one.winners), len(one.losers), one.games) for one in sweeps] == [
-        (15, 1, 3.0),
-        (15, 15, 2.0),
-        (15, 1, 3.0),
-    ]
-    assert [sweeps[0].losers, sweeps[2].losers] == [("Qatar",), ("Canada",)]
-    assert {"Argentina", "France"} <= set(sweeps[1].winners)
-    assert {"Croatia", "Morocco"} <= set(sweeps[1].losers)
-    assert answer.incomparable_pairs().tolist() == [[1, 2], [1, 3]]

@@ -29,12 +29,6 @@ def test_a_tally_counts_games_against_rated_opponents() -> None:
     assert tally.average.tolist() == [1700, 1700, 1700, 1700]
 
 
-def test_without_ratings_nobody_has_results() -> None:
-    tally = tally_of(results_of(Games.from_arrays(["a"], ["b"], [1])))
-    assert tally.games.tolist() == [0, 0]
-    assert np.isnan(tally.average).all()
-
-
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.errors import ConvergenceError, InvalidParameterError
+from equipoise.errors import ConvergenceError
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.existence import (
     differences,
@@ -110,8 +110,8 @@ def test_all_sweeps_at_once_are_those_one_by_one(tournament, seed) -> None:
         for number, members in enumerate(classes)
         for i in members.tolist()
     }
-    lower, upper = one_sided_bounds(answer, pairs, known, ELO, 1.0, 0.9)
     found = sweep_differences(answer, pairs, known, ELO, 1.0, 0.9)
+    lower, upper = one_sided_bounds(answer, known, found)
     lowers: dict[int, list[float]] = {}
     uppers: dict[int, list[float]] = {}
     for arc, (a, b) in enumerate(zip(answer.above.tolist(), answer.below.tolist(), strict=True)):
@@ -142,8 +142,9 @@ def test_a_class_without_ratings_gives_no_number() -> None:
     pairs = pairs_of(3, [(0, 1, 1.0, 0.5), (0, 2, 1.0, 1.0)])
     answer = existence(pairs, 3)
     ratings = np.array([np.nan, 1500.0, 1400.0])
-    assert np.isnan(sweep_differences(answer, pairs, ratings, ELO, 1.0, 0.95)).all()
-    assert np.isnan(one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)).all()
+    by = sweep_differences(answer, pairs, ratings, ELO, 1.0, 0.95)
+    assert np.isnan(by).all()
+    assert np.isnan(one_sided_bounds(answer, ratings, by)).all()
 
 
 def test_without_sweeps_there_is_nothing_to_bound() -> None:
@@ -151,30 +152,9 @@ def test_without_sweeps_there_is_nothing_to_bound() -> None:
     pairs = pairs_of(3, [(0, 1, 1.0, 0.5)])
     answer = existence(pairs, 3)
     ratings = np.array([1500.0, 1500.0, np.nan])
-    assert sweep_differences(answer, pairs, ratings, ELO, 1.0, 0.95).shape == (0,)
-    assert np.isnan(one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)).all()
-
-
-def test_the_level_of_a_class_of_one_may_be_known() -> None:
-    """An anchored player at 1800 who lost to one and beat another bounds both."""
-    pairs = pairs_of(3, [(0, 1, 1.0, 1.0), (1, 2, 1.0, 1.0)])
-    answer = existence(pairs, 3, contracted=np.array([1]))
-    ratings = np.array([np.nan, 1800.0, np.nan])
-    lower, upper = one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.5)
-    assert lower == pytest.approx([1800.0, np.nan, np.nan], abs=1e-8, nan_ok=True)
-    assert upper == pytest.approx([np.nan, np.nan, 1800.0], abs=1e-8, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("scale", "confidence", "rule"),
-    [
-        *((1.0, value, "confidence must be between 0 and 1") for value in (0.0, 1.0, math.nan)),
-        *((value, 0.95, "scale must be positive") for value in (0.0, math.inf, math.nan)),
-    ],
-)
-def test_parameters_outside_their_range_are_refused(scale, confidence, rule) -> None:
-    with pytest.raises(InvalidParameterError, match=rule):
-        sweep_difference(np.zeros(1), np.ones(1), ELO, scale, confidence)
+    by = sweep_differences(answer, pairs, ratings, ELO, 1.0, 0.95)
+    assert by.shape == (0,)
+    assert np.isnan(one_sided_bounds(answer, ratings, by)).all()
 
 
 def test_a_curve_that_stays_below_1_is_refused() -> None:

@@ -59,17 +59,6 @@ def test_caruana_in_saint_louis_2014_is_as_reported() -> None:
     assert round(of([2802.0] * 10, [1, 1, 1, 1, 1, 1, 1, 0.5, 0.5, 0.5])) == 3103
 
 
-def test_a_game_against_an_unrated_player_counts_for_neither_points_nor_games() -> None:
-    """As FIDE does; alone the unrated player still has a performance."""
-    games = Games.from_arrays(
-        ["a", "a", "a"], ["b", "c", "new"], [1, 0, 1], rating={"a": 2000, "b": 1900, "c": 2100}
-    )
-    found = dict(zip(games.player_ids, tournament_performance(results_of(games)), strict=True))
-    assert found["a"] == pytest.approx(2000, abs=1e-9)
-    assert np.isnan(found["new"])  # 0 %
-    assert of([2000, np.nan], [0.5, 0]) == pytest.approx(2000, abs=1e-9)
-
-
 def test_ratings_of_a_game_come_before_ratings_of_a_player() -> None:
     games = Games.from_arrays(["a", "b"], ["b", "a"], [0.5, 0.5], rating={"a": 2000, "b": 2100})
     given_once = dataclasses.replace(games, black_rating=np.array([2300, np.nan]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 
 import numpy as np
-import polars as pl
 from hypothesis import strategies as st
 
 from equipoise.data.games import Games
@@ -213,14 +212,3 @@ def chess(name: str) -> Games:
 def palma_2017() -> Games:
     """Return the 81 games of the Grand Prix, or skip the test."""
     return chess("chess_palma2017_grandprix.csv")
-
-
-def world_cup_2022() -> Games:
-    """Return the 64 matches of men's football in Qatar, penalties as draws, or skip the test."""
-    frame = pl.read_parquet(real_data("football.parquet")).filter(
-        pl.col("tournament") == "FIFA World Cup", pl.col("time").dt.year() == 2022
-    )
-    pairs = frame.group_by("match", maintain_order=True).agg("player", "rank")
-    first, second = zip(*pairs["player"].to_list(), strict=True)
-    points = [0.5 + 0.5 * (b - a) for a, b in pairs["rank"].to_list()]
-    return Games.from_arrays(list(first), list(second), points)

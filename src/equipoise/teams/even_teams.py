@@ -339,12 +339,7 @@ class _Search:
                     self.all_ties = False
 
     def _is_tie(self, evenness: Evenness) -> bool:
-        best = self.best
-        return (
-            best is not None
-            and evenness.difference == best.difference
-            and evenness.distance <= best.distance + self.placing.tolerance
-        )
+        return self.best is not None and evenness.matches(self.best, self.placing.tolerance)
 
     def solution(self, bound: Evenness, *, proved: bool) -> Solution:
         """Return the compositions found, each once."""

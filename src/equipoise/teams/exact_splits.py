@@ -32,10 +32,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.teams.lobby_task import (
@@ -56,7 +55,6 @@ MOST_COMPONENTS = 36
 MOST_COMPARED = 5_000_000
 #: Number of splits for which J is computed together.
 _CHUNK = 1 << 16
-_Number = TypeVar("_Number", np.int64, np.float64)
 
 #: Largest number of nodes of the search; each takes about a tenth of a millisecond.
 MOST_NODES = 3000
@@ -71,19 +69,10 @@ _LARGEST = 7
 _LISTED = 50_000
 
 
-class Half(NamedTuple):
-    """All ways to assign half of the components: sums over the players of the first team.
-
-    Bit j of a way's number is the side of component j in the first team. For squares there are also
-    the sums over the second team, because a difference would lose the digits of a small sum.
-    """
-
-    size: Ints
-    strength: Floats
-    square: Floats
-    rest_square: Floats
-    rating: Floats
-    experience: tuple[Floats, ...]
+#: Rows of `BipartiteComponents.columns`, and of the ways to assign half of the components. The ways
+#: have one more row: the squares of the second team, because a difference would lose the digits of
+#: a small sum.
+_SIZE, _STRENGTH, _SQUARE, _RATING, _REST_SQUARE = 0, 1, 2, -2, -1
 
 
 class Group(NamedTuple):
@@ -118,74 +107,61 @@ def best_splits(
     if compared > MOST_COMPARED:
         return None
     objective, one, two, size = _gather(task, left, right, groups, limit, keep)
-    square = left.square[one] + right.square[two]
-    rest_square = left.rest_square[one] + right.rest_square[two]
+    square, rest_square, rating = (
+        left[row][one] + right[row][two] for row in (_SQUARE, _REST_SQUARE, _RATING)
+    )
     return Candidates(
         objective=objective,
         left=one,
         right=two,
         size=size,
-        mean=_mean_differences(task, left.rating[one] + right.rating[two], size),
+        mean=_mean_differences(task, rating, size),
         spread=np.abs(np.sqrt(square) - np.sqrt(rest_square)),
         members=Members(units, components, middle),
         splits=sum(len(group.left) * len(group.right) for group in groups),
     )
 
 
-def _ways(components: BipartiteComponents, chosen: range, base: int | None) -> Half:
-    """Return the sums of all ways to assign some components, added to one side of `base`."""
-    return Half(
-        _sums(components.size, chosen, base),
-        _sums(components.strength, chosen, base),
-        _sums(components.square, chosen, base),
-        _sums(components.square[:, ::-1], chosen, base),
-        _sums(components.rating, chosen, base),
-        tuple(_sums(each, chosen, base) for each in components.experience),
-    )
+def _ways(components: BipartiteComponents, chosen: range, base: int | None) -> Floats:
+    """Return the sums of the first team in all ways to assign some components, (rows, ways).
 
-
-def _sums(column: NDArray[_Number], chosen: range, base: int | None) -> NDArray[_Number]:
-    """Return the sums of one column: bit j of a way's number is the side of the j-th component."""
-    sums = np.zeros(1, column.dtype) if base is None else column[base, :1]
+    Bit j of a way's number is the side of the j-th component; one side of `base` is added to all.
+    """
+    columns = np.concatenate([components.columns, components.columns[[_SQUARE], :, ::-1]])
+    sums = np.zeros((len(columns), 1)) if base is None else columns[:, base, :1]
     for component in chosen:
-        sums = np.concatenate([sums + column[component, 0], sums + column[component, 1]])
+        sides = [sums + columns[:, component, :1], sums + columns[:, component, 1:]]
+        sums = np.concatenate(sides, axis=1)
     return sums
 
 
-def first_sizes(task: Task) -> tuple[int, ...]:
-    """Return the sizes that the team of the top player may have."""
-    if task.larger_teams == 0 or task.uneven:
-        return (task.smaller,)
-    return (task.smaller, task.smaller + 1)
-
-
-def _half_groups(task: Task, left: Half, right: Half) -> Iterator[Group]:
-    by_strength = np.argsort(right.strength, kind="stable")
-    right_sizes = right.size[by_strength]
-    for size in first_sizes(task):
-        for part in np.unique(left.size).tolist():
+def _half_groups(task: Task, left: Floats, right: Floats) -> Iterator[Group]:
+    by_strength = np.argsort(right[_STRENGTH], kind="stable")
+    right_sizes = right[_SIZE][by_strength]
+    larger = task.larger_teams and not task.uneven  # so the top player may be in a larger team
+    for size in (task.smaller, task.largest) if larger else (task.smaller,):
+        for part in np.unique(left[_SIZE].astype(np.int64)).tolist():
             fitting = by_strength[right_sizes == size - part]
             if len(fitting):
-                yield Group(np.flatnonzero(left.size == part), fitting, size)
+                yield Group(np.flatnonzero(left[_SIZE] == part), fitting, size)
 
 
-def _objective(task: Task, half: Half, other: Half, ways: tuple[Ints, Ints], size: int) -> Floats:
+def _objective(
+    task: Task, left: Floats, right: Floats, ways: tuple[Ints, Ints], size: int
+) -> Floats:
     """Return J [TG2]_ (48) or the difference of chances, given the ways of both halves."""
     one, two = ways
+    rest_square = left[_REST_SQUARE][one] + right[_REST_SQUARE][two]
+    if task.chances is not None and task.chances.correct is not None:
+        players = task.columns[:-1]
+        first = np.array([left[row][one] + right[row][two] for row in range(len(players))])
+        second = np.array([[column.sum()] for column in players]) - first
+        second[_SQUARE] = rest_square
+        return task.chances.spread(np.stack([first, second], axis=1))
     rest = task.players - size
     slope, base = _line(task, size)
-    mean = slope * (half.strength[one] + other.strength[two]) - base
-    square = half.square[one] + other.square[two]
-    rest_square = half.rest_square[one] + other.rest_square[two]
-    if task.chances is not None and task.chances.correct is not None:
-        strength = half.strength[one] + other.strength[two]
-        columns = zip(half.experience, other.experience, task.experience, strict=True)
-        experience = [(mine[one] + its[two], every.sum()) for mine, its, every in columns]
-        first = [np.full(len(one), float(size)), strength, square]
-        second = [task.players - first[0], task.strength.sum() - strength, rest_square]
-        first += [part for part, _ in experience]
-        second += [total - part for part, total in experience]
-        return task.chances.spread(np.stack([first, second], axis=1))
+    mean = slope * (left[_STRENGTH][one] + right[_STRENGTH][two]) - base
+    square = left[_SQUARE][one] + right[_SQUARE][two]
     if task.chances is not None:
         return task.chances.of_two(mean, task.chances.pair_square(size, square, rest_square))
     spread = np.sqrt(square / size) - np.sqrt(rest_square / rest)
@@ -211,13 +187,13 @@ def _mean_differences(task: Task, rating: Floats, size: Ints) -> Floats:
     return difference
 
 
-def _first_limit(task: Task, left: Half, right: Half, groups: list[Group], keep: int) -> float:
+def _first_limit(task: Task, left: Floats, right: Floats, groups: list[Group], keep: int) -> float:
     """Return a J that at least `keep` splits do not exceed: those with the nearest means."""
     least = []
     for group in groups:
         slope, base = _line(task, group.size)
-        sums = right.strength[group.right]
-        nearest = base / slope - left.strength[group.left]
+        sums = right[_STRENGTH][group.right]
+        nearest = base / slope - left[_STRENGTH][group.left]
         at = np.searchsorted(sums, nearest).clip(max=len(sums) - 1)
         ways = (group.left, group.right[at])
         least.append(_objective(task, left, right, ways, group.size))
@@ -231,18 +207,18 @@ def _least(objectives: Floats, keep: int) -> float:
     return float(np.partition(objectives, keep - 1)[keep - 1]) + 2.0 * TOLERANCE
 
 
-def _runs(task: Task, left: Half, right: Half, group: Group, limit: float) -> tuple[Ints, Ints]:
+def _runs(task: Task, left: Floats, right: Floats, group: Group, limit: float) -> tuple[Ints, Ints]:
     """Return start and length of the run of right ways within `limit`, for every left way."""
     slope, base = _line(task, group.size)
     reach = limit if task.chances is None else task.chances.reach(limit, group.size)
-    sums, own = right.strength[group.right], left.strength[group.left]
+    sums, own = right[_STRENGTH][group.right], left[_STRENGTH][group.left]
     start = np.searchsorted(sums, (base - reach) / slope - own, side="left")
     stop = np.searchsorted(sums, (base + reach) / slope - own, side="right")
     return start, np.maximum(stop - start, 0)
 
 
 def _gather(
-    task: Task, left: Half, right: Half, groups: list[Group], limit: float, keep: int
+    task: Task, left: Floats, right: Floats, groups: list[Group], limit: float, keep: int
 ) -> tuple[Floats, Ints, Ints, Ints]:
     """Return J, left way, right way and size of all splits whose J is among the `keep` smallest."""
     best = np.full(keep, np.inf)
@@ -312,8 +288,7 @@ class _BranchAndBound:
 
     def __init__(self, task: Task, units: Units, limit: float, keep: int) -> None:
         self.task = task
-        columns = [units.size.astype(np.float64), units.strength, units.square]
-        self.columns = np.stack([*columns, *units.experience])
+        self.columns = units.columns[:-1]
         self.separated = separation_matrix(units)
         self.team = np.zeros(len(units.rows), dtype=np.int64)
         self.limit = limit

@@ -157,12 +157,16 @@ def balance(
     >>> round(found.objective, 2)
     39.74
     """
-    require(isinstance(lobby, Lobby), "lobby", "a Lobby", type(lobby).__name__)
-    require(teams >= 2 and int(teams) == teams, "teams", "a whole number from 2", teams)
+    require(teams >= 2, "teams", "a whole number from 2", teams)
     require(
         teams <= lobby.players, "teams", f"at most {lobby.players}, the number of players", teams
     )
-    _check_numbers(uncertainty_weight, alternatives, steps, seed, time_limit)
+    weight_fits = 0 <= uncertainty_weight < np.inf
+    require(weight_fits, "uncertainty_weight", "a finite number from 0", uncertainty_weight)
+    require(0 <= alternatives <= 1000, "alternatives", "from 0 to 1000", alternatives)
+    require(steps >= 0, "steps", "at least 0", steps)
+    require(seed >= 0, "seed", "at least 0", seed)
+    require(time_limit is None or time_limit >= 0, "time_limit", "at least 0 seconds", time_limit)
     sizes = [lobby.players // teams + (at < lobby.players % teams) for at in range(teams)]
     kind = _kind(lobby, sizes, objective)
     rules = (kind != "chance", kind != "chance")
@@ -249,21 +253,6 @@ def _no_worse(
     if ordered.split(teams).objective >= least:
         return solution
     return replace(solution, splits=(teams, *solution.splits[:-1]))
-
-
-def _check_numbers(
-    weight: float,
-    alternatives: int,
-    steps: int,
-    seed: int,
-    time_limit: float | None,
-) -> None:
-    rule = "a finite number from 0"
-    require(0 <= weight < np.inf, "uncertainty_weight", rule, weight)
-    require(0 <= alternatives <= 1000, "alternatives", "from 0 to 1000", alternatives)
-    require(steps >= 0, "steps", "at least 0", steps)
-    require(seed >= 0, "seed", "at least 0", seed)
-    require(time_limit is None or time_limit >= 0, "time_limit", "at least 0 seconds", time_limit)
 
 
 def _task(ordered: _OrderedLobby, teams: int, top_two: bool, uneven: bool) -> Task:

@@ -349,9 +349,11 @@ class Task:
         return len(self.strength)
 
     @property
-    def experience(self) -> tuple[Floats, ...]:
-        """What a curve reads of the players, for each of its columns shape (N,)."""
-        return () if self.chances is None else tuple(self.chances.columns[3:])
+    def columns(self) -> Floats:
+        """Ones, strength, square, experience and rating of the players, shape (rows, N)."""
+        experience = () if self.chances is None else self.chances.columns[3:]
+        ones = np.ones(self.players)
+        return np.stack([ones, self.strength, self.square, *experience, self.rating])
 
     @property
     def smaller(self) -> int:
@@ -375,9 +377,8 @@ class Units:
 
     of_player : shape (N,), unit of every player; units are numbered by their best player
     rows : the players of every unit
-    size : shape (K,)
-    strength, square, rating : shape (K,), sums over the players
-    experience : the same of each further row of `Chances.columns`
+    columns : shape (rows, K), sums of `Task.columns` over the players
+    size, strength, square : shape (K,), the first three of its rows
     separated : pairs of units in different teams, the lower number first
     """
 
@@ -386,8 +387,7 @@ class Units:
     size: Ints
     strength: Floats
     square: Floats
-    rating: Floats
-    experience: tuple[Floats, ...]
+    columns: Floats
     separated: tuple[tuple[int, int], ...]
 
 
@@ -411,18 +411,16 @@ def units_of(task: Task) -> Units | None:
         separated.add((pair[0], pair[1]))
     if task.top:
         separated |= _top_pairs(task, of_player)
-    sums = [
-        np.array([math.fsum(column[list(rows_of_unit)].tolist()) for rows_of_unit in rows])
-        for column in (task.strength, task.square, task.rating, *task.experience)
-    ]
+    columns = np.array(
+        [[math.fsum(column[list(unit)].tolist()) for unit in rows] for column in task.columns]
+    )
     return Units(
         of_player=of_player,
         rows=rows,
-        size=np.array([len(rows_of_unit) for rows_of_unit in rows], dtype=np.int64),
-        strength=sums[0],
-        square=sums[1],
-        rating=sums[2],
-        experience=tuple(sums[3:]),
+        size=columns[0].astype(np.int64),
+        strength=columns[1],
+        square=columns[2],
+        columns=columns,
         separated=tuple(sorted(separated)),
     )
 
@@ -445,15 +443,11 @@ class BipartiteComponents:
     """K components of separated units; column 0 is the side of the best player of a component.
 
     sides : the units on either side of every component
-    size, strength, square, rating, experience : shape (K, 2), sums over the players of a side
+    columns : shape (rows, K, 2), sums of `Units.columns` over the units of a side
     """
 
     sides: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-    size: Ints
-    strength: Floats
-    square: Floats
-    rating: Floats
-    experience: tuple[Floats, ...]
+    columns: Floats
 
 
 class ContradictionError(Exception):
@@ -484,18 +478,10 @@ def bipartite_components(units: Units) -> BipartiteComponents:
                     tuple(unit for unit in ring if side[unit] == 1),
                 )
             )
-
-    def sums(column: Floats | Ints) -> list[list[float]]:
-        return [[float(column[list(unit)].sum()) for unit in pair] for pair in sides]
-
-    return BipartiteComponents(
-        sides=tuple(sides),
-        size=np.array(sums(units.size), dtype=np.int64).reshape(-1, 2),
-        strength=np.array(sums(units.strength)).reshape(-1, 2),
-        square=np.array(sums(units.square)).reshape(-1, 2),
-        rating=np.array(sums(units.rating)).reshape(-1, 2),
-        experience=tuple(np.array(sums(each)).reshape(-1, 2) for each in units.experience),
-    )
+    sums = [
+        [[column[list(side)].sum() for side in pair] for pair in sides] for column in units.columns
+    ]
+    return BipartiteComponents(sides=tuple(sides), columns=np.array(sums))
 
 
 def _assign_sides(start: int, neighbours: list[list[int]], side: list[int]) -> list[int]:
@@ -670,29 +656,23 @@ def ranked_teams(
     while left:
         near = [at for at in left if objective[at] <= objective[left[0]] + TOLERANCE]
         for part in range(2):
-            least = min(keys[at].differences[part] for at in near)
-            near = [at for at in near if keys[at].differences[part] <= least + TOLERANCE]
-        best = min(near, key=lambda at: keys[at].listed)
+            least = min(keys[at][0][part] for at in near)
+            near = [at for at in near if keys[at][0][part] <= least + TOLERANCE]
+        best = min(near, key=lambda at: keys[at][1])
         order.append(best)
         left.remove(best)
     return [tuple(splits[at]) for at in order]
 
 
-class _TieKey(NamedTuple):
-    """Differences of mean ratings and of uncertainties, and the sorted ids of every team."""
-
-    differences: tuple[float, float]
-    listed: list[list[int]]
-
-
-def _tie_key(task: Task, teams: Sequence[tuple[int, ...]]) -> _TieKey:
+def _tie_key(task: Task, teams: Sequence[tuple[int, ...]]) -> tuple[list[float], list[list[int]]]:
+    """Return differences of mean ratings and of uncertainties, and the sorted ids of every team."""
     mean = [math.fsum(task.rating[list(team)].tolist()) / len(team) for team in teams]
     if task.chances is not None:
         sums = [[len(team), task.strength[list(team)].sum(), 0.0] for team in teams]
         mean = task.chances.centre(np.array(sums).T).tolist()
     spread = [math.sqrt(math.fsum(task.square[list(team)].tolist())) for team in teams]
     listed = [sorted(task.id_rank[list(team)].tolist()) for team in teams]
-    return _TieKey((max(mean) - min(mean), max(spread) - min(spread)), listed)
+    return [max(mean) - min(mean), max(spread) - min(spread)], listed
 
 
 def until(seconds: float | None) -> Callable[[], bool]:

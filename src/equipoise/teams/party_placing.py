@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from equipoise.data.rebalancing import (
-    MatchedParty,
     MatchedPlayer,
     PartyIds,
     PartyTeams,
@@ -44,6 +43,10 @@ class Evenness(NamedTuple):
 
     difference: int
     distance: float
+
+    def matches(self, best: Evenness, tolerance: float) -> bool:
+        """Return whether this is the best evenness, or as good within tolerance."""
+        return self.difference == best.difference and self.distance <= best.distance + tolerance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,15 @@ class Placing:
             if self.counts[team] == 0 and team not in name:
                 name[team] = free[len(name)]
         return tuple(name.get(team, team) for team in team_of)
+
+    def member_masks(self) -> list[int]:
+        """Return the parties of every team as bits, to which parties are added.
+
+        Bits from the number of parties on mark teams that already have members.
+        """
+        return [
+            1 << (self.parties + team) if count else 0 for team, count in enumerate(self.counts)
+        ]
 
     def allowed(self, counts: Sequence[int]) -> bool:
         """Return whether every team has enough players and not too many."""
@@ -233,41 +245,13 @@ class Matched:
             teams[team] += [self.attribute(player, rule.attribute) for player in party.players]
         return distance([math.fsum(team) / len(team) for team in teams if team])
 
-    def name(self, party: int) -> str:
-        """Return the name of a party for a sentence."""
-        return name_of(self.parties[party])
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Number of players without a value of an attribute, and their default."""
-
-    attribute: str
-    players: int
-    default: float
-
-
-def missing_of(request: RebalanceRequest) -> list[Missing]:
-    """Return the attributes that some players lack."""
-    missing = []
-    for rule in request.ruleset.rules:
-        count = sum(
-            player.attributes.get(rule.attribute) is None
-            for _, party in request.everyone()
-            for player in party.players
-        )
-        if count:
-            default = request.default_attributes[rule.attribute]
-            missing.append(Missing(rule.attribute, count, float(default)))
-    return missing
-
-
-def name_of(party: MatchedParty) -> str:
-    """Return the name of a party for a sentence: its name, or its first player."""
-    if party.party is not None:
-        return str(party.party)
-    more = len(party.players) - 1
-    return f"{party.players[0].player}" + (f" and {more} more" if more else "")
+    def name(self, number: int) -> str:
+        """Return the name of a party for a sentence: its name, or its first player."""
+        party = self.parties[number]
+        if party.party is not None:
+            return str(party.party)
+        more = len(party.players) - 1
+        return f"{party.players[0].player}" + (f" and {more} more" if more else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,11 +276,7 @@ class PartialComposition:
             for count, total in zip(self.counts, self.sums, strict=True)
         ]
         self.team_of = [-1] * placing.parties
-        # Parties of every team, as bit masks; one more bit marks a team that already has members.
-        self.inside = [
-            1 << (placing.parties + team) if count else 0
-            for team, count in enumerate(placing.counts)
-        ]
+        self.inside = placing.member_masks()
         self.order = list(range(placing.parties))
         self.chosen = 0
         self.most_chosen = sys.maxsize
@@ -372,15 +352,10 @@ class PartialComposition:
         if self.counts[team]:
             self.means[team] = self.placing.mean(self.counts[team], self.sums[team])
 
-    def evenness(self) -> Evenness:
-        """Return how even the teams are."""
-        counts = self.counts
-        means = [mean for mean, count in zip(self.means, counts, strict=True) if count]
-        return Evenness(max(counts) - min(counts), distance(means))
-
     def outcome(self) -> Placed:
         """Return the sequence that was placed and the teams it led to."""
-        return Placed(tuple(self.order), tuple(self.team_of), self.evenness())
+        evenness = self.placing.evenness(self.counts, self.sums)
+        return Placed(tuple(self.order), tuple(self.team_of), evenness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,10 +488,7 @@ class _BackwardSearch:
             return None
         best = self.records[-1].evenness
         return next(
-            record
-            for record in self.records
-            if record.evenness.difference == best.difference
-            and record.evenness.distance <= best.distance + self.tolerance
+            record for record in self.records if record.evenness.matches(best, self.tolerance)
         )
 
 

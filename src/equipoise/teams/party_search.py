@@ -18,7 +18,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -43,40 +42,31 @@ _MOST_TRIED = 20_000
 _ROUNDING = 1e-12
 
 
-@dataclass(slots=True)
 class Fillings:
     """All fillings, in the document's order or backwards; a filling is the team of every party.
+
+    It is iterated once.
 
     most_tried : limit of moves: parties placed and teams closed
     complete : whether the list ended before the limit
     """
 
-    placing: Placing
-    most_tried: int
-    backwards: bool = False
-    tried: int = 0
-    complete: bool = True
-    _team_of: list[int] = field(init=False)
-    _counts: list[int] = field(init=False)
-    _team: int = 0
-    _left: int = 0
-    _suffix: list[list[int]] = field(default_factory=list)
-    # Smallest and largest number of players that the teams after each still get.
-    _missing: list[int] = field(init=False)
-    _room: list[int] = field(init=False)
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """Yield fillings."""
-        placing = self.placing
+    def __init__(self, placing: Placing, most_tried: int, *, backwards: bool = False) -> None:
+        self.placing, self.most_tried, self.backwards = placing, most_tried, backwards
+        self.complete = True
         self._team_of = [-1] * placing.parties
         self._counts = list(placing.counts)
-        self._team, self.tried, self.complete = 0, 0, True
-        self._left = sum(placing.sizes)
+        self._team, self._left = 0, sum(placing.sizes)
+        # Smallest and largest number of players that the teams after each still get.
         missing = [max(placing.minimum - count, 0) for count in placing.counts]
         room = [placing.capacity - count for count in placing.counts]
         self._missing = [*itertools.accumulate(reversed(missing), initial=0)][-2::-1]
         self._room = [*itertools.accumulate(reversed(room), initial=0)][-2::-1]
         self._suffix = [self._reachable()]
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Yield fillings."""
+        tried = 0
         moves: list[int] = []
         options = [self._options(0)]
         while options:
@@ -86,12 +76,12 @@ class Fillings:
                 if moves:
                     self._undo(moves.pop())
                 continue
-            self.tried += 1
-            if self.tried > self.most_tried:
+            tried += 1
+            if tried > self.most_tried:
                 self.complete = False
                 return
             self._do(move)
-            if self._team == placing.teams:
+            if self._team == self.placing.teams:
                 yield tuple(self._team_of)
                 self._undo(move)
                 continue

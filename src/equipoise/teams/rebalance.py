@@ -23,6 +23,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from equipoise.arguments import checks_arguments
 from equipoise.data.rebalancing import (
@@ -52,7 +53,6 @@ from equipoise.teams.party_placing import (
     Placed,
     Placing,
     Target,
-    missing_of,
 )
 from equipoise.teams.party_search import good_start
 from equipoise.wording import counted
@@ -159,26 +159,22 @@ def fill(placing: Placing) -> Outcome:
     steps: list[GreedyStep] = []
     for party in order:
         size = placing.sizes[party]
-        at = _first_with_room(teams, counts, placing.capacity - size)
-        if at is None:
+        most = placing.capacity - size
+        for place in teams:
+            if counts[place[1]] <= most:
+                break
+        else:
             return Outcome(steps=tuple(steps), without_place=party)
+        total, team = place
         if listed:
-            before = tuple((team, total) for total, team in teams)
-            steps.append(GreedyStep(before, party, teams[at][1]))
-        total, team = teams.pop(at)
+            before = tuple((number, of_team) for of_team, number in teams)
+            steps.append(GreedyStep(before, party, team))
+        teams.remove(place)
         counts[team] += size
         team_of[party] = team
         bisect.insort(teams, (total + placing.weight(party), team))
     whole = tuple(team_of) if placing.allowed(counts) else None
     return Outcome(order=tuple(order), team_of=whole, steps=tuple(steps), sequences=1)
-
-
-def _first_with_room(teams: list[tuple[int, int]], counts: list[int], most: int) -> int | None:
-    """Return the position of the first team with at most `most` players; None without one."""
-    for at, (_, team) in enumerate(teams):
-        if counts[team] <= most:
-            return at
-    return None
 
 
 class Methods:
@@ -193,19 +189,16 @@ class Methods:
         self.nodes = max(1, effort.nodes * _WIDTH**2 // width**2)
         fewest = min(effort.chosen, 10 * placing.parties)
         self.chosen = max(1, fewest, effort.chosen * _WIDTH**2 // width**2)
-        self._solution: Solution | None = None
 
-    @property
+    @cached_property
     def solution(self) -> Solution:
         """The most even compositions within the effort."""
-        if self._solution is None:
-            self._solution = optimum(
-                self.placing,
-                self.nodes,
-                start=good_start(self.placing, self.effort.pairs),
-                in_time=self.effort.in_time,
-            )
-        return self._solution
+        return optimum(
+            self.placing,
+            self.nodes,
+            start=good_start(self.placing, self.effort.pairs),
+            in_time=self.effort.in_time,
+        )
 
     def permutation(self) -> Outcome:
         """Return the last of the best sequences in swap order."""
@@ -269,10 +262,7 @@ class Methods:
     def _target(self, team_of: tuple[int, ...]) -> Target:
         """Return a composition as masks."""
         placing = self.placing
-        masks = [
-            1 << (placing.parties + team) if count else 0
-            for team, count in enumerate(placing.counts)
-        ]
+        masks = placing.member_masks()
         for party, team in enumerate(team_of):
             masks[team] |= 1 << party
         return Target(placing.evenness_of(team_of), tuple(masks[team] for team in team_of))
@@ -302,11 +292,7 @@ class Methods:
         """Return the last filling of this evenness; None if not found in time."""
         placing = self.placing
         for team_of in combination.Fillings(placing, self.chosen, backwards=True):
-            reached = placing.evenness_of(team_of)
-            if (
-                reached.difference == evenness.difference
-                and reached.distance <= evenness.distance + placing.tolerance
-            ):
+            if placing.evenness_of(team_of).matches(evenness, placing.tolerance):
                 return team_of
         return None
 
@@ -479,11 +465,17 @@ def _attribute_notes(request: RebalanceRequest) -> Iterator[str]:
             for rule in rules
         )
         yield f"the distance is computed from the sum of {parts}"
-    for missing in missing_of(request):
-        yield (
-            f"{counted(missing.players, 'player')} without {missing.attribute}: the default of "
-            f"{missing.default:g} from default_attributes is used"
+    for rule in rules:
+        players = sum(
+            player.attributes.get(rule.attribute) is None
+            for _, party in request.everyone()
+            for player in party.players
         )
+        if players:
+            yield (
+                f"{counted(players, 'player')} without {rule.attribute}: the default of "
+                f"{request.default_attributes[rule.attribute]:g} from default_attributes is used"
+            )
     if unused := _unused(request):
         yield f"attributes without a matching rule do not count: {', '.join(unused)}"
 
@@ -579,8 +571,6 @@ def rebalance(
     >>> eq.rebalance(request)
     <Rebalance: 2 teams of 3 + 2: A, B and 1 more / D, E; permutation, distance 6.667>
     """
-    kind = type(request).__name__
-    require(isinstance(request, RebalanceRequest), "request", "a RebalanceRequest", kind)
     require(1 <= max_sequences <= 1_000_000, "max_sequences", "from 1 to 1000000", max_sequences)
     require(nodes is None or nodes >= 1, "nodes", "at least 1", nodes)
     require(time_limit is None or time_limit >= 0, "time_limit", "at least 0 seconds", time_limit)

@@ -310,11 +310,10 @@ class Assignment:
         self.task = task
         self.units = units
         self.team = team.copy()
-        columns = [units.size * 1.0, units.strength, units.square, *units.experience]
-        self.columns: Floats = np.stack(columns)
-        self.sums: Floats = np.zeros((len(columns), task.teams))
-        for row, column in enumerate(self.columns):
-            self.sums[row] = np.bincount(team, weights=column, minlength=task.teams)
+        self.columns = units.columns[:-1]
+        self.sums: Floats = np.array(
+            [np.bincount(team, column, task.teams) for column in self.columns]
+        )
         self.separated = separation_matrix(units)
         #: m + u and m - u of every team, shape (2, T): J is the larger of their ranges.
         self.keys = keys_of(task, self.sums)

@@ -8,6 +8,7 @@ exp(-|t|), so that it keeps its digits and nothing overflows.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
@@ -109,8 +110,28 @@ class NormalCurve:
         return np.asarray(0.5 * np.asarray(erfc(z), dtype=np.float64))
 
 
+class _TailCurve(ABC):
+    """A curve given by its lower half: the other one is its mirror image. No draws."""
+
+    __slots__ = ()
+
+    def expected(self, t: Floats) -> Floats:
+        """Return psi(t), accurate in both tails."""
+        tail = self._tail(t)
+        return np.asarray(np.where(np.asarray(t) > 0, 1.0 - tail, tail))
+
+    def variance(self, t: Floats) -> Floats:
+        """Return psi(t) psi(-t)."""
+        tail = self._tail(t)
+        return tail * (1.0 - tail)
+
+    @abstractmethod
+    def _tail(self, t: Floats) -> Floats:
+        """Return psi(-|t|)."""
+
+
 @dataclass(frozen=True, slots=True)
-class LaplaceCurve:
+class LaplaceCurve(_TailCurve):
     """1 - exp(-t/width)/2 for t >= 0: the difference of performances has Laplace's distribution.
 
     Differences of some hundred points decide less than with Elo's curve. Draws are not modelled.
@@ -121,27 +142,16 @@ class LaplaceCurve:
     width: float = 0.5 / EQUAL_SLOPE
     name: str = "laplace"
 
-    def expected(self, t: Floats) -> Floats:
-        """Return psi(t), accurate in both tails."""
-        tail = self._tail(t)
-        return np.asarray(np.where(np.asarray(t) > 0, 1.0 - tail, tail))
-
     def slope(self, t: Floats) -> Floats:
         """Return psi'(t)."""
         return self._tail(t) / self.width
 
-    def variance(self, t: Floats) -> Floats:
-        """Return psi(t) psi(-t)."""
-        tail = self._tail(t)
-        return tail * (1.0 - tail)
-
     def _tail(self, t: Floats) -> Floats:
-        """Return psi(-|t|)."""
         return np.asarray(0.5 * np.exp(-np.abs(t) / self.width))
 
 
 @dataclass(frozen=True, slots=True)
-class CauchyCurve:
+class CauchyCurve(_TailCurve):
     """1/2 + atan(t/width)/pi: the difference of performances has Cauchy's distribution.
 
     Even the weakest player wins now and then: 1,000 points more are an expected score of 0.93, with
@@ -153,23 +163,12 @@ class CauchyCurve:
     width: float = 1.0 / (math.pi * EQUAL_SLOPE)
     name: str = "cauchy"
 
-    def expected(self, t: Floats) -> Floats:
-        """Return psi(t), accurate in both tails."""
-        tail = self._tail(t)
-        return np.asarray(np.where(np.asarray(t) > 0, 1.0 - tail, tail))
-
     def slope(self, t: Floats) -> Floats:
         """Return psi'(t)."""
         z = np.clip(np.asarray(t) / self.width, -1e150, 1e150)  # its square is finite
         return np.asarray(1.0 / (math.pi * self.width * (1.0 + z * z)))
 
-    def variance(self, t: Floats) -> Floats:
-        """Return psi(t) psi(-t)."""
-        tail = self._tail(t)
-        return tail * (1.0 - tail)
-
     def _tail(self, t: Floats) -> Floats:
-        """Return psi(-|t|)."""
         return np.asarray(np.arctan2(self.width, np.abs(t)) / math.pi)
 
 
@@ -213,7 +212,7 @@ class DavidsonCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomCurve:
+class CustomCurve(_TailCurve):
     """A curve given by a function of the difference, checked on a grid, with slopes by differences.
 
     The function is evaluated for t <= 0 only; the other half is its mirror image, so that
@@ -224,12 +223,6 @@ class CustomCurve:
     width: float
     name: str = "custom"
 
-    def expected(self, t: Floats) -> Floats:
-        """Return psi(t)."""
-        t = np.asarray(t, dtype=np.float64)
-        lower = _values(self.function, -np.abs(t))
-        return np.where(t > 0, 1.0 - lower, lower)
-
     def slope(self, t: Floats) -> Floats:
         """Return psi'(t) by a central difference, in the lower tail, which has more digits."""
         t = -np.abs(np.asarray(t, dtype=np.float64))
@@ -238,10 +231,8 @@ class CustomCurve:
         rise = self.expected(t + step) - self.expected(t - step)
         return np.maximum(rise / (2.0 * step), 1e-300)
 
-    def variance(self, t: Floats) -> Floats:
-        """Return psi(t) psi(-t); draws are not modelled."""
-        lower = _values(self.function, -np.abs(np.asarray(t, dtype=np.float64)))
-        return lower * (1.0 - lower)
+    def _tail(self, t: Floats) -> Floats:
+        return _values(self.function, -np.abs(np.asarray(t, dtype=np.float64)))
 
 
 _CURVES: dict[str, Curve] = {

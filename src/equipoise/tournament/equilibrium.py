@@ -24,6 +24,7 @@ from equipoise.data.games import LARGEST, Games
 from equipoise.display import Tabular
 from equipoise.errors import NoEquilibriumError, NotFoundError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
+from equipoise.tournament.newton import means_by
 from equipoise.tournament.pairs import Pairs, gather_pairs, with_prior
 from equipoise.tournament.solving import (
     LARGEST_ADVANTAGE,
@@ -174,47 +175,39 @@ def performance_equilibrium(
     """
     _check(games, curve, scale, anchor, prior, colour_advantage, draws)
     modelled = known_draws(games) if draws == "davidson" else games
-    tournament = _tournament(modelled, prior, coloured=colour_advantage != 0.0)
-    initial = np.concatenate([games.initial, np.full(tournament.virtual, np.nan)])
-    fixed = np.concatenate([_held(games, anchors or {}), np.full(tournament.virtual, np.nan)])
-    if tournament.virtual:
-        plays = tournament.pairs.played(len(fixed)) > 0
+    coloured = colour_advantage != 0.0
+    pairs = gather_pairs(modelled, coloured=coloured)
+    # The last player is that of a prior.
+    virtual = prior > 0 and games.rows > 0
+    if virtual:
+        pairs = with_prior(pairs, games.players, prior, coloured=coloured)
+    initial = np.concatenate([games.initial, np.full(int(virtual), np.nan)])
+    fixed = np.concatenate([_held(games, anchors or {}), np.full(int(virtual), np.nan)])
+    if virtual:
+        plays = pairs.played(len(fixed)) > 0
         average, relative = average_rating(initial, np.where(plays, 0, -1), anchor)
         # The average player has half the points of all. Held players give the level, so the games
         # place it among them; without any, it is held at the average.
         if anchor is not None or not np.any(plays & ~np.isnan(fixed)):
             fixed[-1] = average[-1]
-    component = _component(tournament, games, fixed)
-    if not tournament.virtual:
+    component = _component(pairs, games, fixed)
+    if not virtual:
         average, relative = average_rating(initial, component, anchor)
     question = Question(
-        pairs=tournament.pairs,
+        pairs=pairs,
         players=len(fixed),
         component=component,
         curve=curve_of(curve),
         scale=scale,
         fixed=fixed,
-        real=tournament.real,
+        real=(pairs.first < games.players) & (pairs.second < games.players),
         threads=threads,
     )
     solved = fit(question, advantage=colour_advantage, draws=draws)
     # Without any rating the mean is 0, exactly (READINGS C2).
     ratings = _placed(question, solved, "mean" if relative else select, average, initial)
-    free = not np.isnan(fixed[-1]) if tournament.virtual else bool(np.any(_loose(question)))
+    free = not np.isnan(fixed[-1]) if virtual else bool(np.any(_loose(question)))
     return _result(games, question, solved, ratings, relative and free)
-
-
-@dataclass(frozen=True, slots=True)
-class Tournament:
-    """Pairs of a tournament, and of a prior.
-
-    real : shape (K,), whether the pair was played
-    virtual : 1 if the last player is that of a prior, else 0
-    """
-
-    pairs: Pairs
-    real: Flags
-    virtual: int
 
 
 def known_draws(games: Games) -> Games:
@@ -241,24 +234,13 @@ def _check(
     require(known, "anchor", f"from -{LARGEST:g} to {LARGEST:g}", anchor)
     allowed = prior == 0 or LEAST_PRIOR <= prior <= MOST_PRIOR
     require(allowed, "prior", f"0, or from {LEAST_PRIOR:g} to {MOST_PRIOR:g} games", prior)
-    if colour_advantage != "estimate":
-        is_number = isinstance(colour_advantage, int | float)
-        fits = is_number and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
+    if not isinstance(colour_advantage, str):
+        fits = abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
         require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
     usable = games.coloured or colour_advantage == 0.0
     require(usable, "colour_advantage", "0 if colours are not known", colour_advantage)
     compatible = draws == "ignore" or curve == "elo"
     require(compatible, "curve", "elo with draws=davidson, which extends it", curve)
-
-
-def _tournament(games: Games, prior: float, *, coloured: bool) -> Tournament:
-    """Return the pairs, with those of a prior."""
-    pairs = gather_pairs(games, coloured=coloured)
-    if not prior or not games.rows:
-        return Tournament(pairs, np.ones(len(pairs.first), dtype=np.bool_), 0)
-    pairs = with_prior(pairs, games.players, prior, coloured=coloured)
-    real = (pairs.first < games.players) & (pairs.second < games.players)
-    return Tournament(pairs, real, 1)
 
 
 def _held(games: Games, anchors: Mapping[Any, float]) -> Floats:
@@ -276,12 +258,12 @@ def _held(games: Games, anchors: Mapping[Any, float]) -> Floats:
     return held
 
 
-def _component(tournament: Tournament, games: Games, fixed: Floats) -> Ints:
+def _component(pairs: Pairs, games: Games, fixed: Floats) -> Ints:
     """Return every player's component. Raises : NoEquilibriumError if there are sweeps."""
     from equipoise.tournament.existence import existence
 
     held = np.flatnonzero(~np.isnan(fixed))
-    solvable = existence(tournament.pairs, len(fixed), contracted=held if len(held) else None)
+    solvable = existence(pairs, len(fixed), contracted=held if len(held) else None)
     if not solvable.exists:
         raise NoEquilibriumError(solvable.sweeps_of(games.player_ids))
     return solvable.component
@@ -405,9 +387,7 @@ def select_equilibrium(
     """
     counted = np.isfinite(shape) & (component >= 0)
     label = np.where(counted, component, np.max(component, initial=-1) + 1)
-    size = np.bincount(label, counted)
-    mean = np.bincount(label, np.where(counted, shape, 0.0)) / np.maximum(size, 1.0)
-    centred = np.where(counted, shape - mean[label], 0.0)
+    centred = np.where(counted, shape - means_by(label, shape, counted), 0.0)
     shift = np.zeros(len(shape))
     if select != "mean":
         begin = np.zeros(len(shape))

@@ -194,8 +194,6 @@ def _nodes(pairs: Pairs, players: int, contracted: Ints | None) -> Ints | None:
     if contracted is None:
         return None
     rows = np.asarray(contracted, dtype=np.int64)
-    holds = bool(((rows >= 0) & (rows < players)).all())
-    require(holds, "contracted", "rows of players", contracted)
     played = np.zeros(players, dtype=np.bool_)
     played[pairs.first] = True
     played[pairs.second] = True
@@ -258,25 +256,18 @@ def sweep_differences(
 
 
 def one_sided_bounds(
-    existence: Existence,
-    pairs: Pairs,
-    class_rating: Floats,
-    curve: Curve,
-    scale: float,
-    confidence: float,
-    unplaced: Flags | None = None,
+    existence: Existence, class_rating: Floats, by: Floats, unplaced: Flags | None = None
 ) -> tuple[Floats, Floats]:
     """Return (lower, upper), the bounds of every player by sweeps; NaN without a bound.
 
     class_rating : shape (N,), ratings of classes solved by themselves; NaN if the level of a
         class is unknown, as that of every class of one without a held player
+    by : shape (A,), differences of levels, see `sweep_differences`
     unplaced : shape (N,), players whose ratings are known only relative to their class, which
         therefore bounds nobody
     Returns : each shape (N,); lower is the largest over the classes swept whose level is known,
         upper the smallest over the classes of known level that swept
-    Raises : ConvergenceError   the curve does not lead from 0 to 1
     """
-    by = sweep_differences(existence, pairs, class_rating, curve, scale, confidence)
     level = class_levels(existence, class_rating)
     if unplaced is not None:
         level[existence.class_of[unplaced]] = np.nan
@@ -329,8 +320,6 @@ def differences(
     Returns : shape (groups,), rating points; NaN if a gap is NaN
     Raises : ConvergenceError   the curve does not lead from 0 to 1
     """
-    require(0.0 < confidence < 1.0, "confidence", "between 0 and 1", confidence)
-    require(0.0 < scale < np.inf, "scale", "positive", scale)
     wanted = math.log(-math.log1p(-confidence))
     total = np.bincount(group, weight, groups)
     centre = -np.bincount(group, weight * gaps, groups) / total

@@ -23,7 +23,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,7 @@ from equipoise.tournament.newton import (
     MAX_STEPS,
     PATIENCE,
     Limits,
+    Roots,
     surplus,
 )
 from equipoise.tournament.pairs import Pairs
@@ -206,25 +207,6 @@ def evaluate_rows(
 
 
 @inner_kernel
-def spread_slopes(
-    low: int,
-    high: int,
-    network: Network,
-    pair_of: NDArray[np.int32],
-    steep: Floats,
-    slopes: NDArray[np.float32],
-    diagonal: Floats,
-) -> None:
-    """Write the slopes of pairs to the rows of both players, and their sums to the diagonal."""
-    for i in range(low, high):
-        steepness = 0.0
-        for e in range(network.start[i], network.start[i + 1]):
-            slopes[e] = np.float32(steep[pair_of[e]])
-            steepness += np.float64(slopes[e])
-        diagonal[i] = steepness
-
-
-@inner_kernel
 def multiply_rows(
     network: Network,
     slopes: NDArray[np.float32],
@@ -316,15 +298,16 @@ def enter_pairs(
         network.points[e] = points[p] if as_first else weight[p] - points[p]
 
 
-class System:
+class System(NamedTuple):
     """The matrix diagonal - slopes, whose diagonal preconditions it.
 
-    inverse : of the diagonal; to be set to 0 for players who are held
+    inverse : of the diagonal, 0 for players who are held
     """
 
-    def __init__(self, network: Network, slopes: NDArray[np.float32], diagonal: Floats) -> None:
-        self.network, self.slopes, self.diagonal = network, slopes, diagonal
-        self.inverse = 1.0 / diagonal
+    network: Network
+    slopes: NDArray[np.float32]
+    diagonal: Floats
+    inverse: Floats
 
 
 class Solver:
@@ -496,30 +479,11 @@ def network_of(pairs: Pairs, players: int) -> Network:
     return network._replace(start=start[:-1])
 
 
-class _ByPair:
-    """Evaluates curves that kernels do not know, pair by pair in NumPy.
-
-    pair_of : the pair of every entry of the network; steep : slopes of the pairs
-    """
-
-    def __init__(self, pairs: Pairs, curve: Curve, advantage: float) -> None:
-        self._pairs, self._curve, self._advantage = pairs, curve, advantage
-        # Rows have the pairs of their second players first, as `enter_pairs` writes them.
-        order = np.argsort(np.concatenate([pairs.second, pairs.first]), kind="stable")
-        self.pair_of = (order % max(len(pairs.first), 1)).astype(np.int32)
-        self.steep = np.empty(len(pairs.first))
-
-    def evaluate(self, x: Floats, unit: float) -> Floats:
-        """Return m - E(x), and keep the pairs' slopes, times unit."""
-        pairs = self._pairs
-        t = x[pairs.first] - x[pairs.second] + self._advantage
-        self.steep = pairs.weight * self._curve.slope(t) * unit
-        over = surplus(pairs, self._curve, t)
-        return pairs.summed(over, -over, len(x))
-
-
 class NetworkEngine:
-    """An `Engine` that uses a `Network`. advantage : over the scale."""
+    """An `Engine` that uses a `Network`. advantage : over the scale.
+
+    Curves that kernels do not know are evaluated pair by pair in NumPy.
+    """
 
     def __init__(
         self,
@@ -538,8 +502,7 @@ class NetworkEngine:
         self._unit = 2.0 ** -math.frexp(largest)[1]
         self._network = network_of(pairs, players)
         self._model = model_of(curve, advantage, self._unit)
-        # Needed only if kernels do not know the curve.
-        self._by_pair = None if self._model else _ByPair(pairs, curve, advantage)
+        self._pairs, self._curve, self._advantage = pairs, curve, advantage
         self.slopes = np.zeros(len(self._network.other), dtype=np.float32)
         self.diagonal = np.zeros(players)
         self._raw = np.zeros(players)
@@ -547,23 +510,41 @@ class NetworkEngine:
 
     def evaluate(self, x: Floats) -> Floats:
         """Return m - E(x), 0 for players who are held; remember the Hessian at x."""
-        residual = np.empty(len(x))
-        if self._by_pair is not None:
-            residual = self._by_pair.evaluate(x, self._unit)
-        self._workers.each_chunk(len(x), self._limits.chunk, partial(self._rows, x, residual))
+        network, model, slopes = self._network, self._model, self.slopes
+        if model is None:
+            residual = self._evaluate_pairs(x)
+        else:
+            residual = np.empty(len(x))
+
+            def rows(number: int, low: int, high: int) -> None:
+                sums, block = (self._raw, residual), np.empty(BLOCK)
+                evaluate_rows(low, high, network, model, x, slopes, sums, block)
+
+            self._workers.each_chunk(len(x), self._limits.chunk, rows)
         self.diagonal = self._raw / self._unit
         residual[self._held] = 0.0
         return residual
 
-    def _rows(self, x: Floats, residual: Floats, number: int, low: int, high: int) -> None:
-        """Compute some rows of the Hessian, and of m - E where kernels know the curve."""
-        network, sums = self._network, (self._raw, residual)
-        if self._model is not None:
-            block = np.empty(BLOCK)
-            evaluate_rows(low, high, network, self._model, x, self.slopes, sums, block)
-        elif self._by_pair is not None:
-            pair_of, steep = self._by_pair.pair_of, self._by_pair.steep
-            spread_slopes(low, high, network, pair_of, steep, self.slopes, self._raw)
+    @cached_property
+    def _entries(self) -> tuple[Ints, Ints]:
+        """The player of every entry, and its pair, counted twice: of second, then first players.
+
+        So `enter_pairs` writes them.
+        """
+        player = np.concatenate([self._pairs.second, self._pairs.first])
+        order = np.argsort(player, kind="stable")
+        return player[order], order
+
+    def _evaluate_pairs(self, x: Floats) -> Floats:
+        """Return m - E(x), and write the slopes of pairs to the rows of both players."""
+        pairs, curve = self._pairs, self._curve
+        t = x[pairs.first] - x[pairs.second] + self._advantage
+        steep = pairs.weight * curve.slope(t) * self._unit
+        player, order = self._entries
+        self.slopes[:] = np.concatenate([steep, steep])[order]
+        self._raw[:] = np.bincount(player, self.slopes, len(x))
+        over = surplus(pairs, curve, t)
+        return pairs.summed(over, -over, len(x))
 
     def step(self, residual: Floats, lift: Floats, forcing: float) -> Floats:
         """Return about (H + lift)^-1 residual, 0 for players who are held."""
@@ -581,8 +562,9 @@ class NetworkEngine:
         return self._solve(self._unit * right, np.zeros(len(right)), EXACT, most)
 
     def _solve(self, right: Floats, lift: Floats, forcing: float, limit: int) -> Floats:
-        system = System(self._network, self.slopes, np.maximum(self._raw + lift, LEAST_SLOPE))
-        system.inverse[self._held] = 0.0
+        diagonal = np.maximum(self._raw + lift, LEAST_SLOPE)
+        inverse = np.where(self._held, 0.0, 1.0 / diagonal)
+        system = System(self._network, self.slopes, diagonal, inverse)
         solution, iterations, left = self._solver.solve(system, right, forcing, limit)
         self.inner_iterations += iterations
         if left > forcing:
@@ -663,15 +645,16 @@ def _step(low: int, high: int, number: int, tolerance: float, search: Search) ->
     return unsolved
 
 
-class CompiledRoots:
-    """Finds the roots of all players' equations player by player, compiled."""
+def compiled_roots(
+    pairs: Pairs, players: int, curve: Curve, advantage: float, threads: int, chunk: int
+) -> Roots | None:
+    """Return compiled `Roots`, found player by player; None if kernels do not know the curve."""
+    model = model_of(curve, advantage)
+    if model is None:
+        return None
+    network = network_of(pairs, players)
 
-    def __init__(self, network: Network, model: Model, threads: int, chunk: int) -> None:
-        self._network, self._model = network, model
-        self._threads, self._chunk = threads, chunk
-
-    def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
-        """Return z with m_i = sum w psi(z_i - x_j) where defined; see `Roots`."""
+    def roots(x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
         size = len(x)
         search = Search(
             root=begin.copy(),
@@ -683,26 +666,17 @@ class CompiledRoots:
         )
 
         def rows(number: int, low: int, high: int) -> None:
-            network, model = self._network, self._model
             block = np.empty(BLOCK), np.empty(BLOCK)
             for step in range(MAX_STEPS):
                 _evaluate(low, high, network, model, x, search, block)
                 if not _step(low, high, step, tolerance, search):
                     break
 
-        with Workers(self._threads) as workers:
-            workers.each_chunk(size, self._chunk, rows)
+        with Workers(threads) as workers:
+            workers.each_chunk(size, chunk, rows)
         if np.any(search.moved):
             left = float(np.max(np.abs(search.over[search.moved > 0])))
             raise ConvergenceError("a performance rating", MAX_STEPS, left)
         return search.root
 
-
-def compiled_roots(
-    pairs: Pairs, players: int, curve: Curve, advantage: float, threads: int, chunk: int
-) -> CompiledRoots | None:
-    """Return the compiled `Roots` of a tournament; None if kernels do not know the curve."""
-    model = model_of(curve, advantage)
-    if model is None:
-        return None
-    return CompiledRoots(network_of(pairs, players), model, threads, chunk)
+    return roots

@@ -19,8 +19,9 @@ Two rules make it converge from any start:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -49,40 +50,35 @@ _PATIENCE = 3
 LEAST_SLOPE = 1e-290
 
 
-class Roots(Protocol):
-    """Solves (1) for every player; ratings are over the scale."""
-
-    def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
-        """Return z with m_i = sum w psi(z_i - x_j) where defined.
-
-        begin : start of the search
-        tolerance : length of the last step
-        """
+#: Solves (1) for every player: (x, begin, defined, tolerance) -> z with m_i = sum w psi(z_i - x_j)
+#: where defined. The search starts from `begin` and ends with a step of at most the tolerance;
+#: ratings are over the scale.
+Roots: TypeAlias = Callable[[Floats, Floats, Flags, float], Floats]
 
 
-@dataclass(frozen=True, slots=True)
-class PlainRoots:
-    """Finds the roots of all players' equations side by side, in NumPy."""
-
-    pairs: Pairs
-    curve: Curve
-    advantage: float
-
-    def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
-        """Return z with m_i = sum w psi(z_i - x_j) where defined; see `Roots`."""
-        z = begin.copy()
-        low, high = np.full(len(z), -np.inf), np.full(len(z), np.inf)
-        unsolved = defined.copy()
-        for number in range(MAX_STEPS):
-            over, slope = _equations(self.pairs, x, z, self.curve, self.advantage)
-            low, high = np.where(over > 0, z, low), np.where(over < 0, z, high)
-            moved_to = _next(z, over, slope, low, high, number)
-            z, moved = np.where(unsolved, moved_to, z), np.abs(moved_to - z)
-            unsolved &= moved > tolerance
-            if not np.any(unsolved):
-                return z
-        worst = float(np.max(np.abs(np.where(unsolved, over, 0.0))))
-        raise ConvergenceError("a performance rating", MAX_STEPS, worst)
+def plain_roots(
+    pairs: Pairs,
+    curve: Curve,
+    advantage: float,
+    x: Floats,
+    begin: Floats,
+    defined: Flags,
+    tolerance: float,
+) -> Floats:
+    """Return the roots of all players' equations, searched side by side in NumPy; see `Roots`."""
+    z = begin.copy()
+    low, high = np.full(len(z), -np.inf), np.full(len(z), np.inf)
+    unsolved = defined.copy()
+    for number in range(MAX_STEPS):
+        over, slope = _equations(pairs, x, z, curve, advantage)
+        low, high = np.where(over > 0, z, low), np.where(over < 0, z, high)
+        moved_to = _next(z, over, slope, low, high, number)
+        z, moved = np.where(unsolved, moved_to, z), np.abs(moved_to - z)
+        unsolved &= moved > tolerance
+        if not np.any(unsolved):
+            return z
+    worst = float(np.max(np.abs(np.where(unsolved, over, 0.0))))
+    raise ConvergenceError("a performance rating", MAX_STEPS, worst)
 
 
 def _next(z: Floats, over: Floats, slope: Floats, low: Floats, high: Floats, number: int) -> Floats:
@@ -167,10 +163,18 @@ class Task:
 
     def centred(self, x: Floats) -> Floats:
         """Return ratings minus the mean of their component, unless a player in it is held."""
-        size = np.bincount(self.label)
-        mean = np.bincount(self.label, x) / np.maximum(size, 1)
-        mean[np.bincount(self.label, self.held) > 0] = 0.0
-        return np.asarray(x - mean[self.label])
+        anchored = np.bincount(self.label, self.held)[self.label] > 0
+        return np.asarray(x - np.where(anchored, 0.0, means_by(self.label, x)))
+
+
+def means_by(label: Ints, values: Floats, counts: Flags | None = None) -> Floats:
+    """Return the mean value of every player's component, shape (N,); 0 if no value counts.
+
+    label : component, from 0; counts : which values do, None: all
+    """
+    size = np.bincount(label, counts)
+    total = np.bincount(label, values if counts is None else np.where(counts, values, 0.0))
+    return np.asarray((total / np.maximum(size, 1.0))[label], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from equipoise.tournament.choice_kernels import evaluate, fill_information, mult
 from equipoise.tournament.curves import ELO_RATE
 from equipoise.tournament.equilibrium import LEAST_PRIOR, MOST_PRIOR
 from equipoise.tournament.solving import check_scale
-from equipoise.tournament.uncertainty import DENSE_PLAYERS
+from equipoise.tournament.uncertainty import DENSE_PLAYERS, player_rows
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -253,9 +253,8 @@ class RankingStrengths(Tabular):
             a full matrix; more take a separate solution each
         Raises : ConvergenceError
         """
-        at = np.arange(len(self.rating)) if rows is None else np.asarray(rows, dtype=np.int64)
-        known = bool(((at >= 0) & (at < len(self.rating))).all())
-        require(known, "rows", "rows of players", rows)
+        players = len(self.rating)
+        at = np.arange(players) if rows is None else player_rows(rows, players)
         return self.scale / ELO_RATE * self._problem.errors(self._x, at)
 
     def _in_words(self) -> str:

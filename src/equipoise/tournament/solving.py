@@ -25,6 +25,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -37,10 +38,11 @@ from equipoise.tournament.newton import (
     DenseEngine,
     Engine,
     Limits,
-    PlainRoots,
     Roots,
     Task,
     maximise,
+    means_by,
+    plain_roots,
     surplus,
 )
 from equipoise.tournament.pairs import Pairs
@@ -119,8 +121,6 @@ def solve(
     tolerance : of |m - E|, see the top of the file
     Raises : ConvergenceError
     """
-    check_scale(scale)
-    require(0 < tolerance < 1, "tolerance", "in (0, 1)", tolerance)
     played = pairs.played(players)
     begin = start
     if begin is None:
@@ -131,7 +131,7 @@ def solve(
         pairs = renumbered(pairs, rows, players)
         known, begin, played, component = known[rows], begin[rows], played[rows], component[rows]
     held = ~np.isnan(known)
-    origin = _origin(known, held, component)
+    origin = means_by(component, known, held)
     place = np.where(held, known - origin, begin if start is None else begin - origin) / scale
     task = Task(component, held.astype(np.float64), played, tolerance)
     with engine_for(pairs, curve, advantage / scale, held, component, threads, limits) as engine:
@@ -216,22 +216,10 @@ def against_equals(played: Floats, scored: Floats, slack: float = 0.0) -> Floats
     return np.asarray(np.log((scored + more) / (played - scored + more)) / ELO_RATE)
 
 
-def _origin(fixed: Floats, held: Flags, label: Ints) -> Floats:
-    """Return the mean rating of the component's held players, 0 without held players."""
-    count = np.bincount(label, held)
-    total = np.bincount(label, np.where(held, fixed, 0.0))
-    return np.asarray((total / np.maximum(count, 1.0))[label], dtype=np.float64)
-
-
 def _usable(place: Floats, held: Flags, label: Ints) -> Floats:
     """Return the start of the search: 0 for unknown and for excessive ratings."""
     place = np.where(np.isnan(place), 0.0, place)
-    size = np.bincount(label)
-    place -= np.where(
-        np.bincount(label, held)[label] > 0,
-        0.0,
-        (np.bincount(label, place) / np.maximum(size, 1))[label],
-    )
+    place -= np.where(np.bincount(label, held)[label] > 0, 0.0, means_by(label, place))
     return np.where(held | (np.abs(place) < _FURTHEST_START), place, 0.0)
 
 
@@ -446,13 +434,12 @@ class PerformanceFunction:
         threads: int = 1,
         limits: Limits = LIMITS,
     ) -> None:
-        check_scale(scale)
         self._scale = scale
         self._plays = pairs.played(players) > 0
         scored = pairs.scored(players)
         lost = pairs.summed(pairs.weight - pairs.points, pairs.points, players)
         self._defined = (scored > 0) & (lost > 0)
-        self._roots: Roots = PlainRoots(pairs, curve, advantage / scale)
+        self._roots: Roots = partial(plain_roots, pairs, curve, advantage / scale)
         if np.count_nonzero(self._plays) > limits.dense_players:
             # Small tournaments do not load the compiler.
             from equipoise.tournament.network import compiled_roots

@@ -54,7 +54,8 @@ from equipoise.tournament.formulas import (
     results_of,
     tournament_performance,
 )
-from equipoise.tournament.pairs import Pairs, gather_pairs
+from equipoise.tournament.newton import means_by
+from equipoise.tournament.pairs import gather_pairs
 from equipoise.tournament.tie_break_parts import Pairing, TieBreakRules, Unplayed
 from equipoise.tournament.tie_breaks import TieBreak, places_by, tournament_points
 from equipoise.tournament.tie_breaks import tie_breaks as breaks_of
@@ -184,7 +185,10 @@ def performance(
     rating, unplaced = solved.rating, np.zeros(games.players, np.bool_)
     if not solvable:
         rating, unplaced = _beside_held(structure, held, list(anchors.values()), solved)
-    context = _Context(games, pairs, structure, solved, curve_used, scale, confidence, rating)
+    by = np.zeros(0)
+    if not structure.exists:
+        by = sweep_differences(structure, pairs, rating, curve_used, scale, confidence)
+    context = _Context(games, structure, solved, scale, confidence, rating, by)
     results = results_of(games)
     # TPR compares with ratings before the tournament, so its curve does not model draws.
     tpr = tournament_performance(results, curve=curve, scale=scale)
@@ -197,14 +201,15 @@ def performance(
         if anchor is None and len(held):
             anchored = np.full(games.players, np.nan)
             anchored[held] = list(anchors.values())
-            column = column + _lift(games, anchored - column)
+            label, missing = components(games.white, games.black, games.players), anchored - column
+            column = column + means_by(label, missing, ~np.isnan(missing))
         extra["recursive"] = column
     table = TournamentPerformance(
         player_ids=games.player_ids,
         standing=standing,
         exists=structure.exists,
         components=structure.components,
-        sweeps=_sweeps(context),
+        sweeps=structure.sweeps_of(games.player_ids, by),
         reasons=_reasons(structure, games, held, unplaced),
         relative=solved.relative and not _is_placed(structure, standing, held),
         confidence=confidence,
@@ -213,11 +218,7 @@ def performance(
         prior=prior,
         held=tuple(games.player_ids[held].tolist()),
         by_points=by_points,
-        extra={
-            **extra,
-            **breaks,
-            **change,
-        },
+        extra={**extra, **breaks, **change},
     )
     if not superiority and not _is_large(solved):
         return table
@@ -250,16 +251,16 @@ class _Context:
     """The values from which the columns of the table are computed.
 
     rating : shape (N,), PPRs or, without an equilibrium, those within classes
+    differences : of the levels of classes, for every sweep
     """
 
     games: Games
-    pairs: Pairs
     found: Existence
     solved: Equilibrium
-    curve: Curve
     scale: float
     confidence: float
     rating: Floats
+    differences: Floats
 
 
 def rows_of(games: Games, ids: Sequence[Any]) -> Ints:
@@ -323,15 +324,8 @@ def _standing(
         in_class = np.where(unplaced, np.nan, context.rating)
     lower = upper = np.full(games.players, np.nan)
     if not solvable:
-        lower, upper = one_sided_bounds(
-            context.found,
-            context.pairs,
-            context.rating,
-            curve=context.curve,
-            scale=scale,
-            confidence=context.confidence,
-            unplaced=unplaced,
-        )
+        rating, by = context.rating, context.differences
+        lower, upper = one_sided_bounds(context.found, rating, by, unplaced)
     error = np.where(unplaced, np.nan, half_width(context.confidence) * _errors(solved))
     error[held[played[held] > 0]] = 0.0
     return Standing(
@@ -391,22 +385,6 @@ def _status(played: Floats, scored: Floats, whole: Flags) -> Ints:
     return status.astype(np.int64)
 
 
-def _sweeps(context: _Context) -> tuple[Any, ...]:
-    """Return the sweeps, with the smallest difference of levels that each implies."""
-    existence = context.found
-    if existence.exists:
-        return ()
-    differences = sweep_differences(
-        existence,
-        context.pairs,
-        context.rating,
-        curve=context.curve,
-        scale=context.scale,
-        confidence=context.confidence,
-    )
-    return existence.sweeps_of(context.games.player_ids, differences)
-
-
 def _reasons(existence: Existence, games: Games, held: Ints, unplaced: Flags) -> tuple[str, ...]:
     """Return why ratings exist or not, as sentences; held players count as one player."""
     head, *others = explain(existence, games.player_ids)
@@ -418,15 +396,6 @@ def _reasons(existence: Existence, games: Games, held: Ints, unplaced: Flags) ->
             "other classes are unknown, but sweeps may bound them from one side."
         )
     return (head, *others)
-
-
-def _lift(games: Games, missing: Floats) -> Floats:
-    """Return the mean of the known values in every player's component, 0 without any; (N,)."""
-    component = components(games.white, games.black, games.players)
-    known = ~np.isnan(missing)
-    count = np.bincount(component, known)
-    total = np.bincount(component, np.where(known, missing, 0.0))
-    return np.asarray((total / np.maximum(count, 1.0))[component], dtype=np.float64)
 
 
 def _is_large(solved: Equilibrium) -> bool:

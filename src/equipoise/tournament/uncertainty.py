@@ -261,15 +261,12 @@ class Uncertainty:
     @cached_property
     def _players(self) -> tuple[Ints, Ints]:
         """Players in the order of their components, and these."""
-        order = np.argsort(self._component, kind="stable")
-        return order, self._component[order]
+        return _ordered(self._component)
 
     @cached_property
     def _games(self) -> tuple[Ints, Ints]:
         """Pairs in the order of their components, and these."""
-        component = self._component[self._pairs.first]
-        order = np.argsort(component, kind="stable")
-        return order, component[order]
+        return _ordered(self._component[self._pairs.first])
 
     def _of(self, number: int) -> Ints:
         """Return the players of a component, ascending."""
@@ -361,9 +358,7 @@ class Uncertainty:
     def _rows(self) -> tuple[Ints, Ints]:
         """Results in the order of their components, and these."""
         white = np.empty(0, np.int64) if self._results is None else self._results.white
-        component = self._component[white]
-        order = np.argsort(component, kind="stable")
-        return order, component[order]
+        return _ordered(self._component[white])
 
     def _solved(self, number: int, members: Ints, at: Ints) -> Floats:
         """Return columns of the covariance matrix of a large component, a system for each."""
@@ -422,6 +417,11 @@ def _shrunk(ratings: Floats, variance: Floats) -> Floats:
     weights, spreads, means = _field(ratings, variance)
     kept = spreads[:, None] / (spreads[:, None] + variance)
     return np.asarray(weights @ (means[:, None] + kept * (ratings - means[:, None])))
+
+
+def _ordered(numbers: Ints) -> tuple[Ints, Ints]:
+    order = np.argsort(numbers, kind="stable")
+    return order, numbers[order]
 
 
 def _run(order: Ints, numbers: Ints, number: int) -> Ints:
