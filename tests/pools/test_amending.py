@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -24,6 +25,7 @@ from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.store import log
 from equipoise.store.connection import Store, open_store
+from equipoise.store.log import LoggedAs
 from equipoise.store.pools import get_pool
 from pools.pool_trials import NOW, Trial, duel, import_file, rated_alone
 from trials.saved_database import restore
@@ -51,6 +53,56 @@ def test_a_disqualification_holds_from_its_time_on(
     assert (pool.ratings()["bob"] == 1500.0) == (not counted)
     (seen,) = pool.post(duel("third", "ada", "bob", 101))
     assert [one.players[0].counted for one in seen.teams] == [False, False]
+
+
+def test_a_player_is_disqualified_from_an_earlier_time_as_well(store: Store) -> None:
+    pool = Trial(store)
+    pool.post(duel("first", "ada", "bob", 10), duel("second", "bob", "ada", 20))
+    pool.disqualify("bob", since=15)
+    assert pool.disqualify("bob", since=5).status == "pending"
+    pool.check()
+    assert pool.ratings()["ada"] == 1500.0
+    with pytest.raises(ConflictError, match="already disqualified"):
+        pool.disqualify("bob")
+
+
+def test_imported_records_of_earlier_versions_are_kept_as_they_are(store: Store) -> None:
+    """Those had no records of descriptions alone, and no effects."""
+    pool = Trial(store, system="trueskill")
+    teams = [TeamRequest(["ada", "bob"], 1), TeamRequest(["cyd", "dan"], 2)]
+    pool.post(MatchRequest("first", teams, time=10))
+    titled = MatchRequest("first", teams, time=10, title="Final")
+    assert pool.correct(titled, logged=LoggedAs(NOW)).kind == "correct"
+    assert pool.disqualify("ada", 0, logged=LoggedAs(NOW)).effect == "without"
+    pool.check()
+
+
+@pytest.mark.parametrize(
+    ("name", "amends"),
+    [
+        ("read_matches", lambda pool: pool.correct(duel("first", "bob", "ada", 10))),
+        ("_matches_of", lambda pool: pool.disqualify("ada", 0)),
+    ],
+)
+def test_the_pool_is_not_locked_while_a_body_is_checked(
+    sqlite_store: Store, name: str, amends: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool, calls = Trial(sqlite_store), []
+    pool.post(duel("first", "ada", "bob", 10))
+
+    def note_calls(function: str) -> None:
+        before = getattr(amending, function)
+
+        def called(*args: Any, **more: Any) -> Any:
+            calls.append(function)
+            return before(*args, **more)
+
+        monkeypatch.setattr(amending, function, called)
+
+    note_calls(name)
+    note_calls("record_change")
+    amends(pool)
+    assert calls == [name, "record_change"]
 
 
 def test_a_disqualification_from_a_void_match_is_done_at_once(store: Store) -> None:

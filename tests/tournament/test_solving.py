@@ -104,13 +104,14 @@ def test_moving_everyone_changes_no_performance_but_by_that(games, constant):
 
 
 @pytest.mark.parametrize(
-    ("share", "scale"), [(0.25, 2), (1e-3, 1), (1e-6, 1), (1e-12, 1), (1e-30, 1)]
+    ("share", "scale", "advantage"),
+    [(0.25, 2, 0), (1e-3, 1, 0), (1e-6, 1, 0), (1e-12, 1, 300), (1e-30, 1, 0)],
 )
-def test_nearly_all_won_is_far_and_finite(share, scale):
+def test_nearly_all_won_is_far_and_finite(share, scale, advantage):
     """400 log10((1 - s)/s) for a share s: what is small keeps its digits."""
     games = Games(player_ids=np.arange(2), white=[0], black=[1], points=[share])
-    found = solve(*prepared(games), curve=ELO, scale=scale).ratings
-    truth = scale * 400 * (math.log10(share) - math.log10(1 - share))
+    found = solve(*prepared(games), curve=ELO, scale=scale, advantage=advantage).ratings
+    truth = scale * 400 * (math.log10(share) - math.log10(1 - share)) - advantage
     assert found[0] - found[1] == pytest.approx(truth, rel=1e-9)
 
 

@@ -40,8 +40,16 @@ from equipoise.pools.contents import (
     content_of,
     reason_of,
 )
-from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor, read_pool
+from equipoise.pools.pool.pools import (
+    check_page,
+    decode_cursor,
+    encode_cursor,
+    read_pool,
+    rules_of_pool,
+)
 from equipoise.pools.pool.rules import (
+    PoolRules,
+    PostedMatch,
     check_reason,
     id_fault,
     id_text,
@@ -90,6 +98,7 @@ Request: TypeAlias = (
 class _Change(NamedTuple):
     """What is to be amended: a match or a player of a pool, and the body of the request.
 
+    posted : the match in the body of a correction
     imported : whether the record is in the log that is imported
     before : the amendments of the pool, which is locked unless this is a preview
     """
@@ -97,8 +106,8 @@ class _Change(NamedTuple):
     kind: Kind
     subject: str
     request: Request
+    posted: PostedMatch | None
     now: int
-    future_seconds: float | None
     imported: bool
     connection: Connection
     pool: PoolRecord
@@ -169,13 +178,19 @@ def amend(
         InvalidParameterError
     """
     imported = logged is not None
+    # Checking a large match, or reading a player's matches, must not keep the pool locked.
+    check_reason(getattr(request, "reason", ""))
+    posted = None
+    if isinstance(request, MatchRequest):
+        rules, clock = rules_of_pool(store, pool), Clock(now, future_seconds)
+        posted = _read_correction(request, subject, rules, clock)
+    elif isinstance(request, DisqualifyRequest) and not (request.effect or imported):
+        effect = _default_effect(store, pool, subject, request)
+        request = msgspec.structs.replace(request, effect=effect)
 
     def make(connection: Connection, record: PoolRecord) -> Draft:
-        check_reason(getattr(request, "reason", ""))
         before = amendments_of(connection, record)
-        change = _Change(
-            kind, subject, request, now, future_seconds, imported, connection, record, before
-        )
+        change = _Change(kind, subject, request, posted, now, imported, connection, record, before)
         return _MAKERS[kind](change)
 
     if preview:
@@ -222,15 +237,10 @@ def _void_or_restore(change: _Change) -> Draft:
     )
 
 
-def _correct(change: _Change) -> Draft:
-    """Replace the content of a match; without a time it keeps its own.
-
-    If nothing but title, link and attributes changes, the record has these alone and needs no
-    replay.
-    """
-    match, request, before = change.subject, change.request, change.before
-    rules = rules_of(change.pool.settings)
-    assert isinstance(request, MatchRequest)
+def _read_correction(
+    request: MatchRequest, match: str, rules: PoolRules, clock: Clock
+) -> PostedMatch:
+    """Return the match in the body of a correction. Raises : InvalidDataError."""
     if str(request.match) != match:
         rule = f"must be {match}, the id in the path"
         raise InvalidDataError([Problem("", None, "match", rule, str(request.match)[:200])])
@@ -238,10 +248,21 @@ def _correct(change: _Change) -> Draft:
     if problems:
         raise InvalidDataError(problems)
     (posted,) = read
-    too_late = Clock(change.now, change.future_seconds).fault(posted.time)
+    too_late = clock.fault(posted.time)
     if too_late is not None:
         got = str(written(posted.time, rules))
         raise InvalidDataError([Problem("", None, "time", too_late, got)])
+    return posted
+
+
+def _correct(change: _Change) -> Draft:
+    """Replace the content of a match; without a time it keeps its own.
+
+    If nothing but title, link and attributes changes, the record has these alone and needs no
+    replay.
+    """
+    match, posted, before = change.subject, change.posted, change.before
+    assert posted is not None
     logged = change.match(match)
     problems = repeated_players(posted.request, before.renames)
     if problems:
@@ -294,11 +315,8 @@ def _disqualify_or_reinstate(change: _Change) -> Draft:
     disqualifies = change.kind == "disqualify"
     content: object = {"reason": request.reason}
     if isinstance(request, DisqualifyRequest) and disqualifies:
-        effect = request.effect
-        if effect is None and not change.imported:
-            effect = _default_effect(change.connection, change.pool, player, match)
         # The log of an earlier version has no effect, and keeps its meaning.
-        content = DisqualifyContent(request.reason, effect)
+        content = DisqualifyContent(request.reason, request.effect)
     if match is not None:
         logged = change.match(match)
         played = before.request(logged)
@@ -387,24 +405,24 @@ _MAKERS: dict[Kind, Callable[[_Change], Draft]] = {
 }
 
 
-def _default_effect(
-    connection: Connection, pool: PoolRecord, player: str, match: str | None
-) -> Effect:
+def _default_effect(store: Store, pool: str, player: str, request: DisqualifyRequest) -> Effect:
     """Return the effect of a disqualification that names none.
 
     Without their player, single players meet as before; a team would be rated a player short.
-    match : the only match that the player is disqualified from; None for a time on
-    Raises : NotFoundError
+    Raises : NotFoundError, InvalidDataError
     """
-    if match is not None:
-        pieces = iter([[log.get_match(connection, pool, match)]])
-    else:
-        pieces = _matches_of(connection, pool, player)
-    for piece in pieces:
-        names = [str(logged.match) for logged in piece]
-        requests = map(amendments_of_matches(connection, pool, names).request, piece)
-        if any(len(team.players) > 1 for request in requests for team in request.teams):
-            return "keep"
+    _check_id("player", player)
+    with read_pool(store, pool) as (connection, record, _):
+        if request.match is not None:
+            pieces = iter([[log.get_match(connection, record, id_text(request.match))]])
+        else:
+            player = amendments_of(connection, record).renames.get(player, player)
+            pieces = _matches_of(connection, record, player)
+        for piece in pieces:
+            names = [str(logged.match) for logged in piece]
+            requests = map(amendments_of_matches(connection, record, names).request, piece)
+            if any(len(team.players) > 1 for played in requests for team in played.teams):
+                return "keep"
     return "without"
 
 
