@@ -32,8 +32,8 @@ from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool, rated_through
 
-#: Pools whose known ratings are cached.
-_MOST_CACHED = 2
+#: Players of all pools whose known ratings are cached; those of one pool are in any case.
+_MOST_CACHED = 500_000
 _cached: dict[tuple[int, int, bytes], KnownRatings] = {}
 
 
@@ -88,6 +88,11 @@ def read_known(connection: Connection, pool: PoolRecord) -> KnownRatings | None:
         raise InvalidDataError([], f"{named} cannot be read: {error}") from error
 
 
+def _players_of(keys: Iterable[tuple[int, int, bytes]]) -> int:
+    known = (_cached.get(key) for key in keys)
+    return sum(len(one.content.players) for one in known if one is not None)
+
+
 def cached_known(connection: Connection, pool: PoolRecord) -> KnownRatings | None:
     """Return what `read_known` does, for readers who need a few players of it.
 
@@ -99,9 +104,10 @@ def cached_known(connection: Connection, pool: PoolRecord) -> KnownRatings | Non
     if known is None:
         known = read_known(connection, pool)
         if known is not None and salt:
-            if len(_cached) >= _MOST_CACHED:
-                _cached.clear()
             _cached[key] = known
+            # The oldest go first.
+            while len(kept := list(_cached)) > 1 and _players_of(kept) > _MOST_CACHED:
+                _cached.pop(kept[0], None)
     return known
 
 
