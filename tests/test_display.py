@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -40,6 +41,9 @@ def test_a_value_prints_as_one_short_line_that_is_safe_in_a_terminal() -> None:
         assert 0 < len(text) <= MOST_LETTERS, name
         assert text.isprintable(), name
         assert name in text
+    players = [f"player {number}" for number in range(1000)]
+    crowd = eq.read_history({"match": [1] * 1000, "player": players, "rank": range(1, 1001)})
+    assert len(repr(eq.replay(eq.Elo(), crowd, trace=True))) <= MOST_LETTERS
 
 
 @pytest.mark.parametrize("name", list(SYSTEMS))
@@ -150,7 +154,7 @@ def test_tables_show_times_in_utc_and_files_the_kind_that_came_in(name: str) -> 
     assert value.file_table()["time"][0] == 1_700_000_000
 
 
-def test_ratings_drift_and_incentives_show_times_in_utc() -> None:
+def test_ratings_drift_and_incentives_show_times_in_utc(tmp_path: Path) -> None:
     last = value_of("History").to_polars()["time"].max()
     for name, column in (("Ratings", "last_time"), ("Drift", "time")):
         assert value_of(name).to_polars()[column].max() == last
@@ -158,6 +162,9 @@ def test_ratings_drift_and_incentives_show_times_in_utc() -> None:
     assert np.datetime64(last.replace(tzinfo=None)) == value_of("Ratings").last_played.max()
     assert value_of("Incentive").to_polars()["time"].dtype == pl.Datetime("us", "UTC")
     assert value_of("Incentive").file_table()["time"].dtype == pl.Int64
+    for name in ("Ratings", "Replay"):
+        eq.write_table(value_of(name), tmp_path / "ratings.csv")
+        assert pl.read_csv(tmp_path / "ratings.csv")["last_time"].dtype == pl.Int64
 
 
 def test_an_order_without_dates_stays_a_number() -> None:
@@ -216,6 +223,8 @@ def test_a_seed_gives_the_numbers_of_its_generator_and_leaves_the_global_one_alo
     by_generator = eq.place_distribution(outlook, rng=np.random.default_rng(7), samples=500)
     assert by_seed.mean.tolist() == by_generator.mean.tolist()
     assert eq.place_distribution(outlook, samples=500).mean.tolist() != by_seed.mean.tolist()
+    with pytest.raises(eq.InvalidParameterError, match="seed must be at least 0; got -1"):
+        eq.place_distribution(outlook, seed=-1)
     systems = {"elo": eq.Elo()}
     history = value_of("History")
     one = eq.backtest(systems, history, resamples=20, min_history=1, seed=3)

@@ -27,7 +27,7 @@ from equipoise.data.history import MOST_WEIGHT, History
 from equipoise.errors import ConflictError, InvalidDataError
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.federation_columns import FACTS
-from equipoise.rating.pool_state import PoolState
+from equipoise.rating.pool_state import PoolState, saved_parameters
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
 from equipoise.rating.replay import TRACE_COLUMNS, BlockReplay, replay
 from equipoise.rating.system import OF_ROUNDS, USABLE, RatingSystem
@@ -747,6 +747,14 @@ def test_every_parameter_is_saved() -> None:
     """tests/rating/test_entry.py has those that are left out at their defaults."""
     for system in map(system_of, USERS):
         assert PoolState.from_bytes(PoolState.new(system).to_bytes(), "new").system == system
+
+
+def test_files_of_default_systems_have_no_later_parameters() -> None:
+    """Earlier versions, which do not know these, read them."""
+    later = {"margin_rule", "draw_rule", "draw_slope", "draw_rating", "shares", "limit_deviation"}
+    later |= {"margin", "pairing", "window", "tie_loss", "tie_win", "context_deviation"}
+    for name in SYSTEMS:
+        assert not later & saved_parameters(make_system(name)).keys(), name
 
 
 @every_user

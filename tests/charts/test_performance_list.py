@@ -39,7 +39,9 @@ def test_classes_come_one_after_the_other_where_performance_is_within_them() -> 
     assert new_groups(within, rows).tolist() == [False, False, True, False, False]
     across = performances(ppr)
     assert listed(across).tolist() == [0, 2, 4, 3, 1]
-    assert not new_groups(across, listed(across)).any()
+    alone = performances(ppr, group=np.arange(5))
+    for series in (across, alone):
+        assert not new_groups(series, listed(series)).any()
 
 
 def test_more_than_a_hundred_players_become_the_first_fifty() -> None:
@@ -62,3 +64,5 @@ def test_the_range_has_every_rating_but_not_every_interval() -> None:
     low, high = rating_range(wide, listed(wide))
     assert low < 1500
     assert high > 2900
+    low, high = rating_range(performances([NAN]), np.array([0]))
+    assert low < high

@@ -77,6 +77,8 @@ def test_every_kind_of_player_can_be_drawn(
 def test_bands_and_performances_can_be_left_out() -> None:
     one = series([1500, 1600], performance=[1700, 1400])
     full, bare = drawn([one]).axes[0], drawn([one], band=False, performances=False).axes[0]
+    assert full.texts[0].get_text() == "ann  1600"
+    assert any(np.array_equal(line.get_ydata(), one.rating) for line in bare.lines)
     assert len(full.collections) == 1
     assert not bare.collections
     assert len(bare.lines) < len(full.lines)

@@ -38,6 +38,8 @@ def test_a_series_is_the_players_rows_of_the_trace() -> None:
         assert one.times.tolist() == mine["time"].to_list()
         for name in ("rating", "deviation", "performance"):
             assert getattr(one, name).tolist() == mine[name].to_list()
+    bare = rating_series(trace(ROWS, eq.Elo()), 0, "time")
+    assert (bare.rating[0], bare.has_band, bare.has_performances) == (1516, False, False)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +74,9 @@ def test_all_ratings_and_bands_are_in_sight() -> None:
     low, high = visible_range([series([1400, 1500])], band=False, performances=False)
     assert 1380 < low < 1400
     assert 1500 < high < 1520
+    # A hundred points, as nobody gains from a closer look at half a point.
+    alone = visible_range([series([1500.5])], band=False, performances=True)
+    assert alone == (1450.5, 1550.5)
 
 
 def test_wild_performances_do_not_squeeze_the_ratings() -> None:

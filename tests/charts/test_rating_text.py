@@ -28,6 +28,7 @@ def test_a_chart_is_as_large_as_asked(columns: int, rows: int) -> None:
 def test_a_rising_line_rises() -> None:
     """In letters, where each column holds one: further right is never lower."""
     drawn = lines(rating_rows([RISE], columns=60, rows=20, performances=False, glyphs=ASCII))
+    assert sum(line.endswith(" ann 1600") for line in drawn) == 1
     body = [line[6:] for line in drawn[:-2]]
     rows = [max(i for i, line in enumerate(body) if line[c : c + 1] == "A") for c in range(40)]
     assert rows == sorted(rows, reverse=True)

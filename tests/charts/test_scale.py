@@ -36,6 +36,8 @@ def test_ticks_are_round_within_and_not_too_many(low: float, wide: float, most: 
 )
 def test_ticks_by_hand(low: float, high: float, texts: list[str]) -> None:
     assert [text for _, text in Scale(low, high, 0, 1).ticks(6)] == texts
+    # Heights on a page grow downwards.
+    assert Scale(low, high, 100, 20).at(low + (high - low) / 4) == pytest.approx(80.0)
 
 
 @given(st.lists(st.floats(-1e6, 1e6) | st.just(math.nan), max_size=6), VALUES)

@@ -73,6 +73,11 @@ def test_named_players_are_drawn_once_and_unknown_ones_refused() -> None:
         value_of("Trace").plot("nobody")
     with pytest.raises(eq.NotFoundError, match="no rating for player 'nobody'"):
         value_of("Ratings").plot("nobody")
+    places = value_of("PlaceDistribution")
+    shown = places.plot(["Ada & co", "Ben"]).axes[0].get_yticklabels()
+    assert {label.get_text() for label in shown} == {"Ada & co", "Ben"}
+    with pytest.raises(eq.InvalidParameterError, match="one for each of 2 teams; got 1"):
+        places.plot(["Ada"])
 
 
 def test_a_replay_without_a_trace_draws_the_distribution() -> None:
@@ -86,7 +91,9 @@ def test_without_dates_the_axis_counts_matches() -> None:
     done = eq.replay(eq.Elo(), history, trace=True)
     assert done.trace is not None
     assert done.trace.plot("a").axes[0].get_xlabel() == "match"
-    assert done.trace.plot("a", by="played").axes[0].get_xlabel() == "matches played"
+    axes = done.trace.plot("a", by="played").axes[0]
+    assert axes.get_xlabel() == "matches played"
+    assert all(tick == int(tick) for tick in axes.get_xticks())
     with pytest.raises(eq.InvalidParameterError, match="without dates"):
         done.trace.plot("a", by="time")
 

@@ -66,7 +66,9 @@ def test_the_seed_decides_the_intervals(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_elo_mmr_is_compared_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert backtest(SAMPLE) == 0
-    assert list(table(capsys)) == ["system", "elo-mmr", "baseline"]
+    out, err = capsys.readouterr()
+    assert [line.split()[0] for line in out.splitlines()] == ["system", "elo-mmr", "baseline"]
+    assert "elo-mmr is better than the baseline, which has no ratings, by every metric" in err
 
 
 def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +87,11 @@ def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert difference["metrics"]["brier"] == pytest.approx(apart, abs=1e-15)
     assert len(one["calibration"]["bins"]) == 10
     assert found["scoring"]["min_history"] == 5
+    assert found["scoring"]["for_whom"] == "players with 5 or more earlier matches"
+    experienced = found["groups"][2]["systems"][0]
+    for name in ("pair_inversion", "rank_deviation", "log_loss", "brier"):
+        assert experienced[name] == one[name]
+        assert experienced["intervals"][name] == one["intervals"][name]
     assert found["history"]["participations"] == 2189
 
 

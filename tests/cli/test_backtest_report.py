@@ -75,6 +75,7 @@ def test_the_command_can_be_typed_again(tmp_path: Path) -> None:
         "--report found.html --skip-bad"
     )
     assert table.exists()
+    assert "as the authors of Elo-MMR count it" in words(part(page, "scoring"))
 
 
 def test_settings_of_the_project_are_in_the_command(
@@ -99,11 +100,15 @@ def test_settings_of_the_project_are_in_the_command(
     )
 
 
-def test_bad_rows_are_listed_without_folders(tmp_path: Path) -> None:
+def test_bad_rows_are_listed_without_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the answer is JSON, and the page is written beside it."""
     history = tmp_path / "h.csv"
     good = "".join(f"{m},a,0\n{m},b,1\n" for m in range(10))
     history.write_text("match,player,rank\n" + good + "10,a,zero<i>\n10,b,1\n")
-    page = page_of(tmp_path, "--skip-bad=rows", "--resamples", "0", history=history)
+    page = page_of(tmp_path, "--skip-bad=rows", "--resamples", "0", "--json", history=history)
+    assert json.loads(capsys.readouterr().out)["systems"][0]["label"] == "elo-mmr"
     row = list(rows(page, "problems"))[1]
     assert row[:3] == ["h.csv", "22", "rank"]
     assert "zero<i>" in row[4]

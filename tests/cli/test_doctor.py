@@ -272,6 +272,7 @@ def test_old_metadata_or_none_are_noticed(
     detail = "older than its code and lacks tracing" if known else "is not installed"
     assert (status, found["equipoise"]["status"]) == ((0, "warning") if known else (1, "failed"))
     assert detail in found["equipoise"]["detail"]
+    assert "pip install" in found["equipoise"]["remedy"]
 
 
 @pytest.mark.parametrize(

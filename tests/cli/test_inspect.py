@@ -145,7 +145,9 @@ def test_other_kinds_name_the_command_that_reads_them(
     answer = inspected(capsys, write(tmp_path / name, text))
     assert answer["kind"] == kind
     if command is None:
+        assert [one["column"] for one in answer["columns"]] == ["colour", "weight"]
         assert "'red', 'blue'" in answer["columns"][0]["use"]
+        assert len(answer["problems"]) == 1
         assert answer["next"] is None
         return
     assert answer["next"]["command"].startswith(f"equipoise {command} ")

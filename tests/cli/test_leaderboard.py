@@ -166,6 +166,14 @@ def test_contests_have_strengths_instead_of_performances(
     ]
     assert leaderboard(CONTESTS, "--system", "performance") == 1
     assert "use --system strengths instead" in capsys.readouterr().err
+    # A system that runs away in large fields is left out, unless it is named.
+    (note,) = eq.BradleyTerry().field_notes(eq.read_history(CONTESTS))
+    assert found["notes"][0] == f"left out: {note}"
+    averaged = answer(capsys, CONTESTS, "--errors", "none", "--set", "bradley-terry.average=true")
+    assert [one["label"] for one in averaged["systems"]] == ["elo", "bradley-terry", "strengths"]
+    assert not any("bradley-terry" in one for one in averaged["notes"])
+    named = answer(capsys, CONTESTS, "--errors", "none", "--system", "bt=bradley-terry")
+    assert ([one["label"] for one in named["systems"]], named["notes"]) == (["bt"], [note])
 
 
 def test_matches_of_teams_have_neither(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -302,3 +310,15 @@ def test_scores_are_those_of_a_backtest_of_each_group(capsys: pytest.CaptureFixt
     assert lines[-4].split() == ["system", "log_loss", "outcome_loss", "rps"]
     assert leaderboard(ARENA, "--system", "performance", "--scores") == 2
     assert "--scores needs a rating system" in capsys.readouterr().err
+
+
+def test_scores_have_no_outcomes_where_nobody_draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{m},a,{m % 3 > 0:d}\n{m},b,{m % 3 == 0:d}\n" for m in range(30))
+    path = tmp_path / "duels.csv"
+    path.write_text(f"match,player,rank\n{rows}")
+    words = (str(path), "--system", "elo", "--errors", "none", "--scores")
+    assert leaderboard(*words) == 0
+    assert capsys.readouterr().out.splitlines()[-3].split() == ["system", "log_loss"]
+    assert answer(capsys, *words)["scores"][0]["rps"] is None

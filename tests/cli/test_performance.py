@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,14 @@ def test_the_level_of_the_ratings_is_told(
     assert all(one["ppr"] is not None for one in found["players"]) == (
         WORLD_CUP not in words or "--prior" in words
     )
+    levels = {one["player"]: one["ppr"] or one["class_ppr"] for one in found["players"]}
+    held = dict(re.findall(r"(\w+)=(\d+)", words))
+    assert found["held"] == [*held]
+    assert {name: levels[name] for name in held} == pytest.approx(
+        {name: float(rating) for name, rating in held.items()}, abs=1e-9
+    )
+    if relative and found["exists"]:
+        assert sum(levels.values()) == pytest.approx(0.0, abs=1e-6)
     out = cli("performance", *words.split()).out
     assert [sentence for sentence in said if sentence not in out] == []
     assert ("Relative" in out) == relative

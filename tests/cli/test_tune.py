@@ -128,6 +128,13 @@ def test_the_files_are_for_the_other_commands(
 
 
 @pytest.mark.slow
+def test_trials_that_a_system_refuses_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(SAMPLE, "--system", "elo", *HALF, "--grid", "k=-5,0,20") == 0
+    refused = "2 trials were refused by the system; the first: k must be positive"
+    assert refused in capsys.readouterr().err
+
+
+@pytest.mark.slow
 def test_too_few_matches_to_search_on_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A tenth of forty matches is four, in which nobody has five earlier ones."""
     tenth = ("--first", "10%", "--min-history", "5")

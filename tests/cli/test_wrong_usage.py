@@ -110,6 +110,7 @@ WRONG = {
         ("--grid k=1,2 --grid k=3", 2, "--grid names 'k' twice"),
         ("--grid k=1,2,1.0", 2, "names the value 1.0 of k twice"),
         ("--grid q=1", 2, "elo has no parameter 'q'"),
+        ("--grid k=-5,0", 1, "none of 2 trials succeeded; the first: k must be positive"),
         ("--grid k=slow", 2, "elo.k must be a number"),
         ("--grid k=1,2 --trials 5", 2, "cannot be combined"),
         ("--range k=1:2", 2, "--range needs --trials"),

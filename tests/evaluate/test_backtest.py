@@ -242,6 +242,9 @@ def test_differences_are_paired() -> None:
         assert lower <= apart <= upper
         a, c = found.of("a").intervals[name], found.of("c").intervals[name]
         assert upper - lower < (a[1] - a[0]) + (c[1] - c[0])
+    bare = backtest(systems, history, min_history=1, resamples=0)
+    assert bare.of("a").intervals == bare.differences[0].intervals == {}
+    assert "brier_lower" not in bare.to_polars().columns
 
 
 def test_a_difference_needs_twenty_matches() -> None:
@@ -289,6 +292,7 @@ def test_the_baseline_learns_what_home_is_worth() -> None:
     """(1 + points)/(2 + matches) so far, from home's side: 1/2, 2/3, 3/4 and 3.5/5."""
     home = {"at_home": np.tile([False, True], 4)}
     found = backtest({"elo": Elo()}, duels([0, 0, 0.5, 1], home), min_history=0)
+    assert (found.matches, found.undecided, found.participations) == (4, 1, 8)
     rates = [1 / 2, 2 / 3, 3 / 4, 3.5 / 5]
     scores = [1, 1, 0.5, 0]
     wanted = np.mean([(s - p) ** 2 for s, p in zip(scores, rates, strict=True)])

@@ -11,7 +11,7 @@ from hypothesis import given
 import equipoise as eq
 from drawing import examples
 from equipoise.data.history import History, with_performance
-from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.evaluate.incentive_plans import FrozenRater, replay_honestly
 from equipoise.evaluate.incentives import (
     Effort,
@@ -283,6 +283,8 @@ def test_who_never_played_a_rated_match_is_named() -> None:
         incentives(eq.Elo(), history, [9])
     with pytest.raises(NotFoundError, match="no rated match 7"):
         throwing(eq.Elo(), history, 0, [7])
+    with pytest.raises(InvalidDataError, match="glicko2 cannot rate"):
+        incentives(eq.Glicko2(), tiny(1))
 
 
 @pytest.mark.parametrize("name", ["matches", "budget"])

@@ -181,6 +181,18 @@ def test_choices_that_make_no_sense_are_refused(
         tune(Elo(), contests(), choices, trials=trials, min_history=2)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "why"),
+    [
+        ({"low": 0.5, "high": 2, "whole": True}, "whole number"),
+        ({"low": 0, "high": math.inf}, "finite"),
+    ],
+)
+def test_a_range_has_finite_bounds_of_its_kind(bounds: dict[str, float], why: str) -> None:
+    with pytest.raises(InvalidParameterError, match=why):
+        Range(**bounds)  # type: ignore[arg-type]
+
+
 def test_processes_find_what_one_does() -> None:
     """On a grid: the trials are the same, in the same order, refused ones included."""
     choices: dict[str, tuple[Value, ...]] = {"k": (-1.0, 8.0, 32.0, 99.0)}

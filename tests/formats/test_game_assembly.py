@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 import equipoise.data.games as rules
 from equipoise.data.games import id_array
@@ -166,7 +165,3 @@ def test_what_a_reader_lets_through_is_still_checked_with_its_line() -> None:
 def test_draws_follow_from_points_of_single_games() -> None:
     assert of_columns([0, 1], [1, 0], [0.5, 1], *"ab").games.draws.tolist() == [1.0, 0.0]
     assert of_columns([0, 1], [1, 0], [0.3, 1], *"ab").games.draws is None
-
-
-ROWS = st.integers(0, 4)
-GAMES = st.tuples(ROWS, ROWS, st.sampled_from([0.0, 0.5, 1.0]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -233,3 +235,10 @@ def test_results_are_numbers_in_tables_that_have_numbers() -> None:
         assert read_games(table).points.tolist() == [float(one) for one in results]
     wrong = scan_games({"white": ["a"], "black": ["b"], "result": [[1]]})
     assert [one.rule for one in wrong.problems] == [RESULT]
+
+
+def test_every_result_that_the_rule_offers_is_one() -> None:
+    offered = re.findall(r"[\d.*+][\d./F*-]*", RESULT)
+    assert offered == ["1-0", "0-1", "1/2-1/2", "1", "0", "0.5", "+/-", "1-0F", "*"]
+    for spelling in offered:
+        assert scan(f"white,black,result\na,b,1-0\na,b,{spelling}\n").problems == (), spelling

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from equipoise.formats.table import spelling
 from equipoise.formats.tables.column_names import KNOWN, SYNONYMS
 from equipoise.formats.tables.meanings import ONE_COLUMN, nearest
 from equipoise.formats.tables.values import OUTCOMES
+from equipoise.messages.matches import MatchRequest
 from formats.comparing import assert_same_history
 
 #: Hints are checked as they are typed on the command line.
@@ -261,6 +263,14 @@ def test_other_results_may_be_scores() -> None:
         table = {"Match": [1, 1], "Player": ["a", "b"], "Result": values}
         (problem,) = eq.scan_history(table).problems
         assert "--column score=Result" in problem.got
+
+
+def test_bodies_of_the_api_have_the_exact_names() -> None:
+    body = {"match": "1", "teams": [{"players": ["a"], "rank": 1}, {"players": ["b"], "rank": 2}]}
+    assert msgspec.convert(body, MatchRequest).match == "1"
+    for name in ("Match", "match_id", "player_name"):
+        with pytest.raises(msgspec.ValidationError, match=name):
+            msgspec.convert({**body, name: "1"}, MatchRequest)
 
 
 def test_the_reference_lists_every_other_name() -> None:

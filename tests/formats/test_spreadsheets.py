@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from equipoise import write_table
+from equipoise import read_history, write_history, write_table
 from equipoise.analysis.predict.computation import field_of
 from equipoise.formats.games.crosstable import read_cross_table
 from equipoise.formats.tables.delimited import (
@@ -70,6 +70,21 @@ def test_every_text_comes_back(text: str) -> None:
 
 
 NAMES = ["=1+1", "-7", "+x", "@a", "'=q", "''-z", "O'Brien", "plain", "-", "='"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet", "jsonl"])
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_history_is_read_back_with_its_names(tmp_path: Path, ending: str, raw: bool) -> None:
+    """Of players, of matches, and of columns; raw as well, as no name here seems escaped."""
+    names = [name for name in NAMES if not (raw and name.startswith("'"))]
+    rows = {"match": ["=m1"] * len(names), "player": names, "rank": range(len(names))}
+    rows["=cost"] = [-1.5] * len(names)
+    path = tmp_path / f"history.{ending}"
+    write_history(read_history(rows, statistics=["=cost"]), path, raw=raw)
+    found = read_history(path, statistics=["=cost"])
+    assert sorted(map(str, found.player_ids.tolist())) == sorted(names)
+    assert found.match_ids.tolist() == ["=m1"]
+    assert found.to_polars()["=cost"].to_list() == rows["=cost"]
 
 
 @pytest.mark.parametrize("separator", [",", "\t"])

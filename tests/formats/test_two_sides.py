@@ -61,6 +61,18 @@ def test_names_of_sides_results_and_scores(text: str, results: str) -> None:
     assert results_of_games(eq.read_games(text.encode(), format="csv")) == results
 
 
+@pytest.mark.parametrize(
+    ("sides", "coloured"),
+    [
+        *(("white,black", True), ("WhiteName,BlackName", True), ("home_team,away_team", True)),
+        *(("player1,player2", False), ("Player A,Player B", False)),
+    ],
+)
+def test_only_white_and_home_have_an_advantage(sides: str, coloured: bool) -> None:
+    games = eq.read_games(f"{sides},result\na,b,1-0\n".encode(), format="csv")
+    assert games.coloured is coloured
+
+
 def test_white_and_black_are_matches_with_a_side() -> None:
     reading = of_text("round,white,black,result\n1,ann,ben,1-0\n2,ben,ann,½-½\n")
     assert rows_of(reading.history) == [(1, "ann", 0), (1, "ben", 1), (2, "ben", 0), (2, "ann", 0)]

@@ -343,6 +343,14 @@ def test_a_search_that_ends_early_states_the_gap() -> None:
     assert any("not proved" in note for note in answer.notes)
 
 
+def test_no_search_goes_beyond_the_number_of_unique_values() -> None:
+    """Five heroes are five players at most, which 50 nodes prove."""
+    queue = [solo(f"t{at}", attributes={"hero": "abcde"[at % 5]}) for at in range(30)]
+    answer = tick(queue, [], ruleset(5, least=1, match_options=HEROES), NOW, node_limit=50)
+    assert [len(match.tickets) for match in answer.matches] == [5] * 6
+    assert all(match.proved for match in answer.matches)
+
+
 def test_huge_alliances_and_numbers_are_answered() -> None:
     rule = MatchingRule(attribute="mmr", reference=1e300, weight=1000)
     rules = replace(ruleset(2**31 - 1, least=1), min_number=1, max_number=2**31 - 1, rules=(rule,))

@@ -21,10 +21,12 @@ from papers.pages import included
 from papers.performance import statements
 from papers.performance.document import PERFORMANCE
 from papers.performance.tournaments import table
+from papers.rebalance import examples
 
 from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.teams.rebalance import rebalance
 from equipoise.tournament.equilibrium import Equilibrium, performance_equilibrium
 from formats.comparing import real_data
 
@@ -204,6 +206,21 @@ def test_with_the_history_at_hand_nothing_of_it_is_stored(tmp_path: Path) -> Non
         assert "Stored" not in line.reason
     stored = [line.what for line in tables.filtered(Facts())]
     assert [line.what for line in filtered] == stored
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("item", [one for one in PERFORMANCE.items if one.draw is not None])
+def test_the_tables_are_drawn(item: Item):
+    assert item.draw is not None
+    assert item.draw(Facts(cases=20)).get_axes()
+
+
+def test_random_requests_are_answered_by_the_method_of_their_experiment():
+    for requests, method in (
+        (examples.strict_requests(20, 0), "combination"),
+        (examples.random_requests(20, 0), "permutation"),
+    ):
+        assert {rebalance(one).method for one in requests} == {method}
 
 
 def test_shipped_facts_are_those_of_the_examples():

@@ -37,7 +37,9 @@ def test_a_statement_is_printed_as_a_table_as_json_and_into_a_file(
     assert line["difference"] < 1e-9
     path = tmp_path / "lines.csv"
     assert run(["team-glicko2", "options", *quick, "--output", str(path)]) == 0
-    assert set(pl.read_csv(path)["outcome"]) == {"reproduced"}
+    table = pl.read_csv(path)
+    assert set(table["outcome"]) == {"reproduced"}
+    assert set(table["statement"]) == {"option-8.2", "option-13.4-top-two", "option-13.4-uneven"}
     assert capsys.readouterr().out == ""
 
 

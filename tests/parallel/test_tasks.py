@@ -130,11 +130,15 @@ def test_an_error_does_not_wait_for_earlier_tasks() -> None:
 
 def test_deadly_tasks_may_have_results_so_that_others_go_on() -> None:
     def given_up(number: int, error: EquipoiseError) -> int:
-        assert "given up after it lost its worker 4 times" in str(error)
+        assert str(error) == f"pool {number} {lost}"
         return -number
 
-    found = run_tasks(tiny.square, None, range(12), executor=Lossy(), given_up=given_up)
+    lost = "was given up after it lost its worker 4 times: they were switched off"
+    options: dict[str, Any] = {"executor": Lossy(), "names": "pool {}".format}
+    found = run_tasks(tiny.square, None, range(12), given_up=given_up, **options)
     assert list(found) == [-number for number in range(12)]
+    with pytest.raises(EquipoiseError, match=f"pool 0 {lost}"):
+        list(run_tasks(tiny.square, None, range(12), **options))
 
 
 class Failing(Executor):

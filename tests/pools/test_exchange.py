@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -527,9 +528,9 @@ def test_an_amendment_that_contradicts_the_pool_is_told_with_its_line(
         import_pool(store, "b", from_file(path), NOW)
 
 
-@pytest.mark.parametrize("first", [45_322, 20_240_131, 2_024_013_100, -86_400])
+@pytest.mark.parametrize("first", [45_322, 20_240_131, 2_024_013_100, -86_400, 1_700_000_000.25])
 def test_tables_of_a_pool_are_read_back_whatever_its_seconds_are(
-    store: Store, tmp_path: Path, first: int
+    store: Store, tmp_path: Path, first: float
 ) -> None:
     """Over HTTP an integer is seconds since 1970; a table says so where a reader would not."""
     times = [first, first + 1, first + 2]
@@ -537,14 +538,14 @@ def test_tables_of_a_pool_are_read_back_whatever_its_seconds_are(
         MatchRequest(
             match=f"m{number}",
             teams=[TeamRequest(["ann"], number % 2), TeamRequest(["bob"], 1 - number % 2)],
-            time=time,
+            time=time if isinstance(time, int) else datetime.fromtimestamp(time, UTC).isoformat(),
         )
         for number, time in enumerate(times)
     ]
     create_pool(store, "early", PoolRequest(system="elo"), NOW)
     # One of the times is ahead of the clock.
     post_matches(store, "early", [Post(matches)], NOW, future_seconds=None)
-    expected = [time * 1_000_000 for time in times]
+    expected = [int(time * 1_000_000) for time in times]
     for suffix in ("csv", "parquet", "ndjson"):
         if suffix != "ndjson":  # the log as lines of JSON is no table
             path = tmp_path / f"log.{suffix}"

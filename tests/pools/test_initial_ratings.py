@@ -433,8 +433,10 @@ def test_the_record_is_small(sqlite_store: Store) -> None:
     }
 
 
-def test_they_are_not_replaced_without_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The log keeps each replacement; the same ratings again add nothing."""
+def test_they_are_not_replaced_without_end(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log keeps each replacement; the same ratings again add nothing, and imports are whole."""
     monkeypatch.setattr(known, "MOST_REPLACED", 1_000)
     Trial(store)
     records = 0
@@ -445,6 +447,10 @@ def test_they_are_not_replaced_without_end(store: Store, monkeypatch: pytest.Mon
         begin(store, "trial", {"ana": (1500.0, None)})
     assert begin(store, "trial", {"ana": (1500.0 + records, None)}).seq == records > 2
     assert pool_message(store, "trial").last_seq == records
+    export_file(store, "trial", "log", str(tmp_path / "log.ndjson"))
+    # One more than the limit lets a pool have.
+    monkeypatch.setattr(known, "MOST_REPLACED", 100)
+    assert import_file(store, "copy", tmp_path / "log.ndjson").same_head
 
 
 def log_length(store: Store) -> int:

@@ -22,7 +22,7 @@ from equipoise.pools.pool.settings import change_settings, preview_settings
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.running import StateCache
 from equipoise.pools.reading import questions
-from equipoise.pools.reading.players import player
+from equipoise.pools.reading.players import player, player_history
 from equipoise.pools.reading.questions import explain_player, predict_in_pool
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools
 from equipoise.rating.head_start import ADVANTAGE, MEAN, VARIANCE
@@ -313,10 +313,14 @@ def test_sides_and_flags_of_one_pool_are_exported_and_imported_alike(
 ) -> None:
     """Some posts say `at_home`, others `side`; readers ignore the side beside the other column."""
     pool = made(store, parameters={"home_advantage": 80.0})
-    for number, more in enumerate(({"at_home": True}, {"side": "white"}, {"side": "black"}, {})):
+    white: dict[str, Any] = {"side": "white"}
+    given = ({"at_home": True}, white, {"side": "black"}, {}, {"at_home": False, **white})
+    for number, more in enumerate(given):
         players = [ParticipationRequest("a", **more), ParticipationRequest("b")]  # type: ignore[arg-type]
         teams = [TeamRequest([one], rank) for rank, one in enumerate(players)]
         pool.post(MatchRequest(match=f"m{number}", teams=teams, time=100 * number))
+    lines = player_history(store, pool.name, "a").matches
+    assert [line.at_home for line in lines] == [False, None, False, True, True]
     path = tmp_path / "log.csv"
     export_file(store, pool.name, "log", str(path))
     ratings = eq.replay(eq.Glicko2(home_advantage=80.0), eq.read_history(str(path))).ratings

@@ -163,6 +163,19 @@ def test_constraints_say_who_they_are_about_whatever_their_names() -> None:
     assert written == ["a;b", "c"]
 
 
+def test_of_two_rules_that_exclude_each_other_that_of_the_top_two_is_waived() -> None:
+    """0 may be in the pair with 1 alone, or else in the three with the party of 2 and 3."""
+    found = [
+        Player(i, 2000 - 50.0 * i, 80, 2000 - 50.0 * i, "p" if i in (2, 3) else None, None, avoid)
+        for i, avoid in enumerate([(4,), (), (), (), ()])
+    ]
+    result = balance(lobby_of(found))
+    assert team_sets(result)[0] == {0, 1}
+    held = constraints_of(result)
+    assert (held["top-two"], held["uneven"]) == ("waived", "held")
+    assert candidates(found)[1] == (False, True)
+
+
 def test_the_rule_for_uneven_teams_is_about_the_top_player() -> None:
     lobby = plain_lobby(7)
     top = lobby.player_ids[lobby.order()[:2]].tolist()

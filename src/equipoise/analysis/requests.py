@@ -48,7 +48,7 @@ class Typed:
     otherwise : makes the value if nothing was typed, and has no effect on the default in Python
     commands : the only ones that have the option; without : those that have it not
     needs : field that must be given too, because the option is about the chart that is drawn there
-    completes : function of `cli/options.py` that completes its values in a shell
+    completes : a shell completes its values by `complete_` and this name, of `cli/options.py`
     least, most : limits of a number
     variable : environment variable that also sets it
     """

@@ -51,7 +51,7 @@ LETTERS = {"--output": "-o", "--system": "-s"}
 _LAST = ("dry_run", "as_json")
 
 
-#: The end of a docstring, which the help has as it is: paragraphs of a heading and indented lines.
+#: Before a paragraph of a heading and indented lines, which the help prints as it is.
 _LISTED = re.compile(r"\n\n(?=\S.*:\n  )")
 
 
@@ -91,7 +91,7 @@ def _plain(function: Callable[..., int | None], command: str) -> Callable[..., i
 
 
 class _Options:
-    """The options of a command, or of a request: what is `Typed` there and in requests in it."""
+    """The options of a command or request: `Typed` fields, and those of requests within it."""
 
     def __init__(self, kind: Any, command: str) -> None:
         self._kind = kind
@@ -102,7 +102,7 @@ class _Options:
         # Settings of the file are for fields of the request that names a section of it.
         bases = [base for base in getattr(kind, "__mro__", ()) if "SECTION" in vars(base)]
         self._set = {field.name for base in bases for field in fields(base)}
-        # What Typer is told, and the options of requests, in order.
+        # Declarations for Typer, and the options of requests, in order.
         self._parts: dict[str, inspect.Parameter | _Options] = {}
         for name, hint in get_type_hints(kind).items():
             if name not in self._typed:
@@ -124,7 +124,7 @@ class _Options:
     def made(self, words: Mapping[str, Any], quiet: bool, notes: tuple[str, ...]) -> Any:
         """Return the request of what was typed, and of what the file of the project sets.
 
-        A command is called, and its status is returned.
+        For a command, call it and return its status.
 
         quiet : whether the file is named in the notes of the answer alone
         notes : what else the file sets
@@ -168,7 +168,7 @@ class _Options:
         return self._kind(**values)
 
     def _parameter(self, name: str, kind: Any) -> inspect.Parameter:
-        """Return what Typer is told of a field of this type."""
+        """Return the declaration of a field for Typer; kind : its type."""
         field, how, option = self._typed[name]
         default = None if field.default is MISSING else field.default
         required = field.default is field.default_factory is MISSING and how.otherwise is None

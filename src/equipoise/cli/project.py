@@ -26,7 +26,7 @@ from equipoise.analysis.requests import (
 from equipoise.data.files import read_toml
 from equipoise.errors import InvalidParameterError
 
-#: Whether no file of a project counts.
+#: Whether files of projects are ignored.
 _outside = ContextVar("outside_projects", default=False)
 
 

@@ -777,7 +777,7 @@ def _scores(
 
 
 def _check_labels(systems: Iterable[str], calibrate: bool) -> None:
-    """Refuse labels of what is scored beside the systems."""
+    """Refuse the labels of the baseline and of calibrated chances."""
     if BASELINE in systems:
         raise InvalidParameterError(
             f"the label {BASELINE!r} is reserved for the prediction without ratings"

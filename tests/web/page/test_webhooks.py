@@ -94,6 +94,17 @@ def _duel(match: str) -> dict[str, Any]:
     return {"match": match, "teams": teams, "time": invented.START}
 
 
+def test_webhooks_of_other_pools_cannot_be_changed(site: Any) -> None:
+    pool = site.new_pool("others", LEAGUE)
+    made = site.perform("POST", f"/pools/{pool}/webhooks", {"url": "https://example.org"})
+    number = str(made["webhook"]["webhook"])
+    with site.visitor("judge") as judge:
+        fields = {"webhook": number, "token": token(judge, "/pools/arena/webhooks")}
+        for action in ("disable", "enable", "delete", "test"):
+            assert judge.post(f"/pools/{pool}/webhooks/{action}", data=fields).status_code == 403
+            assert judge.post(f"/pools/arena/webhooks/{action}", data=fields).status_code == 404
+
+
 def test_what_makes_no_webhook_is_refused_beside_the_form(site: Any) -> None:
     pool = site.new_pool("unhooked", LEAGUE)
     path = f"/pools/{pool}/webhooks"

@@ -10,14 +10,16 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("prometheus_client")
 
+from equipoise.errors import ConflictError
 from equipoise.messages.matches import MatchMessage, MatchRequest, ReasonRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest, SeasonRequest
 from equipoise.messages.upkeep import WebhookMessage, WebhookRequest
-from equipoise.pools.amending import void_match
+from equipoise.pools.amending import correct_match, void_match
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.replay.replaying import maintain_pool
@@ -115,11 +117,16 @@ def matches_of(told: list[dict[str, dict[str, str]]]) -> list[str]:
 def test_what_happens_is_told_in_order_and_signed(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
-    """A post, a void with its replay, a late match, the end of a season and a post after it."""
+    """A post, amendments with their replay, a late match, the end of a season, a post after it.
+
+    A match that counts no longer when it is its turn is left out.
+    """
     post(store, 0)
     secret = hook(store, inbox)
-    answers = post(store, 1, 2)
+    answers = post(store, 1, 2, 3)
     void_match(store, "ladder", "m1", ReasonRequest(), key=None, now=NOW)
+    unrated = msgspec.structs.replace(duel(3), rated=False)
+    correct_match(store, "ladder", "m3", unrated, key=None, now=NOW)
     post_matches(store, "ladder", [Post([duel(9, time=5)])], NOW)
     maintain_pool(store, "ladder", owner="me", stop=lambda: False)
     end_season(store, "ladder", SeasonRequest(season="s1"), key=None, now=NOW)
@@ -137,11 +144,23 @@ def test_what_happens_is_told_in_order_and_signed(
     assert [one["pool"] for one in told] == ["ladder.s1"] * 5 + ["ladder"]
     assert told[1]["data"]["seq"] == answers[1].seq
     assert told[0]["data"]["status"] == "void"
-    assert [one["kind"] for one in told[3]["data"]["amendments"]] == ["void"]
+    assert [one["kind"] for one in told[3]["data"]["amendments"]] == ["void", "correct"]
     assert told[4]["data"]["archive"] == "ladder.s1"
     assert all(is_signed(one, secret) for one in inbox.received)
     assert len({one.headers["webhook-id"] for one in inbox.received}) == 6
     assert not is_signed(inbox.received[0], "whsec_" + base64.b64encode(bytes(32)).decode())
+
+
+def test_a_pool_has_twenty_enabled_webhooks_at_most(store: Store, inbox: Inbox) -> None:
+    for _ in range(20):
+        hook(store, inbox)
+    one = state(store).webhook
+    disable_webhook(store, "ladder", one, key=None, now=NOW)
+    hook(store, inbox)
+    with pytest.raises(ConflictError, match="already has 20 webhooks"):
+        enable_webhook(store, "ladder", one, key=None, now=NOW)
+    with pytest.raises(ConflictError, match="already has 20 webhooks"):
+        hook(store, inbox)
 
 
 def test_only_what_is_wanted_is_written_and_told(

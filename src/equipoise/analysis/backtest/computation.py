@@ -193,7 +193,7 @@ def _obstacle_of_split(
 
 
 def _check_decided(history: History) -> None:
-    """Refuse a history in which nothing can be scored, whatever is scored."""
+    """Refuse a history without a match that can be scored. Raises : InvalidDataError."""
     if _obstacle(history, 0, 0):
         raise InvalidDataError([], _UNDECIDED)
 

@@ -197,8 +197,8 @@ def against_baseline(backtest: Backtest) -> Iterator[Markup]:
             yield joined(f"For {name}: ", joined(behind, by="; "), ".")
 
 
-#: How a system compares with the baseline by some metrics: what one system is or does, what several
-#: do, and the rest of the sentence.
+#: How a system compares with the baseline by some metrics: the verb for one system, the verb for
+#: several, and the rest of the sentence.
 _COMPARED = {
     "worse": ("is", "are", "worse than the baseline by {}"),
     "perhaps": ("is", "are", "behind the baseline by {}, which noise may explain"),

@@ -346,7 +346,7 @@ def tour(
         for number, step in enumerate(steps, start=1):
             announce(number, step)
             printed = io.StringIO()
-            # All of an output is not captured, so that the command sees the terminal.
+            # An output that is shown whole is not captured, so that the command sees the terminal.
             captured = step.head is not None
             with contextlib.redirect_stdout(printed) if captured else contextlib.nullcontext():
                 status = run(shlex.split(step.arguments))

@@ -49,7 +49,7 @@ class Database:
         parsed = checked_url(url)
         if parsed.drivername.partition("+")[0] != "sqlite":
             return cls(url)
-        # Executors of which nothing is known run tasks on this machine.
+        # An executor without `is_here` runs its tasks on this machine.
         is_here: Callable[[], bool] = getattr(executor, "is_here", lambda: True)
         if not is_here():
             raise InvalidParameterError(

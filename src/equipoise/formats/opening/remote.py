@@ -46,7 +46,7 @@ OBJECT = (
 
 
 def download(address: str, format: str | None) -> Content:
-    """Return what an address has, without a format if that is yet to be found out.
+    """Return the file at an address; its format is "" if only the content can tell it.
 
     Its name, for problems, has nothing that may be secret in the address.
 

@@ -1,4 +1,4 @@
-"""Reads tables in memory (Polars, pandas, Arrow, mappings of arrays), Parquet, Arrow, workbooks.
+"""Reads Parquet, Arrow, workbooks, and tables in memory: Polars, pandas, Arrow, mappings.
 
 A sheet of a workbook (.xlsx, .xlsm, .xls, .ods) is read as it looks: rows above the header are
 passed over, empty rows and columns are left out, a cell that is merged over several rows has its
