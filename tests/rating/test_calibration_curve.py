@@ -20,6 +20,7 @@ from equipoise.evaluate.scoring.tally import Scored
 from equipoise.formats import read_history
 from equipoise.rating.calibration_curve import CALIBRATION, FEATURES, NUMBERS, features_of
 from evaluate.histories import duels, with_draws
+from rating.histories import needs_jit
 
 
 def learner_of(history: History) -> CurveLearner:
@@ -93,6 +94,7 @@ def test_players_who_lose_at_first_are_tilted_down() -> None:
     assert lead > 2.0
 
 
+@needs_jit
 def test_calibrated_chances_stand_beside_the_uncorrected_ones() -> None:
     """Elo with a scale that is far too narrow becomes better, and its own figures stay."""
     with pytest.raises(InvalidParameterError, match="'elo calibrated' is reserved"):
