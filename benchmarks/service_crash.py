@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -88,13 +89,17 @@ def main() -> None:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 size = {"matches": options.matches, "kills": options.kills}
-                crashed = [crash_trial(url, Path(folder), **size)]
+                hits: tuple[Hit, ...] = ("stop", "kill", "all")
+                trials = [partial(crash_trial, url, Path(folder), **size)]
                 if SERVICES[name] > 1:
-                    hits: tuple[Hit, ...] = ("stop", "kill", "all")
                     at = third[name]
-                    crashed.append(crash_trial(at, Path(folder), services=2, hits=hits, **size))
-                for services, one in enumerate(crashed, 1):
-                    crashes.append(crash_row(f"{name}, services: {services}", one))
+                    trials.append(
+                        partial(crash_trial, at, Path(folder), services=2, hits=hits, **size)
+                    )
+                crashed = []
+                for services, trial in enumerate(trials, 1):
+                    crashed.append(trial())
+                    crashes.append(crash_row(f"{name}, services: {services}", crashed[-1]))
                     # Printed at once, as a later trial may fail.
                     print(dict(zip(CRASH_COLUMNS, crashes[-1], strict=True)), flush=True)
                 crowd = concurrency_trial(
