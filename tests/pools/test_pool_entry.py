@@ -62,15 +62,15 @@ def contests(seed: int, count: int, first: int = 0, most: int = 5) -> list[Match
 
 
 def learned(store: Store, name: str = "trial", system: str = "elo-mmr", **settings: Any) -> Trial:
-    """Return a pool with a learned entry and a held level."""
+    """Return a pool, by default with a learned entry and a held level."""
     given = {"system": system, "parameters": LEARNED, "late": "replay", **settings}
     return Trial(store, name, **given)
 
 
-def numbers(trial: Trial) -> list[float]:
-    """Return the entry, its weight, the level and its target."""
+def numbers(trial: Trial, name: str = ENTRY) -> list[float]:
+    """Return numbers of a pool: by default the entry, its weight, the level and its target."""
     with trial.store.read() as connection:
-        return get_pool(connection, trial.name).shared[ENTRY].tolist()
+        return get_pool(connection, trial.name).shared[name].tolist()
 
 
 @pytest.mark.parametrize(
@@ -287,16 +287,6 @@ def duels(seed: int, count: int) -> list[MatchRequest]:
     return found
 
 
-def made(store: Store, name: str = "trial", system: str = "glicko2", **settings: Any) -> Trial:
-    given = {"system": system, "parameters": ADVANTAGE_LEARNED, "late": "replay", **settings}
-    return Trial(store, name, **given)
-
-
-def belief(trial: Trial) -> list[float]:
-    with trial.store.read() as connection:
-        return get_pool(connection, trial.name).shared[ADVANTAGE].tolist()
-
-
 def test_a_learned_advantage_gives_the_same_bits_however_matches_come(
     sqlite_store: Store, tmp_path: Path
 ) -> None:
@@ -305,14 +295,15 @@ def test_a_learned_advantage_gives_the_same_bits_however_matches_come(
     teams = [TeamRequest([team.players[0].player], team.rank) for team in posted[5].teams]  # type: ignore[union-attr]
     wrong = MatchRequest(match=posted[5].match, teams=teams, time=posted[5].time)
     given = {"system": "elo", "parameters": {**ADVANTAGE_LEARNED, "entry": "learned"}}
-    assert belief(same_bits(sqlite_store, tmp_path, posted, wrong, **given))[MEAN] > 40.0
+    pool = same_bits(sqlite_store, tmp_path, posted, wrong, **given)
+    assert numbers(pool, ADVANTAGE)[MEAN] > 40.0
 
 
 def test_sides_and_flags_of_one_pool_are_exported_and_imported_alike(
     store: Store, tmp_path: Path
 ) -> None:
     """Some posts say `at_home`, others `side`; readers ignore the side beside the other column."""
-    pool = made(store, parameters={"home_advantage": 80.0})
+    pool = learned(store, system="glicko2", parameters={"home_advantage": 80.0})
     white: dict[str, Any] = {"side": "white"}
     given = ({"at_home": True}, white, {"side": "black"}, {}, {"at_home": False, **white})
     for number, more in enumerate(given):
@@ -338,7 +329,7 @@ def test_an_empty_flag_beside_a_side_is_imported_as_it_is_rated(store: Store) ->
         "time": [1, 1, 2, 2],
     }
     history = eq.read_history(table)
-    pool = made(store, parameters={"home_advantage": 80.0})
+    pool = learned(store, system="glicko2", parameters={"home_advantage": 80.0})
     pool.post(*requests_of(history, 0, 2))
     ratings = eq.replay(eq.Glicko2(home_advantage=80.0), history).ratings
     rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
@@ -346,9 +337,9 @@ def test_an_empty_flag_beside_a_side_is_imported_as_it_is_rated(store: Store) ->
 
 
 def test_predictions_and_explanations_know_the_home_side(store: Store) -> None:
-    pool = made(store)
+    pool = learned(store, system="glicko2", parameters=ADVANTAGE_LEARNED)
     pool.post(*duels(3, 60))
-    pool_belief = belief(pool)
+    pool_belief = numbers(pool, ADVANTAGE)
     mean, variance = (float(one) for one in pool_belief)
     told = f"learned home advantage: {mean:.1f} points, deviation {math.sqrt(variance):.1f}"
     assert told in pool_message(store, pool.name).notes
@@ -371,9 +362,9 @@ def test_predictions_and_explanations_know_the_home_side(store: Store) -> None:
 
 
 def test_a_soft_reset_keeps_what_was_learned(store: Store) -> None:
-    pool = made(store)
+    pool = learned(store, system="glicko2", parameters=ADVANTAGE_LEARNED)
     pool.post(*duels(5, 40))
-    before = belief(pool)
+    before = numbers(pool, ADVANTAGE)
     request = SeasonRequest(season="1", reset="soft", settings=SeasonSettings())
     seasons.end_season(store, pool.name, request, key=None, now=NOW)
-    assert belief(pool) == before
+    assert numbers(pool, ADVANTAGE) == before

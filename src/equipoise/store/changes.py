@@ -34,7 +34,7 @@ from sqlalchemy import (
 
 from equipoise.arrays import Floats, Ints
 from equipoise.store.bulk import Prepared, PreparedEach, among, insert
-from equipoise.store.pools import PoolRecord, Position, seen_rows
+from equipoise.store.pools import PoolRecord, Position, row_value, seen_rows
 from equipoise.store.ratings import RatingRow, ratings_of, standing_of
 from equipoise.store.schema import changes, log, ratings
 
@@ -227,7 +227,7 @@ def changes_of_player(
     chain = _chain(pool, player, start, steps)
     query = select(*(chain.c[name] for name in COLUMNS)).order_by(chain.c.step).limit(limit)
     if before is not None:
-        query = query.where(tuple_(chain.c.time, chain.c.seq) < _literal(before))
+        query = query.where(tuple_(chain.c.time, chain.c.seq) < row_value(before))
     return [change_row(row) for row in connection.execute(query).all()]
 
 
@@ -239,7 +239,7 @@ def change_after(
     if start is None or steps < 1:
         return after
     chain = _chain(pool, player, start, None)
-    later = tuple_(chain.c.time, chain.c.seq) > _literal(after)
+    later = tuple_(chain.c.time, chain.c.seq) > row_value(after)
     query = select(chain.c.time, chain.c.seq).where(later)
     rows = connection.execute(query.order_by(chain.c.step.desc()).limit(steps)).all()
     return (rows[-1][0], rows[-1][1]) if rows else after
@@ -303,7 +303,7 @@ def changes_between(
     limit : of these changes; which ones is left open
     """
     query = select(*SHOWN).where(
-        counts(pool), _position() >= _literal(first), _position() <= _literal(last)
+        counts(pool), _position() >= row_value(first), _position() <= row_value(last)
     )
     if limit is not None:
         query = query.limit(limit)
@@ -368,10 +368,6 @@ def _at(position: Position) -> tuple[Any, ...]:
 
 def _position() -> Any:
     return tuple_(changes.c.time, changes.c.seq)
-
-
-def _literal(position: Position) -> Any:
-    return tuple_(literal(position[0]), literal(position[1]))
 
 
 _ROWS_AFTER = Prepared(

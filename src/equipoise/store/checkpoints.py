@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, literal, select, tuple_
+from sqlalchemy import Connection, delete, insert, select, tuple_
 
 from equipoise.store.bulk import sizes_of
-from equipoise.store.pools import Position
+from equipoise.store.pools import Position, row_value
 from equipoise.store.schema import checkpoints
 
 
@@ -52,7 +52,7 @@ def add_checkpoint(connection: Connection, pool: int, checkpoint: Checkpoint) ->
 def last_before(connection: Connection, pool: int, position: Position) -> Checkpoint | None:
     """Return the last checkpoint before a position, or None."""
     c = checkpoints.c
-    here = tuple_(c.time, c.seq) < tuple_(literal(position[0]), literal(position[1]))
+    here = tuple_(c.time, c.seq) < row_value(position)
     query = (
         select(c.time, c.seq, c.participations, c.code, c.content, c.trail)
         .where(c.pool == pool, here)
@@ -66,7 +66,7 @@ def last_before(connection: Connection, pool: int, position: Position) -> Checkp
 def forget_from(connection: Connection, pool: int, position: Position) -> None:
     """Delete the checkpoints from a position on."""
     c = checkpoints.c
-    here = tuple_(c.time, c.seq) >= tuple_(literal(position[0]), literal(position[1]))
+    here = tuple_(c.time, c.seq) >= row_value(position)
     connection.execute(delete(checkpoints).where(c.pool == pool, here))
 
 

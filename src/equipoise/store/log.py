@@ -21,7 +21,6 @@ from sqlalchemy import (
     Row,
     bindparam,
     func,
-    literal,
     literal_column,
     or_,
     select,
@@ -35,7 +34,7 @@ from equipoise.store.bulk import Prepared, PreparedEach, among, insert_rows, siz
 from equipoise.store.chain import Seal, audit_leaf, extended, leaf_of, salts, sealed_leaf
 from equipoise.store.chain import salts as new_salts
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, Position
+from equipoise.store.pools import PoolRecord, Position, row_value
 from equipoise.store.schema import (
     audit,
     changes,
@@ -410,7 +409,7 @@ def matches_before(
     """Return the newest matches before a position, newest first."""
     query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
     if before is not None:
-        query = query.where(_position() < _literal(before))
+        query = query.where(_position() < row_value(before))
     query = query.order_by(log.c.time.desc(), log.c.seq.desc()).limit(limit)
     return list(_records(connection.execute(query)))
 
@@ -423,7 +422,7 @@ def position_after(
     None if there are no later matches.
     """
     query = select(log.c.time, log.c.seq).where(
-        log.c.pool == pool, _MATCH, _position() > _literal(after)
+        log.c.pool == pool, _MATCH, _position() > row_value(after)
     )
     rows = connection.execute(query.order_by(log.c.time, log.c.seq).limit(steps)).all()
     return None if not rows else (rows[-1][0], rows[-1][1])
@@ -466,10 +465,6 @@ def count_of(connection: Connection, pool: int) -> int:
 
 def _position() -> Any:
     return tuple_(log.c.time, log.c.seq)
-
-
-def _literal(position: Position) -> Any:
-    return tuple_(literal(position[0]), literal(position[1]))
 
 
 def _records(rows: Iterable[Row[Any]]) -> Iterator[LogRecord]:

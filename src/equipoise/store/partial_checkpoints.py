@@ -12,11 +12,18 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, insert, literal, select, tuple_
+from sqlalchemy import Connection, bindparam, delete, insert, select, tuple_
 
 from equipoise.arrays import Floats
 from equipoise.store.bulk import Prepared
-from equipoise.store.pools import PoolRecord, Position, pack_shared, seen_rows, unpack_shared
+from equipoise.store.pools import (
+    PoolRecord,
+    Position,
+    pack_shared,
+    row_value,
+    seen_rows,
+    unpack_shared,
+)
 from equipoise.store.schema import changes, partial_checkpoints, ratings
 
 #: Bytes of states in a row, roughly.
@@ -139,7 +146,7 @@ def rows_of(connection: Connection, pool: int, end: End) -> list[PartialRow]:
     """Return the rows of a partial checkpoint. Raises : ValueError if one cannot be read."""
     query = select(_C.first, _C.content, _C.shared).where(
         _C.pool == pool,
-        tuple_(*map(literal, end.position)) == _POSITION,
+        row_value(end.position) == _POSITION,
         _C.generation == end.generation,
     )
     return [
@@ -199,7 +206,7 @@ def states_since(
     players = select(changes.c.player).where(
         changes.c.pool == pool.id,
         changes.c.generation == generation,
-        position > tuple_(literal(after[0]), literal(after[1])),
+        position > row_value(after),
     )
     query = select(ratings.c.player, ratings.c.state).where(
         ratings.c.pool == pool.id,

@@ -578,8 +578,8 @@ def unseen(table: Table, pool: PoolRecord) -> ColumnElement[bool]:
     position = tuple_(table.c.time, table.c.seq)
     # No replay that was given up began before the replay that the pool needs now.
     begins = pool.begins if pool.dirty is None else min(pool.begins, pool.dirty)
-    replaced &= position >= _values(pool.begins)
-    return and_(or_(given_up, replaced), position >= _values(begins))
+    replaced &= position >= row_value(pool.begins)
+    return and_(or_(given_up, replaced), position >= row_value(begins))
 
 
 def forget_piece(
@@ -606,14 +606,15 @@ def forget_piece(
     here = tuple_(*key)
     if after is not None:
         # Otherwise PostgreSQL reads the index entries of all deleted rows in each step.
-        mine &= here > _values(after)
+        mine &= here > row_value(after)
     query = select(*key).where(mine).order_by(*key).offset(limit - 1).limit(1)
     last = connection.execute(query).first()
     if last is not None:
-        mine &= here <= _values(tuple(last))
+        mine &= here <= row_value(tuple(last))
     connection.execute(delete(table).where(mine))
     return None if last is None else tuple(last)
 
 
-def _values(key: tuple[Any, ...]) -> Any:
-    return tuple_(*(literal(value) for value in key))
+def row_value(key: tuple[Any, ...]) -> Any:
+    """Return a position, or another key of several columns, as a row value of SQL."""
+    return tuple_(*map(literal, key))

@@ -23,7 +23,6 @@ from sqlalchemy import (
     bindparam,
     false,
     func,
-    literal,
     select,
     true,
     tuple_,
@@ -34,7 +33,7 @@ from sqlalchemy import (
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.errors import NotFoundError
 from equipoise.store.bulk import Prepared, PreparedEach, among, insert, sizes_of
-from equipoise.store.pools import PoolRecord
+from equipoise.store.pools import PoolRecord, row_value
 from equipoise.store.schema import changes, is_name, log, ratings
 
 #: Name of the execution option of a connection that reads, with the standings of its store.
@@ -537,7 +536,7 @@ def place_of(
     )
     if row is not None:
         here = tuple_(ratings.c.ordering, ratings.c.player)
-        query = query.where(here < tuple_(literal(row.ordering), literal(row.player)))
+        query = query.where(here < row_value((row.ordering, row.player)))
     if not disqualified:
         query = query.where(ratings.c.disqualified == false())
     if not provisional:
