@@ -21,25 +21,24 @@ HEAD = """\
 
 # Layout
 
-All packages are in `src/equipoise`. A package imports only from the blocks below its own.
-Packages in one block do not import each other, so each can be changed, tested and loaded alone.
-If a package needs something from its neighbour, a use case in `analysis` or `pools` passes it on
-as numbers. The only exception is the command `equipoise serve`, which starts `web`. `client`
-imports only `messages` and `errors`, so programs that use it load neither NumPy nor Numba. `make
-layers` checks these rules with import-linter. Slow libraries are imported inside the functions
-that use them, so `import equipoise` and `equipoise --help` are fast.
+All packages are in `src/equipoise`. A package imports only from the blocks below its own. Packages
+in one block do not import each other, so you can change, test and load each of them separately. If
+a package needs a result from its neighbour, a use case in `analysis` or `pools` passes it on as
+numbers. Exceptions: `equipoise serve` imports `web`, the commands in `analysis` import `cli`, and
+`equipoise doctor` imports `pools`. `client` imports only `messages` and `errors`, so programs that
+use it load neither NumPy nor Numba. `make layers` checks these rules with import-linter. Functions
+import slow libraries on use, so `import equipoise` and `equipoise --help` are fast.
 
 """
 TAIL = """
-A package is a topic, and so is each folder in it. A file tells one story; most have 150 to 500
-lines. A private function is called twice or gives an idea a name. No file is called `utils`,
-`core`, `common`, `helpers` or `misc`. No package or module directly below `equipoise` has the
-name of a public function, because importing it would hide the function.
+Each package, and each folder in it, covers one topic. A file covers one subject; most have 150 to
+500 lines. Write a private function only if it is called twice or names an idea. No file is called
+`utils`, `core`, `common`, `helpers` or `misc`. No package or module directly below `equipoise` has
+the name of a public function, because importing it would hide the function.
 
-Outside the package: `tests` mirrors `src`, `benchmarks` has one script for each question,
-`papers` compares our numbers with the papers, `examples` has data and programs for the
-documentation, `deploy` has the files for containers and proxies, and `release` has the release
-scripts.
+Outside the package, `tests` mirrors `src`, `benchmarks` has one script per question, `papers`
+compares our numbers with the papers, `examples` contains data and programs for the documentation,
+`deploy` contains files for containers and proxies, and `release` the release scripts.
 """
 #: Letters of the column of names, and of the line between two layers.
 _NAMES, _LINE = 18, 78
