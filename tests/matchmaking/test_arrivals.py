@@ -16,6 +16,7 @@ from equipoise.matchmaking.arrivals import (
     draw_people,
     normals,
     philox,
+    rate_at,
     read_day,
     uniforms,
 )
@@ -63,6 +64,13 @@ def test_arrivals_follow_the_curve() -> None:
     assert abs(evening.mean() - 1.75) < 0.07
     assert abs(morning.mean() - 0.55) < 0.04
     assert (np.diff(times) >= 0).all()
+
+
+def test_a_curve_is_linear_between_its_points() -> None:
+    """Three points are 8 h apart, and the last meets the first at 24 h."""
+    hours = np.array([0.0, 2.0, 8.0, 12.0, 16.0, 22.0, 26.0])
+    rates = rate_at(DayModel(curve=(1.0, 3.0, 5.0)), hours)
+    assert rates.tolist() == [1.0, 1.5, 3.0, 4.0, 5.0, 2.0, 1.5]
 
 
 def test_a_burst_multiplies_the_rate() -> None:
@@ -134,6 +142,9 @@ def test_tickets_have_several_classes() -> None:
     [
         ({"regions": "mars"}, "regions must be one of none, two"),
         ({"interval": -1.0}, "interval must be at least 0"),
+        ({"performance_deviation": 0.0}, "performance_deviation must be above 0"),
+        ({"party_correlation": 1.5}, r"party_correlation must be in \[0, 1\].*1\.5"),
+        ({"return_probability": 1.0}, r"return_probability must be in \[0, 1\)"),
         ({"region_hours": [1]}, "region_hours must be empty, or a number for each region"),
         ({"classes": [1, 0], "class_values": 2}, "class_values must be a whole number from 1"),
         ({"skills": ["a"]}, "skills must be a list of numbers"),

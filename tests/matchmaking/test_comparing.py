@@ -50,6 +50,12 @@ def test_interval_by_hand() -> None:
     assert found.p == pytest.approx(1 - student_within(2 * math.sqrt(3), 2))
 
 
+@pytest.mark.parametrize(("of", "p"), [(2.0, 1.0), (0.0, 0.0)])
+def test_equal_days_leave_no_doubt(of: float, p: float) -> None:
+    found = interval(np.array([2.0, 2.0, 2.0]), of=of)
+    assert (found.lower, found.mean, found.upper, found.p) == (2.0, 2.0, 2.0, p)
+
+
 def test_a_verdict_says_what_intervals_allow() -> None:
     found = compare(PLANS, SMALL, days=4)
     wide, same = verdict(found)

@@ -108,6 +108,13 @@ def test_bad_values_of_a_request_are_refused(name: str, value: Any, got: str) ->
     assert problems(request() | {name: value}) == [(name, got)]
 
 
+@pytest.mark.parametrize("name", ["now", "ruleset", "tickets"])
+def test_a_request_needs_its_three_fields(name: str) -> None:
+    whole = request()
+    del whole[name]
+    assert problems(whole) == [(name, "nothing")]
+
+
 def test_one_ruleset_serves_the_queue_and_the_rebalance() -> None:
     document = json.loads(EXAMPLE.read_text())
     ruleset, notes = read_queue_ruleset(document["ruleset"])

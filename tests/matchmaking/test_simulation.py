@@ -13,8 +13,8 @@ import pytest
 from equipoise.data.matchmaking import MatchOption, MatchRuleset
 from equipoise.errors import InvalidParameterError
 from equipoise.matchmaking import simulation, tick
-from equipoise.matchmaking.arrivals import DayModel
-from equipoise.matchmaking.compiled import MATCHED, packings
+from equipoise.matchmaking.arrivals import DayModel, Trace, draw_people
+from equipoise.matchmaking.compiled import GAVE_UP, MATCHED, packings
 from equipoise.matchmaking.measures import (
     by_games,
     groups,
@@ -94,6 +94,20 @@ def test_compiled_rules_make_the_matches_of_the_tick(seeds: range) -> None:
             assert (even.distance[alike] <= other.distance[alike] + 1e-6).all() or not rules.rules
         matches += len(fast.outcome.time)
     assert matches > 3 * len(seeds)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_who_gives_up_at_a_tick_is_not_matched_by_it(fast: bool) -> None:
+    """Of three duellists the second gives up at the second tick, when the third comes."""
+    model = steady(1.0, 20.0, interval=10.0)
+    people = draw_people(model, 1, largest=1, trace=Trace(np.zeros(3), np.ones(3, int), np.ones(3)))
+    people = people._replace(
+        created=np.array([1.0, 2.0, 19.0]), gives_up=np.array([5.0, 20.0, 40.0])
+    )
+    found = day(ruleset(), model, people=people, fast=fast)
+    assert found.outcome.status.tolist()[:2] == [GAVE_UP, GAVE_UP]
+    assert found.outcome.left.tolist()[:2] == [5.0, 20.0]
+    assert not len(found.outcome.time)
 
 
 def test_packings_fill_two_teams() -> None:

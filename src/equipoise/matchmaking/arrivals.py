@@ -214,12 +214,15 @@ class DayModel:
             elif value is not None or name != "expires_after":
                 require(is_number(value, lambda x: True), name, "a finite number", value)
                 require(value >= 0 or name == "skill_mean", name, "at least 0", value)
-        for name in ("hours", "patience_mean", "patience_shape", "match_minutes"):
+        for name in (
+            *("hours", "patience_mean", "patience_shape", "match_minutes"),
+            "performance_deviation",
+        ):
             require(getattr(self, name) > 0, name, "above 0", getattr(self, name))
-        require(self.performance_deviation > 0, "performance_deviation", "above 0", 0)
         require(self.tickets <= 1e8, "tickets", "at most 100 million", self.tickets)
-        require(self.party_correlation <= 1, "party_correlation", "in [0, 1]", 1)
-        require(0 <= self.return_probability < 1, "return_probability", "in [0, 1)", 1)
+        correlation, returns = self.party_correlation, self.return_probability
+        require(correlation <= 1, "party_correlation", "in [0, 1]", correlation)
+        require(returns < 1, "return_probability", "in [0, 1)", returns)
         require(sum(self.party_sizes) > 0, "party_sizes", "with a share above 0", self.party_sizes)
         rule = f"empty, or a number for each region of {self.regions}"
         known = len(self.region_hours) in (0, len(self.region_names))
