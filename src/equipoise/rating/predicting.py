@@ -386,11 +386,8 @@ def team_prediction(
     sizes: list[int] = np.bincount(team).tolist()
     rated = (system.capabilities if able is None else able).fits(sizes)
     models = rated and models_draws(system)
-    if rated:
-        now = _settled(system, state)
-        by, players = system.name, now.outlook(rating, deviation, match)
-    else:
-        by, players = TEAM_MEAN, team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
+    by = system.name if rated else TEAM_MEAN
+    players = _players(system, state, rating, deviation, match, rated)
     started = players.centre
     if share is not None:
         players = replace(players, centre=share * players.centre, scale=share * players.scale)
@@ -407,18 +404,13 @@ def team_prediction(
         quality, quality_by = estimated_quality(outlook, certain_scale(certain, sizes)), ESTIMATE
     uncalibrated, known_to = None, None
     if rated and earlier is not None and CALIBRATION in state.shared:
-        uncalibrated = team_prediction(
-            system, state, rating, deviation, team, match=match, share=share, able=able
-        ).expected
+        uncalibrated = _expected(system, outlook, started, rated)
         stored, plain = state.shared[CALIBRATION], outlook
         outlook = corrected(stored, plain, team, earlier)
 
         def first_expected(numbers: Floats) -> float:
             """Return the expected score of the first of two teams with a curve of these numbers."""
-            of_teams = corrected(numbers, plain, team, earlier)
-            if models_draws(system):
-                return _modelled(system, of_teams, started, None, None).expected[0]
-            return float(of_teams.expected()[0])
+            return _expected(system, corrected(numbers, plain, team, earlier), started, rated)[0]
 
         if len(sizes) == 2:
             known_to = calibrated_range(stored, first_expected)
@@ -450,6 +442,49 @@ def team_prediction(
         uncalibrated=uncalibrated,
         calibrated_range=known_to,
     )
+
+
+def expected_scores(
+    system: RatingSystem,
+    state: State,
+    rating: Floats,
+    deviation: Floats,
+    team: Ints,
+    match: History | None,
+    able: Capabilities,
+) -> tuple[float, ...]:
+    """Return `expected` of `team_prediction` alone, which takes a third of the time.
+
+    Answers to posts have it of each match.
+    """
+    sizes: list[int] = np.bincount(team).tolist()
+    rated = able.fits(sizes)
+    players = _players(system, state, rating, deviation, match, rated)
+    outlook = players.of_teams(team, len(sizes))
+    return _expected(system, outlook, players.centre, rated)
+
+
+def _players(
+    system: RatingSystem,
+    state: State,
+    rating: Floats,
+    deviation: Floats,
+    match: History | None,
+    rated: bool,
+) -> Outlook:
+    """Return how players perform; rated : whether the system can rate their teams."""
+    if rated:
+        return _settled(system, state).outlook(rating, deviation, match)
+    return team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
+
+
+def _expected(
+    system: RatingSystem, outlook: Outlook, started: Floats, rated: bool
+) -> tuple[float, ...]:
+    """Return the expected scores of teams; started : centres of players, with head starts."""
+    if rated and len(outlook.centre) == 2 and models_draws(system):
+        return _modelled(system, outlook, started, None, None).expected
+    return tuple(outlook.expected().tolist())
 
 
 def _settled(system: Any, state: State) -> Any:

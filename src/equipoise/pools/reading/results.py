@@ -39,7 +39,8 @@ from equipoise.pools.posting.rating import (
 )
 from equipoise.pools.records import Amendments, amendments_of_matches
 from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE
-from equipoise.rating.predicting import team_prediction
+from equipoise.rating.predicting import expected_scores
+from equipoise.rating.state import State
 from equipoise.store import changes, log
 from equipoise.store.changes import ChangeRow
 from equipoise.store.pools import PoolRecord, rated_through
@@ -70,8 +71,6 @@ def chances_of(
     if not rules.able.uses <= _AFTERWARDS:
         numbers = {name: number for number, name in enumerate(names)}
         history = history_of([match], numbers, object_array(names), rules)
-    state = rules.system.initial(0)
-    state.shared = pool.shared
     rating = np.array([row.rating_before for row in before], np.float64)
     deviation = np.array([row.deviation_before for row in before], np.float64)
     if CONTEXT in rules.able.uses:
@@ -81,19 +80,20 @@ def chances_of(
             deviation**2 + np.array([trace[OFFSET_VARIANCE] for trace in traced], np.float64)
         )
     try:
-        prediction = team_prediction(
-            rules.system,
-            state,
-            rating,
-            deviation,
-            np.repeat(np.arange(count), [len(team.players) for team in match.request.teams]),
-            match=history,
-            able=rules.able,
+        return list(
+            expected_scores(
+                rules.system,
+                State(initial={}, table=np.zeros((0, 0)), shared=dict(pool.shared)),
+                rating,
+                deviation,
+                np.repeat(np.arange(count), [len(team.players) for team in match.request.teams]),
+                history,
+                rules.able,
+            )
         )
     except EquipoiseError:
         # The pool has changed its system, which cannot predict this match.
         return unknown
-    return list(prediction.expected)
 
 
 def is_upset(request: MatchRequest, chances: Sequence[float | None]) -> bool:
