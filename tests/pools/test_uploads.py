@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from equipoise.analysis.requests import HistoryRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match
-from equipoise.pools.exchange.uploads import Uploaded, own_id, read_upload
+from equipoise.pools.exchange.history_requests import OwnIds
+from equipoise.pools.exchange.importing import ImportRequest, import_pool
+from equipoise.pools.exchange.uploads import Uploaded, read_upload
 from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.matches import match
@@ -121,5 +125,49 @@ def test_problems_name_lines_or_matches_and_bad_matches_can_be_left_out(store: S
 def test_an_own_id_is_short_and_has_the_day() -> None:
     """However many players there are."""
     many = MatchRequest("1", [TeamRequest([f"player {at}" for at in range(99)], rank=1)] * 2)
-    assert len(own_id(many)) == 16
-    assert own_id(MatchRequest("1", [TeamRequest(["a"]), TeamRequest(["b"])])) == "a - b"
+    few = MatchRequest("1", [TeamRequest(["a"], 0), TeamRequest(["b"], 1)])
+    found = [str(match.match) for match in OwnIds().named([many, few, few])]
+    assert len(found[0]) == 16
+    assert found[1:] == ["a - b", "a - b (2)"]
+
+
+def imported(store: Store, path: Path) -> tuple[int, int]:
+    """Return how many matches `equipoise db import` records, and how many it knows."""
+    done = import_pool(
+        store, "league", ImportRequest(history=HistoryRequest(source=str(path))), NOW
+    )
+    return done.matches, done.known_matches
+
+
+def test_a_page_and_a_command_give_the_games_of_a_file_the_same_ids(
+    store: Store, tmp_path: Path
+) -> None:
+    """So nothing is recorded twice, whichever reads the file first, and with further rows."""
+    path = tmp_path / "games.csv"
+    path.write_text(ROWS)
+    assert imported(store, path) == (3, 0)
+    longer = read(store, ROWS + "2026-10-09,Cy,Bo,0,1\n")
+    assert (longer.known, longer.differing, len(longer.matches)) == (3, [], 1)
+    post(store, longer)
+    path.write_text(ROWS + "2026-10-09,Cy,Bo,0,1\n2026-10-09,Cy,Bo,2,1\n")
+    assert imported(store, path) == (1, 4)
+
+
+def test_a_pool_keeps_games_that_an_earlier_version_named_by_their_numbers(
+    store: Store, tmp_path: Path
+) -> None:
+    teams = [TeamRequest(["Ada Fox"], rank=0), TeamRequest(["Bo"], rank=1)]
+    first = MatchRequest("1", teams, time=datetime(2026, 10, 1, tzinfo=UTC))
+    post_matches(store, "league", [Post([first])], NOW)
+    found = read(store, ROWS)
+    assert [match.match for match in found.matches] == ["2", "3"]
+    assert (found.known, found.differing) == (0, ["1"])  # it was recorded without scores
+
+
+def test_matches_with_ids_are_known_to_a_page_when_a_command_has_imported_them(
+    store: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("match,date,player 1,player 2,score 1,score 2\n7,2026-10-01,Ada,Bo,3,1\n")
+    assert imported(store, path) == (1, 0)
+    assert read(store, path.read_text()).known == 1

@@ -1,26 +1,46 @@
-"""A history -> matches to be posted to a pool."""
+"""A history -> matches to be posted to a pool.
+
+Games without ids get ids of their own, from their day and players: the same row has the same id in
+every file, whether a page or `equipoise db import` reads it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from equipoise.arrays import Ids, Ints
 from equipoise.data.history import AT_HOME, HOME_SIDES, SIDES, History, TimeKind
+from equipoise.data.reading import HistoryReading
 from equipoise.data.times import iso
 from equipoise.messages.conversion import json_value
-from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
+from equipoise.messages.matches import (
+    MatchRequest,
+    Moment,
+    ParticipationRequest,
+    TeamRequest,
+    places_of,
+)
+from equipoise.pools.pool.pools import read_pool
+from equipoise.pools.posting.rating import player_ids, players_of
 from equipoise.rating.contexts import CONTEXT
+from equipoise.store.connection import Store
+from equipoise.store.log import match_by_id
 
 #: Columns of a history with a field of their own in what is posted.
 _OWN = ("role", "side", "at_home")
 #: Columns with title and link of the match of a row, and how those of its attributes begin.
 TITLE, LINK, ATTRIBUTE = "match_title", "match_link", "match_attributes."
+#: The maximum length of the players in an id.
+_LONGEST_ID = 150
 _NOT_HOME_SIDES = [side for side in SIDES if side not in HOME_SIDES]
 
 
@@ -219,3 +239,81 @@ def pieces_of(history: History, matches: int) -> Iterator[tuple[int, int]]:
         stop = max(start + 1, min(start + matches, within))
         yield start, stop
         start = stop
+
+
+class OwnIds:
+    """Gives the games of a file ids of their own: "2026-10-03 ada - bo".
+
+    The second game of the same players on a day has a number. Matches come in the order of time.
+    """
+
+    def __init__(self) -> None:
+        self._day: str | None = None
+        self._seen: Counter[str] = Counter()
+
+    @classmethod
+    def for_file(
+        cls, store: Store, pool: str, reading: HistoryReading, matches: Sequence[MatchRequest]
+    ) -> OwnIds | None:
+        """Return what names the games of a file; None where they keep their ids.
+
+        matches : the first ones. Earlier versions of `equipoise db import` named games by their
+        numbers in the file. A pool with such games keeps these, so that none is recorded twice
+        """
+        if reading.kind != "games" or "match" in reading.columns or not matches:
+            return None
+        with read_pool(store, pool) as (connection, record, _):
+            numbered = match_by_id(connection, record.id, str(matches[0].match))
+        if numbered is not None:
+            posted = msgspec.json.decode(numbered.content, type=MatchRequest)
+            if players_of(posted) == players_of(matches[0]):
+                return None
+        return cls()
+
+    def named(self, matches: Sequence[MatchRequest]) -> list[MatchRequest]:
+        """Return the next matches of the file with their ids, and with scores for ranks."""
+        named = []
+        for match in matches:
+            day, name = _day_of(match), _own_name(match)
+            if day != self._day:
+                self._day, self._seen = day, Counter()
+            self._seen[name] += 1
+            if self._seen[name] > 1:
+                name = f"{name} ({self._seen[name]})"
+            named.append(msgspec.structs.replace(scored(match), match=name))
+        return named
+
+
+def _day_of(match: MatchRequest) -> str:
+    """Return the day of a match as its id has it; "" without a time."""
+    return "" if match.time is None else msgspec.json.encode(match.time).decode().strip('"')[:10]
+
+
+def _own_name(match: MatchRequest) -> str:
+    """Return the id of a match from its day and players."""
+    name = " - ".join(", ".join(player_ids(team.players)) for team in match.teams)
+    if len(name) > _LONGEST_ID:
+        name = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{_day_of(match)} {name}".lstrip()
+
+
+def scored(match: MatchRequest) -> MatchRequest:
+    """Return a match with the scores of its teams in place of ranks, if the file has them."""
+    teams = []
+    for team in match.teams:
+        own = {getattr(member, "attributes", {}).get("score") for member in team.players}
+        score = own.pop() if len(own) == 1 else None
+        if not isinstance(score, int | float):
+            return match
+        players = list(map(_without_score, team.players))
+        teams.append(msgspec.structs.replace(team, players=players, rank=None, score=float(score)))
+    changed = msgspec.structs.replace(match, teams=teams)
+    # A score may decide nothing: of a game lost by forfeit, or where the lowest is first.
+    return changed if places_of(changed) == places_of(match) else match
+
+
+def _without_score(member: ParticipationRequest | str | int) -> ParticipationRequest | str | int:
+    if not isinstance(member, ParticipationRequest):
+        return member
+    others = {name: value for name, value in member.attributes.items() if name != "score"}
+    return msgspec.structs.replace(member, attributes=others)

@@ -30,6 +30,7 @@ from equipoise.analysis.reading import (
 from equipoise.analysis.simulate.computation import SAMPLE
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings, ScaleMapping
+from equipoise.data.reading import HistoryReading
 from equipoise.errors import (
     ConflictError,
     EquipoiseError,
@@ -53,7 +54,7 @@ from equipoise.pools import profiles
 from equipoise.pools.amending import amend
 from equipoise.pools.contents import SettingsContent, content_of
 from equipoise.pools.erasing import import_erasure
-from equipoise.pools.exchange.history_requests import pieces_of, requests_of
+from equipoise.pools.exchange.history_requests import OwnIds, pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
     first_settings_of,
@@ -253,7 +254,9 @@ def _import_history(done: _Import) -> None:
     weights = rules.settings.statistics if rules is not None else request
     system = _wanted_system(done, PoolRequest()) if rules is None else rules.system
     known = known_ratings(done.request.initial, done.request.initial_mapping, system).ratings
-    history = _history(done, system, list(weights) if isinstance(weights, Mapping) else [])
+    reading = _reading(done, system, list(weights) if isinstance(weights, Mapping) else [])
+    history = reading.history
+    assert history is not None
     kind = "none" if history.time is None else history.time_kind
     times = kind if kind in ("none", "seconds") else "datetime"
     rules = _pool_rules(done, rules, PoolRequest(times=times))
@@ -268,9 +271,12 @@ def _import_history(done: _Import) -> None:
     _check_future(done, history)
     if known is not None:
         _keep_initial_ratings(done, known)
+    first = requests_of(history, 0, min(history.matches, 1))
+    namer = OwnIds.for_file(done.store, done.pool, reading, first)
     for start, stop in pieces_of(history, done.store.sizes.imported):
         with without_collection():
             matches = requests_of(history, start, stop)
+            matches = matches if namer is None else namer.named(matches)
             _post(
                 done,
                 Post(matches, detailed=False, first_line=start + 1),
@@ -299,8 +305,8 @@ def _wanted_system(done: _Import, first: PoolRequest) -> RatingSystem:
     return make_system(name, parameters if isinstance(parameters, Mapping) else {})
 
 
-def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> History:
-    """Return the history of the file. Raises : InvalidDataError, InvalidParameterError."""
+def _reading(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> HistoryReading:
+    """Return the file with its history. Raises : InvalidDataError, InvalidParameterError."""
     request = done.request.history
     wanted = replace(request, statistics=dict.fromkeys(statistics, 1.0))
     reading = scanned_history(wanted, request.source)
@@ -314,7 +320,7 @@ def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> 
     notes = unused_notes({system.name: unused}, strict=request.strict)
     reading = replace(reading, notes=(*reading.notes, *notes))
     done.history = history_message(history, reading)
-    return history
+    return reading
 
 
 def _check_future(done: _Import, history: History) -> None:

@@ -1,15 +1,12 @@
 """A file of matches for a pool: how it is understood, and what posting it would change.
 
 Nothing is recorded here. Matches that the pool has are left out, so a file can be uploaded again
-with further rows. Games without ids get ids of their own, from their day and players: the same row
-has the same id in every file.
+with further rows.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,15 +21,13 @@ from equipoise.formats.table import SkipBad
 from equipoise.messages.matches import (
     MatchMessage,
     MatchRequest,
-    ParticipationRequest,
     PlayerDifference,
-    places_of,
 )
-from equipoise.pools.exchange.history_requests import requests_of
+from equipoise.pools.exchange.history_requests import OwnIds, requests_of, scored
 from equipoise.pools.pool.pools import read_pool, rules_of_pool
 from equipoise.pools.pool.rules import PoolRules, PostedMatch
 from equipoise.pools.posting.posting import Post, Undoing, is_same, post_matches, read_by_rules
-from equipoise.pools.posting.rating import player_ids, players_of
+from equipoise.pools.posting.rating import players_of
 from equipoise.pools.reading.searching import Newcomer, newcomers
 from equipoise.pools.records import amendments_of_matches
 from equipoise.store import log
@@ -44,8 +39,8 @@ from equipoise.store.pools import PoolRecord
 DATES = {"": "as the file shows", "%d": "day first (31.10.2026)", "%m": "month first (10/31/2026)"}
 #: A meaning that a reader found in a column of dates.
 _PATTERN = re.compile(r'time_format="([^"]+)"')
-#: Players whose changes a preview lists, and the maximum length of an own id.
-MOST_LISTED, _LONGEST_ID = 100, 150
+#: Players whose changes a preview lists.
+MOST_LISTED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +103,15 @@ def read_upload(
     history = reading.history
     if history is None:
         return replace(told, fault=InvalidDataError(reading.problems, summarise(reading.problems)))
-    matches = [_scored(match) for match in requests_of(history, 0, history.matches)]
+    matches = requests_of(history, 0, history.matches)
     if not rules.timed or history.order is not None:
         matches = [msgspec.structs.replace(match, time=None) for match in matches]
-    if reading.kind == "games" and "match" not in reading.columns:
-        matches = with_own_ids(matches)
+    namer = OwnIds.for_file(store, pool, reading, matches)
+    imported = None if namer is not None else matches
+    matches = [scored(match) for match in matches] if namer is None else namer.named(matches)
     told = replace(told, total=len(matches), players=history.players)
     try:
-        return _previewed(store, pool, rules, matches, told, now, future_seconds)
+        return _previewed(store, pool, rules, matches, imported, told, now, future_seconds)
     except InvalidDataError as error:
         return replace(told, fault=_named(error, matches))
 
@@ -144,68 +140,29 @@ def _reading(
     )
 
 
-def _scored(match: MatchRequest) -> MatchRequest:
-    """Return a match with the scores of its teams in place of ranks, if the file has them."""
-    teams = []
-    for team in match.teams:
-        own = {getattr(member, "attributes", {}).get("score") for member in team.players}
-        score = own.pop() if len(own) == 1 else None
-        if not isinstance(score, int | float):
-            return match
-        players = list(map(_without_score, team.players))
-        teams.append(msgspec.structs.replace(team, players=players, rank=None, score=float(score)))
-    scored = msgspec.structs.replace(match, teams=teams)
-    # A score may decide nothing: of a game lost by forfeit, or where the lowest is first.
-    return scored if places_of(scored) == places_of(match) else match
-
-
-def _without_score(member: ParticipationRequest | str | int) -> ParticipationRequest | str | int:
-    if not isinstance(member, ParticipationRequest):
-        return member
-    others = {name: value for name, value in member.attributes.items() if name != "score"}
-    return msgspec.structs.replace(member, attributes=others)
-
-
-def with_own_ids(matches: Sequence[MatchRequest]) -> list[MatchRequest]:
-    """Return matches with ids from their days and players, the second of a day with a number."""
-    seen: Counter[str] = Counter()
-    renamed = []
-    for match in matches:
-        name = own_id(match)
-        seen[name] += 1
-        if seen[name] > 1:
-            name = f"{name} ({seen[name]})"
-        renamed.append(msgspec.structs.replace(match, match=name))
-    return renamed
-
-
-def own_id(match: MatchRequest) -> str:
-    """Return an id from the day and the players of a match: "2026-10-03 ada - bo"."""
-    name = " - ".join(", ".join(player_ids(team.players)) for team in match.teams)
-    if len(name) > _LONGEST_ID:
-        name = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
-    if match.time is None:
-        return name
-    text = msgspec.json.encode(match.time).decode().strip('"')
-    return f"{text[:10]} {name}"
-
-
 def _previewed(
     store: Store,
     pool: str,
     rules: PoolRules,
     matches: Sequence[MatchRequest],
+    imported: Sequence[MatchRequest] | None,
     told: Uploaded,
     now: int,
     future_seconds: float | None,
 ) -> Uploaded:
-    """Add what posting matches would change. Raises : InvalidDataError, ConflictError."""
-    post = Post(matches)
-    read = read_by_rules(post, rules)
+    """Add what posting matches would change. Raises : InvalidDataError, ConflictError.
+
+    imported : the matches as `equipoise db import` posts them, None where that is the same
+    """
+    read = read_by_rules(Post(matches), rules)
     if read.refused is not None:
         raise read.refused
     with read_pool(store, pool) as (connection, record, _):
         known, differing = _recorded(connection, record, read.matches)
+        if differing and imported is not None:
+            others = read_by_rules(Post(imported), rules).matches
+            known |= _recorded(connection, record, others)[0]
+            differing -= known
     new = [
         match
         for match, posted in zip(matches, read.matches, strict=True)
