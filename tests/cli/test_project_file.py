@@ -208,6 +208,20 @@ def test_the_system_of_the_project_rates_if_nothing_else_names_one(
     assert system("--parameters", "p.toml") == ("elo", False)
 
 
+def test_the_system_of_the_project_is_that_of_a_new_pool(cli: Cli) -> None:
+    """Not of one that is there, nor of one that a log creates."""
+    settings('system = "glicko2"\n')
+    games = ["games.csv", "--column", "score=goals"]
+    base = ["--database", "sqlite:///pools.db"]
+    new = cli.json("db", "import", *games, "--pool", "new", "--create", *base)
+    assert (new["created"], new["system"]) == (True, "glicko2")
+    settings('system = "elo"\n')
+    assert cli.json("db", "import", *games, "--pool", "new", *base)["known_matches"] == 1
+    cli("db", "export", "new", "--output", "log.ndjson", *base)
+    log = cli.json("db", "import", "log.ndjson", "--pool", "log", "--create", *base)
+    assert (log["system"], log["same_head"]) == ("glicko2", True)
+
+
 def test_the_system_of_the_project_yields_to_saved_states(cli: Cli) -> None:
     games = ["games.csv", "--column", "score=goals"]
     cli("rate", *games, "--system", "elo", "--save", "s.npz")

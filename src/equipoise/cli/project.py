@@ -123,12 +123,14 @@ def with_project_system(
     """Return options with the system of the project, and a note, if nothing else names a system.
 
     several : whether the command has several systems
-    A parameter file, a saved state and a pool name one. Raises : InvalidParameterError
+    A parameter file, a saved state, a pool and its log name one. Raises : InvalidParameterError
     """
     from equipoise.formats.opening.kinds import is_saved_state
 
-    named = [typed[name] for name in ("system", "parameters", "state", "create") if name in typed]
+    named = [typed[name] for name in ("system", "parameters", "state") if name in typed]
     if any(value not in (None, []) for value in named) or is_saved_state(typed.get("initial")):
+        return typed, ()
+    if "create" in typed and not _creates_from_table(typed):
         return typed, ()
     path, content = _project()
     system = content.get("system")
@@ -138,6 +140,13 @@ def with_project_system(
         raise InvalidParameterError(f"{path}: system must be text; got {system!r}")
     note = f"{path} sets the system {system}; --system chooses another system"
     return {**typed, "system": [system] if several else system}, (note,)
+
+
+def _creates_from_table(typed: dict[str, Any]) -> bool:
+    """Return whether `equipoise db import` creates one pool, and not from the log of another."""
+    from equipoise.pools.exchange.log_lines import is_log
+
+    return typed["create"] and not typed["each"] and not is_log(Path(typed["source"]))
 
 
 def _file() -> Path | None:

@@ -316,6 +316,7 @@ class ImportMessage(msgspec.Struct, frozen=True):
         log gives the same head, null if it gives none
     history : what was read of a history, null for a log
     known_ratings : number of players of the pool who began with a known rating
+    system : rating system of the pool
     """
 
     pool: str
@@ -331,6 +332,7 @@ class ImportMessage(msgspec.Struct, frozen=True):
     head: str
     same_head: bool | None
     known_ratings: int = 0
+    system: str = ""
 
 
 class BackupMessage(msgspec.Struct, frozen=True):

@@ -382,7 +382,7 @@ def _settings(
 
 def _lines(done: ImportMessage) -> list[str]:
     """Return lines on what was recorded and what was not."""
-    created = ", which was created" if done.created else ""
+    created = f", which was created and is rated by {done.system}" if done.created else ""
     matches = counted(done.matches, "match", "matches")
     lines = [f"{matches} recorded in pool {done.pool}{created} ({done.seconds:.2f} s)"]
     counts = (

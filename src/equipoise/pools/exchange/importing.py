@@ -187,6 +187,7 @@ def import_pool(
         head=record.head.hex(),
         same_head=None if done.head is None else record.head.hex() == done.head,
         known_ratings=record.known_ratings,
+        system=rules_of(record.settings).settings.system,
     )
 
 
