@@ -56,6 +56,28 @@ def test_what_was_not_played_is_left_out_and_counted(reason: str, spellings: str
         assert reading.games.played().tolist() == [1.0, 1.0, 0.0]
 
 
+def test_byes_and_forfeits_of_a_list_count_in_its_rounds() -> None:
+    """With their points, as those of a report do; who has no row in a round is unknown there."""
+    rows = (
+        "1,a,b,1-0 1,c,d,½-½ 2,a,c,+- 2,b,bye,1 3,a,d,0-0 3,bye,c,½ 3,b,bye,0 4,d,b,+/- 4,bye,a,1"
+    )
+    lines = "\n".join(["round,white,black,result", *rows.split(" ")])
+    rounds = scan(lines).games.rounds
+    kinds = [[rules.ROUND_KINDS[kind] for kind in row] for row in rounds.kind.tolist()]
+    assert kinds == [
+        ["played", "forfeit-win", "forfeit-loss", "pairing-bye"],
+        ["played", "pairing-bye", "zero-bye", "forfeit-loss"],
+        ["played", "forfeit-loss", "half-bye", "unknown"],
+        ["played", "unknown", "forfeit-loss", "forfeit-win"],
+    ]
+    assert rounds.scored().tolist() == [3.0, 1.0, 1.0, 1.5]
+    assert rounds.opponent[:, 1].tolist() == [2, -1, 0, -1]
+    # Without rounds there are none, and a forfeit that nobody won is unknown.
+    assert scan("white,black,result\na,b,1-0\nb,a,+:-\n").games.rounds is None
+    doubtful = scan("round,white,black,result\n1,a,b,1-0\n2,b,a,forfeit\n").games.rounds
+    assert doubtful.kind[:, 1].tolist() == [rules.KIND["unknown"]] * 2
+
+
 @pytest.mark.parametrize(
     "result", ["", "2-0", "1-1", "x", "1-", "0.7", "01-Jan", "-1", "nan", "1/2-1", "1e0"]
 )

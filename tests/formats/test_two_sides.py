@@ -137,8 +137,17 @@ def test_scores_in_one_column_decide(scores: tuple[str, str, str]) -> None:
     reading = of_text(text)
     assert results_of(reading.history) == ROUND
     assert reading.notes[-1] == "score has the scores of both sides: the higher one wins"
-    # One value that is no score leaves none of them.
-    assert len(problems_of(text.replace(scores[2], "later"))) >= 2
+    # A value that is no score is the only fault.
+    assert problems_of(text.replace(scores[2], "later")) == [(4, "score", "'later'")]
+
+
+def test_games_without_a_score_are_left_out_of_scores() -> None:
+    text = "player 1,player 2,score\nann,bob,3:2\nbob,cyd,1:0\ncyd,ann,w/o\ncyd,ann,1:1\n"
+    reading = of_text(text)
+    assert results_of(reading.history) == ROUND
+    # A slip among results of chess does not make them scores.
+    slip = "player 1,player 2,score\na,b,1-0\nb,a,1-0\na,b,0-1\nb,a,=\nb,a,2-1\n"
+    assert problems_of(slip) == [(6, "score", "'2-1'")]
 
 
 def test_categories_are_names_and_scores_decide_before_results() -> None:

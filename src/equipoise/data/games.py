@@ -151,6 +151,24 @@ class Rounds(Displayed):
             columns[name][rows] = values
         return Rounds(**columns)
 
+    def with_unplayed(
+        self, player: Ints, round: Ints, opponent: Ints, kinds: Sequence[RoundKind]
+    ) -> Rounds:
+        """Return the rounds with byes and forfeits where a player's round is unknown.
+
+        player, round, opponent : shape (n,), rows of players, rounds from 1, and -1 for a bye
+        """
+        last = max(self.rounds, int(round.max(initial=0)))
+        columns = _empty(self.players, last)
+        for name, values in columns.items():
+            values[:, : self.rounds] = getattr(self, name)
+        for row, at, other, kind in zip(player, round - 1, opponent, kinds, strict=True):
+            if at >= 0 and columns["kind"][row, at] == KIND["unknown"]:
+                columns["kind"][row, at] = KIND[kind]
+                columns["points"][row, at] = POINTS_OF[kind]
+                columns["opponent"][row, at] = other
+        return Rounds(**columns)
+
     def _in_words(self) -> str:
         return f"{counted(self.players, 'player')}, {counted(self.rounds, 'round')}"
 

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.games import Rounds
+from equipoise.data.games import RoundKind, Rounds
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 
 SkipBad: TypeAlias = Literal["matches", "rows"]
@@ -151,6 +151,19 @@ class Content(NamedTuple):
             refuse_unreadable(self.name, error)
 
 
+class Unplayed(NamedTuple):
+    """A bye, or a forfeit of one of the two sides.
+
+    player, opponent : rows of the players of a source; -1 for no opponent
+    round : as the source has it; kind : of the player's round
+    """
+
+    player: int
+    opponent: int
+    round: str
+    kind: RoundKind
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GameColumns:
     """G results as a source has them, one row each.
@@ -166,6 +179,7 @@ class GameColumns:
     others : rows of `players` who are named but may have no game; None if nobody is
     other_rating : rating of each of `others`, NaN if unrated; None: the source has none
     rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
+    unplayed : byes and forfeits of a source that tells rounds by `round`
     left_out : reason -> number of results that are not games
     problems : broken rules, with lines
     notes : sentences
@@ -198,6 +212,7 @@ class GameColumns:
     others: Ints | None = None
     other_rating: Floats | None = None
     rounds: Rounds | None = None
+    unplayed: tuple[Unplayed, ...] = ()
     left_out: Counter[str] = field(default_factory=Counter)
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ because otherwise the second row may be another game.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,21 +36,33 @@ from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.games import DRAWS, POINTS, WEIGHT
 from equipoise.data.reading import HistoryReading
 from equipoise.formats.games.two_sides import (
+    BYE,
+    FORFEIT,
     GameRows,
     Players,
     Totals,
     always_won,
     both_sides,
+    bye_of,
     choose_rows,
     count_reasons,
     everything_of,
+    forfeited_as,
     history_of_sides,
     read_neutral,
     read_opponents,
     read_side_scores,
     read_single_results,
 )
-from equipoise.formats.table import GameColumns, Options, Table, faults_of, refuse, spelling
+from equipoise.formats.table import (
+    GameColumns,
+    Options,
+    Table,
+    Unplayed,
+    faults_of,
+    refuse,
+    spelling,
+)
 from equipoise.formats.tables.meanings import Layout, check_once
 from equipoise.formats.tables.values import read_truths, text_of
 from equipoise.wording import counted
@@ -76,7 +88,29 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
     notes = _sides_notes(rows, neutral, kept)
     on_neutral = neutral is not None and bool(neutral[kept].any())
     coloured = layout.coloured and not on_neutral
-    return to_game_columns(rows, players, totals, ratings, kept, coloured=coloured, notes=notes)
+    games = to_game_columns(rows, players, totals, ratings, kept, coloured=coloured, notes=notes)
+    return replace(games, unplayed=tuple(_unplayed(rows, players, totals)))
+
+
+def _unplayed(rows: GameRows, players: Players, totals: Totals) -> Iterator[Unplayed]:
+    """Give the byes and forfeits of a list with rounds and results."""
+    left = (totals.reason == FORFEIT) | (totals.reason == BYE)
+    at = np.flatnonzero(left & ~rows.findings.bad)
+    rounds = rows.rounds(at)
+    if rounds is None or not rows.has("result"):
+        return
+    results = text_of(rows.column("result").gather(at)).fill_null("")
+    sides = players.first[at].tolist(), players.second[at].tolist()
+    for one, other, round_, result, reason in zip(
+        *sides, rounds, results, totals.reason[at], strict=True
+    ):
+        if reason == BYE:
+            player = max(one, other)
+            yield Unplayed(player, -1, round_, bye_of(result, player == one))
+        else:
+            kinds = forfeited_as(result)
+            yield Unplayed(one, other, round_, kinds[0])
+            yield Unplayed(other, one, round_, kinds[1])
 
 
 def _sides_notes(rows: GameRows, neutral: Flags | None, kept: Ints) -> list[str]:

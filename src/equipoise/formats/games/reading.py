@@ -281,7 +281,25 @@ def _rounds(columns: GameColumns, roster: _Roster, games: Games) -> Rounds | Non
     if columns.rounds is not None:
         return columns.rounds.of_players(roster.others, games.players)
     numbers = None if columns.round is None else round_numbers(columns.round)
-    return None if numbers is None else rounds_of_games(games, numbers)
+    rounds = None if numbers is None else rounds_of_games(games, numbers)
+    if rounds is None or not columns.unplayed:
+        return rounds
+    row_of = np.full(len(columns.players), -1)
+    for source, rows in (
+        (columns.white, roster.white),
+        (columns.black, roster.black),
+        (columns.others, roster.others),
+    ):
+        row_of[source] = rows
+    without = round_numbers(np.array([entry.round for entry in columns.unplayed], dtype=object))
+    if without is None:
+        return rounds
+    return rounds.with_unplayed(
+        row_of[[entry.player for entry in columns.unplayed]],
+        without,
+        np.array([-1 if e.opponent < 0 else row_of[e.opponent] for e in columns.unplayed]),
+        [entry.kind for entry in columns.unplayed],
+    )
 
 
 def _appearing(white: Ints, black: Ints, others: Ints, ids: Ids) -> _Roster:

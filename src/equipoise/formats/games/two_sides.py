@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.games import LARGEST, OTHER, RATING
+from equipoise.data.games import LARGEST, OTHER, RATING, RoundKind
 from equipoise.data.reading import HistoryReading
 from equipoise.formats.games.knockouts import in_order_of_rounds, without_walkovers
 from equipoise.formats.table import (
@@ -354,11 +354,14 @@ def by_appearance(first: Ints, second: Ints, ids: Ids) -> tuple[Ints, Ids]:
 RESULT = "must be a result: 1-0, 0-1, 1/2-1/2, 1, 0, 0.5, a forfeit (+/-, 1-0F) or * if unfinished"
 
 
+SCORE = "must be the scores of both sides, such as 3-2, a forfeit (+/-, w/o) or * if unfinished"
+
+
 #: Reasons why a result is not a game, by number; 0 is a game.
 REASONS = ("", "unfinished", "forfeit", "bye", "adjudged")
 
 
-UNFINISHED, _FORFEIT, BYE, _ADJUDGED = 1, 2, 3, 4
+UNFINISHED, FORFEIT, BYE, _ADJUDGED = 1, 2, 3, 4
 
 
 _FAULTY = -1
@@ -395,10 +398,12 @@ _NOT_PLAYED = {
     "*-*": UNFINISHED,
     "unfinished": UNFINISHED,
     "bye": BYE,
-    "+": _FORFEIT,
-    "-": _FORFEIT,
-    "forfeit": _FORFEIT,
-    "0-0": _FORFEIT,  # neither player came
+    "+": FORFEIT,
+    "-": FORFEIT,
+    "forfeit": FORFEIT,
+    "0-0": FORFEIT,  # neither player came
+    "w/o": FORFEIT,
+    "walkover": FORFEIT,
 }
 
 
@@ -464,15 +469,26 @@ def _by_name(results: Results, first: pl.Series, second: pl.Series, column: pl.S
     return results._replace(points=points, faulty=results.faulty & ~won & ~lost)
 
 
-def _by_score(column: pl.Series) -> Results | None:
-    """Return the results of scores such as 2-1 or 3:0, None unless all values are scores."""
+def _by_score(column: pl.Series, results: Results) -> Results | None:
+    """Return the results of scores such as 2-1 or 3:0, None if the column has other results.
+
+    All values are scores, or half of the scores are of no game of chess.
+
+    results : of the column read as results of chess, which count where there is no score
+    """
     text = text_of(column).str.replace_all(r"\s", "").str.replace_all(",", ".", literal=True)
-    if not len(text.drop_nulls()) or not text.drop_nulls().str.contains(_SCORES).all():
+    scores = mask(text.str.contains(_SCORES).fill_null(False))
+    every = int(scores.sum())
+    of_no_chess = int((scores & results.faulty).sum())
+    if not every or (every < len(text) - text.null_count() and 2 * of_no_chess < every):
         return None
     one, other = (text.str.extract(_SCORES, at).cast(pl.Float64) for at in (1, 2))
     lead = np.sign((one - other).fill_null(0.0).to_numpy())
-    points: Floats = (1.0 + lead) / 2
-    return Results(points, np.zeros(len(text), np.int64), mask(text.is_null()))
+    return Results(
+        np.where(scores, (1.0 + lead) / 2, results.points),
+        np.where(scores, 0, results.reason),
+        results.faulty & ~scores,
+    )
 
 
 def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
@@ -486,19 +502,44 @@ def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
     if plain in _NOT_PLAYED:
         return np.nan, _NOT_PLAYED[plain]
     if _SIGNS.fullmatch(plain):
-        return np.nan, _FORFEIT
+        return np.nan, FORFEIT
     numbers = _NUMBERS.fullmatch(plain)
     if numbers is None:
         return np.nan, _FAULTY
     one, forfeited, other, also, extra_mark = numbers.groups()
     if forfeited or also or extra_mark:
-        return np.nan, _FORFEIT
+        return np.nan, FORFEIT
     points = _SHARES[one]
     together = points + _SHARES[other]
     if together > 1:
         return np.nan, _FAULTY
     # 1/2-0: decided by an arbiter, not by play.
     return (points, 0) if together == 1 else (np.nan, _ADJUDGED)
+
+
+def forfeited_as(text: str) -> tuple[RoundKind, RoundKind]:
+    """Return what a forfeit was for both sides: "unknown" where the text does not say."""
+    plain = _squeezed(text)
+    if plain in ("+", "-"):
+        plain += "-" if plain == "+" else "+"
+    words: dict[str, RoundKind] = {"+": "forfeit-win", "-": "forfeit-loss"}
+    if _SIGNS.fullmatch(plain):
+        return words[plain[0]], words[plain[-1]]
+    numbers = _NUMBERS.fullmatch(plain)
+    if numbers is None:
+        return "unknown", "unknown"
+    words = {"1": "forfeit-win", "0": "forfeit-loss"}
+    return words.get(numbers[1], "unknown"), words.get(numbers[3], "unknown")
+
+
+def bye_of(text: str, first: bool) -> RoundKind:
+    """Return what a bye was, by its result; first : whether the player is the first of the row."""
+    plain = _squeezed(text)
+    numbers = _NUMBERS.fullmatch(plain)
+    if numbers is not None:
+        plain = numbers[1] if first else numbers[3]
+    points = _SHARES.get(plain, 1.0)
+    return "pairing-bye" if points == 1.0 else "half-bye" if points else "zero-bye"
 
 
 def _squeezed(text: str) -> str:
@@ -545,16 +586,18 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     results = read_results(column, rows.columns[first], rows.columns[second], rows.sides)
     # A list of chess has no scores: there 0-0 is a forfeit, and 2-1 is a slip.
     of_chess = spelling(rows.columns[first]).startswith("white")
-    by_score = None if of_chess or not results.faulty.any() else _by_score(column)
+    rule = RESULT
+    by_score = None if of_chess or not results.faulty.any() else _by_score(column, results)
     if by_score is not None:
         results = by_score
         name = rows.columns["result"]
         rows.notes.append(f"{name} has the scores of both sides: the higher one wins")
+        rule = SCORE
     elif results.faulty.any():
         results = _by_name(
             results, text_of(rows.column(first)), text_of(rows.column(second)), column
         )
-    rows.add("result", *faults_of((results.faulty, RESULT)))
+    rows.add("result", *faults_of((results.faulty, rule)))
     if results.both_bad:
         rows.notes.append(f"tie (bothbad) counts as a tie: {counted(results.both_bad, 'row')}")
     draws = (results.points == 0.5).astype(np.float64)
