@@ -210,7 +210,7 @@ def test_seconds_with_fractions_are_read_to_the_microsecond(time_format):
         (["soon", "45322"], "excel", EXCEL, {1: "'soon'"}),
         (["2024-01-31", "45322"], "excel", EXCEL, {1: "'2024-01-31'"}),
         # Though they would be fine without the pattern.
-        (["03/04/2024", "2024-04-03", "13/13/2024"], "%d/%m/%Y", OF_PATTERN, {2: None, 3: None}),
+        (["03/04/2024", "2024-13-03", "13/13/2024"], "%d/%m/%Y", OF_PATTERN, {2: None, 3: None}),
         # Numbers before 1973, alone and among seconds.
         ([94_694_400, 1_700_000_000, 5], None, TOO_SMALL, {3: "5"}),
         *(
@@ -442,3 +442,14 @@ def test_white_space_around_times_does_not_part_them():
     assert (problem.line, problem.rule) == (6, ON_ALL_ROWS)
     blank = rows.replace("1700000000", " ").replace("1700000001", "")
     assert of_text(head + blank).history.time is None
+
+
+def test_a_column_may_have_texts_in_a_format_and_dates() -> None:
+    """As in a sheet some of whose cells are dates. Years first may be another format."""
+    rows = "match,player,rank,time\n1,a,1,{0}\n1,b,2,{0}\n2,a,1,{1}\n2,b,2,{1}\n"
+    texts = of_text(rows.format("31/10/2026", "4/11/2026"), time_format="%d/%m/%Y").history
+    for cell in ("2026-11-04T00:00:00", "2026-11-04"):
+        dates = of_text(rows.format("31/10/2026", cell), time_format="%d/%m/%Y").history
+        assert (dates.time_kind, dates.time.tolist()) == ("date", texts.time.tolist())
+    days = of_text(rows.format("2026-31-10", "2026-04-11"), time_format="%Y-%d-%m").history
+    assert days.time.tolist() == texts.time.tolist()

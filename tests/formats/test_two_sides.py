@@ -130,7 +130,13 @@ def test_renamed_sides_are_valid_results(sides: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "scores", [("2-1", "3:0", "0 - 0"), ("1-0", "2\u20131", "1-1"), ("2.5-1.5", "3.5-0.5", "2-2")]
+    "scores",
+    [
+        ("2-1", "3:0", "0 - 0"),
+        ("02:01:00", "3:2", "1:1"),
+        ("1-0", "2\u20131", "1-1"),
+        ("2.5-1.5", "3.5-0.5", "2-2"),
+    ],
 )
 def test_scores_in_one_column_decide(scores: tuple[str, str, str]) -> None:
     text = "home,away,score\nann,bob,{}\nbob,cyd,{}\ncyd,ann,{}\n".format(*scores)

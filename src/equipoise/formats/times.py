@@ -188,6 +188,10 @@ def _directives(pattern: str) -> set[str]:
     return set(re.findall(r"%(.)", pattern))
 
 
+#: A date, or a date and time, as readers of workbooks write them beside texts.
+_CELL = r"^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?$"
+
+
 def read_times(column: pl.Series, time_format: str | None = None) -> Times | None:
     """Return the times of a column, or None if it is empty.
 
@@ -201,6 +205,8 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
     text = column.dtype == pl.String
     if not text and column.null_count() == len(column):
         return None
+    if text and time_format is not None and "%" in time_format:
+        column = _with_cells(column, time_format)
     numeric = column.dtype.is_integer() or column.dtype.is_float() or column.dtype.is_decimal()
     times: Times | None
     if column.dtype == pl.Date or column.dtype == pl.Datetime:
@@ -218,6 +224,22 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
         precise = _precise_seconds(column)
         times = times if precise is None else _from_stamps(precise, None)
     return times._replace(time_format=time_format)
+
+
+def _with_cells(column: pl.Series, time_format: str) -> pl.Series:
+    """Return a column in which dates as in ISO 8601 are written in a format, as its texts are.
+
+    A sheet may hold both: what was typed before its cells became dates stays text.
+    """
+    cells = column.str.contains(_CELL).fill_null(False)
+    # Formats that begin like ISO 8601 may read the same texts with the day before the month.
+    if not cells.any() or time_format.startswith("%Y-"):
+        return column
+    whole = pl.select(
+        pl.when(column.str.len_bytes() == _LONGEST_DAY).then(column + "T00:00:00").otherwise(column)
+    ).to_series()
+    written = whole.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False).dt.strftime(time_format)
+    return written.zip_with(cells & written.is_not_null(), column)
 
 
 def _precise_seconds(column: pl.Series) -> pl.Series | None:

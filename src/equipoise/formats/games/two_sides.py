@@ -411,8 +411,8 @@ _NOT_PLAYED = {
 _SIGNS = re.compile(r"[+-][/-]?[+-]")
 
 
-#: Scores of both sides.
-_SCORES = r"^(\d+(?:\.5)?)[-:\x{2010}-\x{2015}](\d+(?:\.5)?)$"
+#: Scores of both sides; a spreadsheet may have made a time of them, 03:02:00.
+_SCORES = r"^(\d+(?:\.5)?)[-:\x{2010}-\x{2015}](\d+(?:\.5)?)(?::00)?$"
 
 
 _NUMBERS = re.compile(r"([01]|1/2|0\.5)(f*)-([01]|1/2|0\.5)(f*)(forfeit)?")

@@ -387,6 +387,10 @@ def _header_of(rows: Sequence[Sequence[Any]]) -> int | None:
     for at, row in wide:
         if _counts_players(row):
             return at
+    # One with a text twice is refused by its name.
+    for at, row in wide:
+        if all(isinstance(cell, str) for cell in row):
+            return at
     at, row = filled[0]
     return at if len(row) > 1 else None
 
