@@ -25,6 +25,7 @@ SIDES = (
 SIDES_AND_SCORES = (
     *("home,away,home_points,away_points", "HomeTeam,AwayTeam,FTHG,FTAG"),
     *("home,visitor,hgoal,vgoal", "Home,Away,HG,AG", "team1,team2,score1,score2"),
+    *("home,guest,home_goals,guest_goals", "player 1,player 2,sets 1,sets 2"),
     *("Team A,Team B,Goals A,Goals B", "home_team,away_team,scoreHome,scoreAway"),
     "player1_name,player2_name,player1_score,player2_score",
 )

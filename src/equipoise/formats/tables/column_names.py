@@ -141,6 +141,7 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("home", "away", True),
     ("hometeam", "awayteam", True),
     ("home", "visitor", True),
+    ("home", "guest", True),
     ("player1", "player2", False),
     ("playera", "playerb", False),
     ("modela", "modelb", False),
@@ -222,9 +223,9 @@ SCORE_STEMS = {
     **dict.fromkeys(("awayteam", "awayteamid", "awayteamname"), "away"),
 }
 SCORES = ("score", "goals")
-#: More names of scores, for tables without a result: home_points, score1, scoreHome. White's points
-#: are a result.
-MORE_SCORES = ("score", "goals", "points", "pts")
+#: More names of scores, for tables without a result: home_points, score1, scoreHome, sets1. White's
+#: points are a result.
+MORE_SCORES = ("score", "goals", "points", "pts", "sets")
 #: Scores such as 2-1 at full time, for tables that have no other result.
 FULL_TIME = ("ft", "scoreft")
 #: Short names in collections of football results: FTHG are the home goals at full time.
