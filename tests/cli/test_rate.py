@@ -368,6 +368,7 @@ def test_a_changed_match_is_refused_until_a_restart(tmp_path: Path, cli: Cli) ->
     kept = Path(state).read_bytes()
     told = cli("rate", history, *arguments, "--save", state, status=1).err
     assert "match 2 has changed since the saved state was rated" in told
+    assert "; now: 2024-01-02, " in told
     assert "--restart" in told
     assert not target.exists()
     assert Path(state).read_bytes() == kept

@@ -36,7 +36,7 @@ from equipoise.data.history import (
 )
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings, Trace
-from equipoise.data.times import TimeKind, days_of
+from equipoise.data.times import TimeKind, day_in_words, days_of
 from equipoise.display import Tabular, draw
 from equipoise.errors import (
     ConflictError,
@@ -315,9 +315,10 @@ def _check_unchanged(pool: PoolState, history: History, place: Ints, digests: Di
         named, single = _named(history.match_ids[: len(place)][changed])
         uses = sorted(pool.system.capabilities.uses - {"time"})
         read = ", ".join(("time", "players", "teams", "ranks", *uses))
+        first = _described(history, int(changed.argmax()))
         raise ConflictError(
             f"{named} {'has' if single else 'have'} changed since the saved state was rated "
-            f"(compared: {read}). Undo the change, or use {_RESTART} to rate the history from the "
+            f"(compared: {read}; {'now' if single else 'the first now'}: {first}). Undo the change, or use {_RESTART} to rate the history from the "
             f"beginning{_numbered(history)}"
         )
 
@@ -372,6 +373,15 @@ def _check_complete(pool: PoolState, history: History, start: PoolState | None) 
             f"rate it "
             f"without the saved state"
         )
+
+
+def _described(history: History, match: int) -> str:
+    """Return the day of a match and its first players, in words."""
+    rows = history.player[history.offsets[match] : history.offsets[match + 1]]
+    players = first_of(history.player_ids[rows].tolist(), _NAMED)
+    if history.time is None:
+        return players
+    return f"{day_in_words(int(history.time[match]))}, {players}"
 
 
 def _named(matches: Ids) -> tuple[str, bool]:
