@@ -267,3 +267,23 @@ def test_the_posterior_is_printed_drawn_and_a_message(tmp_path: Path, cli: Cli) 
     shown = cli("explain", *arguments, "--chart", str(chart))
     assert f"mean                {one['mean']:.2f}" in shown.out
     assert "Skill of jade-kite" in chart.read_text()
+
+
+def test_all_matches_since_a_time_are_explained_as_each_alone(cli: Cli) -> None:
+    """With the earlier matches, which --from leaves out."""
+    player = [SAMPLE, "--player", "jade-kite"]
+    found = cli.json("explain", *player, "--since", "2020-08-20")
+    alone = [cli.json("explain", *player, "--match", str(one["match"])) for one in found["matches"]]
+    assert len(alone) > 1
+    for one in alone:
+        del one["history"]
+    assert found["matches"] == alone
+    assert found["change"] == alone[-1]["rating"] - alone[0]["rating_before"]
+    told = cli("explain", *player, "--since", "2020-08-20").out.splitlines()
+    assert [line.split(" (")[0] for line in told[: len(alone)]] == [
+        f"jade-kite came {ordinal(one['rank'])} of {one['teams']}" for one in alone
+    ]
+    assert told[-1].startswith(f"In {len(alone)} matches: ")
+    assert "since then changed" in cli("explain", *player, "--since", "2021-01-01", status=1).err
+    assert "--match" in cli("explain", *player, "--since", "2020", "--match", "1", status=2).err
+    assert "--since explains" in cli("explain", *player, "--from", "2020-08-01").err

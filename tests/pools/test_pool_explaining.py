@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import equipoise as eq
-from equipoise.analysis.explain.computation import ExplainRequest, explain_match
+from equipoise.analysis.explain.computation import ExplainRequest, explain_matches
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
@@ -65,7 +65,7 @@ def test_an_explanation_is_that_of_the_command_line(store: Store) -> None:
     fill(store, "contests", eq.read_history(CONTESTS), PoolRequest(parameters={"rho": 0.5}))
     assert keep_checkpoints(store, "contests")
     for player, match in (("jade-kite", None), ("jade-ant", "21"), ("cedar-bear", "1")):
-        there, _ = explain_match(
+        (there,), _ = explain_matches(
             eq.EloMMR(rho=0.5), ExplainRequest(history=history, player=player, match=match)
         )
         assert texts(explain_player(store, "contests", player, match)) == texts(there)

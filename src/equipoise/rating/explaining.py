@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,18 +17,18 @@ from typing import Any
 import numpy as np
 
 from equipoise.arguments import checks_arguments
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Floats
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
-from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
+from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import HomeSystem, System, belief_of
 from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE, TRACED, offsets_in
 from equipoise.rating.newcomers import MU, TARGET, WEIGHT, Entry, level_adjustment
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, Explainer, system_class
-from equipoise.rating.replay import check_fit, pieces, resume
+from equipoise.rating.replay import Resumption, check_fit, pieces, resume
 from equipoise.rating.single_match import (
     NAMED_OPPONENTS,
     SingleMatch,
@@ -169,31 +169,75 @@ def explain(
     [('the win', 2.91)]
     """
     check_fit(system, history)
-    where, row = _participation(system, history, player, match)
+    place = _participation(system, history, player, match)
     resumed = resume(system, history, state=state, restart=restart, initial=initial)
+    return next(_explained(system, resumed, [place], threads, progress))
+
+
+def explain_since(
+    system: RatingSystem,
+    history: History,
+    player: object,
+    since: int,
+    *,
+    state: PoolState | None = None,
+    restart: bool = False,
+    initial: InitialRatings | Ratings | None = None,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Explanation]:
+    """Return why every match from a time on changed a player's rating, oldest first.
+
+    since : microseconds since 1970; the others are those of `explain`
+    Raises : as `explain`; InvalidParameterError if the history has no times
+    """
+    check_fit(system, history)
+    require(history.time is not None, "since", "left out for a history without times", since)
+    assert history.time is not None
+    places = [
+        (match, row)
+        for match, row in zip(*_participations(history, player), strict=True)
+        if history.time[match] >= since and why_unrated(system, history, match) is None
+    ]
+    if not places:
+        raise NotFoundError(f"no match of {player} since then changed a rating")
+    resumed = resume(system, history, state=state, restart=restart, initial=initial)
+    return list(_explained(system, resumed, places, threads, progress))
+
+
+def _explained(
+    system: RatingSystem,
+    resumed: Resumption,
+    places: Sequence[tuple[int, int]],
+    threads: int,
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[Explanation]:
+    """Give the explanations of participations, each a (match, row), in the order of matches."""
     pool, history, start = resumed.pool, resumed.history, resumed.start
-    if where < start:
+    if places[0][0] < start:
         raise ConflictError(
-            f"the saved state has rated match {history.match_ids[where]} already: explain it from "
-            f"the complete history, without the state or with --restart "
+            f"the saved state has rated match {history.match_ids[places[0][0]]} already: explain "
+            "it from the complete history, without the state or with --restart "
             "(in Python restart=True)"
         )
-    before = resumed.begin()
+    before, at, last = resumed.begin(), start, places[-1][0]
     with Workers(threads) as workers:
-        for low, high in pieces(history, start, where):
-            system.run(before, history, low, high, None, workers)
-            if progress is not None:
-                done, total = history.offsets[[high, where]] - history.offsets[start]
-                progress(int(done), int(total))
-    explanation = explain_change(system, before, history, where, row)
-    player = int(history.player[row])
-    if player < pool.known_ratings and before.column("matches")[player] == 0.0:
-        # The player has a known rating, and has not played yet.
-        rating = explanation.rating_before
-        meaning = f"Started at {rating:.0f}, known before the first match"
-        known = quantity("known rating", rating, "points", meaning)
-        return replace(explanation, quantities=(known, *explanation.quantities))
-    return explanation
+        for match, row in places:
+            for low, high in pieces(history, at, match):
+                system.run(before, history, low, high, None, workers)
+                if progress is not None:
+                    done, total = history.offsets[[high, last]] - history.offsets[start]
+                    progress(int(done), int(total))
+            at = match
+            explanation = explain_change(system, before, history, match, row)
+            player = int(history.player[row])
+            if player < pool.known_ratings and before.column("matches")[player] == 0.0:
+                # The player has a known rating, and has not played yet.
+                rating = explanation.rating_before
+                meaning = f"Started at {rating:.0f}, known before the first match"
+                known = quantity("known rating", rating, "points", meaning)
+                explanation = replace(explanation, quantities=(known, *explanation.quantities))
+            yield explanation
 
 
 def explainer_of(system: RatingSystem) -> Explainer:
@@ -362,25 +406,30 @@ def _participation(
     system: RatingSystem, history: History, player: object, match: object
 ) -> tuple[int, int]:
     """Return (the match to explain, the participation of the player in it)."""
-    players = np.flatnonzero(history.player_ids.astype(str) == str(player))
-    if not len(players):
-        hint = did_you_mean([player], history.player_ids)
-        raise NotFoundError(f"no player {player} among the {history.players} of the history{hint}")
-    rows = np.flatnonzero(history.player == players[0])
-    matches = np.searchsorted(history.offsets, rows, side="right") - 1
+    matches, rows = _participations(history, player)
     if match is not None:
         where = _match(history, player, match, matches)
         reason = why_unrated(system, history, where)
         if reason is not None:
             raise InvalidDataError([], f"match {match} changed no rating: {reason}")
-        return where, int(rows[matches == where][0])
-    for where, row in zip(matches[::-1].tolist(), rows[::-1].tolist(), strict=True):
+        return where, rows[matches.index(where)]
+    for where, row in zip(reversed(matches), reversed(rows), strict=True):
         if why_unrated(system, history, where) is None:
             return where, row
     raise InvalidDataError([], f"no match of {player} changed a rating: {_reasons(system)}")
 
 
-def _match(history: History, player: object, match: object, matches: Ints) -> int:
+def _participations(history: History, player: object) -> tuple[list[int], list[int]]:
+    """Return the matches of a player, and the participations in them. Raises : NotFoundError."""
+    players = np.flatnonzero(history.player_ids.astype(str) == str(player))
+    if not len(players):
+        hint = did_you_mean([player], history.player_ids)
+        raise NotFoundError(f"no player {player} among the {history.players} of the history{hint}")
+    rows = np.flatnonzero(history.player == players[0])
+    return (np.searchsorted(history.offsets, rows, side="right") - 1).tolist(), rows.tolist()
+
+
+def _match(history: History, player: object, match: object, matches: Sequence[int]) -> int:
     """Return the row of this match, which must be one of the player's. Raises : NotFoundError."""
     matches_found = np.flatnonzero(history.match_ids.astype(str) == str(match))
     if not len(matches_found):

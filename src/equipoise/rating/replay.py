@@ -318,8 +318,8 @@ def _check_unchanged(pool: PoolState, history: History, place: Ints, digests: Di
         first = _described(history, int(changed.argmax()))
         raise ConflictError(
             f"{named} {'has' if single else 'have'} changed since the saved state was rated "
-            f"(compared: {read}; {'now' if single else 'the first now'}: {first}). Undo the change, or use {_RESTART} to rate the history from the "
-            f"beginning{_numbered(history)}"
+            f"(compared: {read}; {'now' if single else 'the first now'}: {first}). Undo the "
+            f"change, or use {_RESTART} to rate the history from the beginning{_numbered(history)}"
         )
 
 

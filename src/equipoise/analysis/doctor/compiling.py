@@ -14,7 +14,7 @@ from equipoise._jit import cache_folder, compiles_kernels, keeps_kernels
 from equipoise.analysis.backtest import BacktestRequest
 from equipoise.analysis.backtest.computation import compare
 from equipoise.analysis.explain import ExplainRequest
-from equipoise.analysis.explain.computation import explain_match
+from equipoise.analysis.explain.computation import explain_matches
 from equipoise.analysis.performance import StrengthsRequest
 from equipoise.analysis.performance.computation import estimate_strengths
 from equipoise.analysis.predict import PredictRequest
@@ -55,7 +55,7 @@ def compile_for_commands(system: str) -> None:
         rate(made_system, RateRequest(history=history, save=str(state)))
         rate(made_system, RateRequest(history=history, trace=str(Path(folder, "trace.csv"))))
         rate(None, RateRequest(history=history, state=str(state)))
-        explain_match(made_system, ExplainRequest(history=history, player=_PLAYERS[0]))
+        explain_matches(made_system, ExplainRequest(history=history, player=_PLAYERS[0]))
         predict_match(
             PredictRequest(
                 state=str(state),

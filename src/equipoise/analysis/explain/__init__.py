@@ -18,12 +18,20 @@ class ExplainRequest:
     """Which match to explain, and for which player.
 
     player, match : ids as text; None means the player's last rated match
+    all_since : explain every match from this time on instead, see `formats.times.instant`
     state : path of a saved state that the history continues
     """
 
     player: str = typed(..., "The player whose change of rating is explained.", "PLAYER")
     match: str | None = typed(
         None, "The match. [default: the last rated match of the player]", "MATCH"
+    )
+    all_since: str | None = typed(
+        None,
+        "Explain every match of the player from this time on, in a line each. All earlier matches "
+        "still count.",
+        "TIME",
+        name="--since",
     )
     state: str | None = typed(
         None, "Continue from a saved state, with its system. HISTORY continues it.", "FILE.npz"

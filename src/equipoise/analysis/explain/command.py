@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from equipoise.analysis.explain import ExplainRequest
@@ -19,6 +20,7 @@ from equipoise.cli.report import (
     table,
     working,
 )
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.messages.histories import ExplainMessage, RememberedMessage
@@ -32,16 +34,25 @@ def explain(*, system: options.System, request: ExplainRequest, as_json: options
 
     Example:
       equipoise explain examples/contests.csv --player jade-kite
+      equipoise explain examples/contests.csv --player jade-kite --since 2020-09-01
     """
     from msgspec.structs import asdict
 
-    from equipoise.analysis.explain.computation import explain_match
+    from equipoise.analysis.explain.computation import explain_matches
 
     settings = system.settings()
     with working("rating") as job:
-        answer, read = explain_match(
+        answers, read = explain_matches(
             system.chosen(settings), options.weighed(request, settings), job.progress
         )
+    answer = answers[-1]
+    if request.all_since is not None:
+        if as_json:
+            print_json({"matches": answers, "change": _total(answers), "history": read})
+            return
+        print_lines(*_told_together(answers))
+        say(*reading_lines(read))
+        return
     if as_json:
         print_json({**asdict(answer), "history": read})
         return
@@ -112,6 +123,27 @@ def summary(message: ExplainMessage) -> str:
         f"{verb}{amount} points: {message.rating_before:.2f}{from_} -> "
         f"{message.rating:.2f}{to}{level}."
     )
+
+
+def _total(messages: Sequence[ExplainMessage]) -> float:
+    """Return the change of the rating over several matches."""
+    return messages[-1].rating - messages[0].rating_before
+
+
+def _told_together(messages: Sequence[ExplainMessage]) -> list[str]:
+    """Return a sentence for each match, and one for all of them."""
+    first, last = messages[0], messages[-1]
+    change = round(last.rating, 2) - round(first.rating_before, 2)
+    between = 0.0
+    for message, following in pairwise(messages):
+        between += following.rating_before - message.rating
+    also = "" if abs(between) < 0.005 else f", of which {between:+.2f} between the matches"
+    number = counted(len(messages), "match", "matches")
+    return [
+        *map(summary, messages),
+        "",
+        f"In {number}: {first.rating_before:.2f} -> {last.rating:.2f}, {change:+.2f} points{also}.",
+    ]
 
 
 def rounded_parts(parts: Sequence[float], total: float, digits: int = 2) -> list[float]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -28,6 +28,7 @@ from equipoise.data.explanation import Belief, Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.times import iso
 from equipoise.errors import InvalidParameterError, require
+from equipoise.formats.times import instant
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import (
     ExplainMessage,
@@ -36,7 +37,7 @@ from equipoise.messages.histories import (
     PosteriorMessage,
     RememberedMessage,
 )
-from equipoise.rating.explaining import explain
+from equipoise.rating.explaining import explain, explain_since
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
@@ -110,12 +111,12 @@ def _refuse_pictures(source: object) -> None:
             )
 
 
-def explain_match(
+def explain_matches(
     system: RatingSystem | None,
     request: ExplainRequest,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[ExplainMessage, HistoryMessage]:
-    """Return why a match changed a player's rating, and how the history was read.
+) -> tuple[list[ExplainMessage], HistoryMessage]:
+    """Return why one match or more changed a player's rating, and how the history was read.
 
     system : None means the system of the state, or the default system
     progress : called with (participations done, participations before the match)
@@ -126,6 +127,13 @@ def explain_match(
     if request.chart is not None:
         require(request.posterior, "--chart", "given with --posterior", request.chart)
         check_outputs(request.history, chart=request.chart)
+    if request.all_since is not None:
+        given = [
+            name
+            for name, value in (("--match", request.match), ("--posterior", request.posterior))
+            if value
+        ]
+        require(not given, "--since", f"given without {' and '.join(given)}", request.all_since)
     before = state_to_resume(request.state, request.restart)
     default = default_notes(system, before, request.initial)
     system, known = system_and_ratings(system, before, request.initial, request.initial_mapping)
@@ -136,17 +144,38 @@ def explain_match(
     history, reading = read(request.history, {system.name: system})
     if before is not None and not request.restart:
         history, reading = continued(before, history, reading)
-    explanation = explain(
-        system,
-        history,
-        request.player,
-        request.match,
-        state=before,
-        restart=request.restart,
-        initial=known.ratings,
-        threads=all_cores(),
-        progress=progress,
-    )
+    which: dict[str, Any] = {
+        "state": before,
+        "restart": request.restart,
+        "initial": known.ratings,
+        "threads": all_cores(),
+        "progress": progress,
+    }
+    if request.all_since is None:
+        found = [explain(system, history, request.player, request.match, **which)]
+    else:
+        since = instant(request.all_since, "--since")
+        found = explain_since(system, history, request.player, since, **which)
+    messages = [_message(explanation, system, history, request) for explanation in found]
+    if request.chart is not None and found[0].belief is not None:
+        theme.write(posterior_figure(found[0].belief), request.chart)
+    notes = [*missing_notes(system, history, resumed=before is not None), *default]
+    if request.history.since is not None and reading.filtered:
+        notes.append(
+            "ratings do not count the matches before --from; --since explains later matches and "
+            "counts all of them"
+        )
+    notes += initial_notes(known, history, {system.name: system}, strict=request.history.strict)
+    read_from = history_message(history, replace(reading, notes=(*reading.notes, *notes)))
+    if before is not None and not before.comparable and not request.restart:
+        read_from = msgspec.structs.replace(read_from, notes=[*read_from.notes, NOT_COMPARED])
+    return messages, read_from
+
+
+def _message(
+    explanation: Explanation, system: RatingSystem, history: History, request: ExplainRequest
+) -> ExplainMessage:
+    """Return an explanation as it is shown."""
     if "performance" in system.capabilities.uses:
         weights = request.history.statistics
         explanation = with_statistics(
@@ -157,17 +186,10 @@ def explain_match(
         message = PosteriorExplainMessage(
             **msgspec.structs.asdict(message), posterior=posterior_message(explanation.belief)
         )
-        if request.chart is not None:
-            theme.write(posterior_figure(explanation.belief), request.chart)
-    notes = [*missing_notes(system, history, resumed=before is not None), *default]
-    notes += initial_notes(known, history, {system.name: system}, strict=request.history.strict)
-    read_from = history_message(history, replace(reading, notes=(*reading.notes, *notes)))
-    if before is not None and not before.comparable and not request.restart:
-        read_from = msgspec.structs.replace(read_from, notes=[*read_from.notes, NOT_COMPARED])
     if history.order is not None:
         match = int(np.flatnonzero(history.match_ids == explanation.match)[0])
         message = msgspec.structs.replace(message, time=int(history.order[match]))
-    return message, read_from
+    return message
 
 
 def posterior_message(belief: Belief) -> PosteriorMessage:
