@@ -96,13 +96,12 @@ def _scale(comparison: RatingComparison, command: str) -> list[str]:
     line = comparison.line
     if comparison.scale == "same" or line is None:
         more = "" if line is None else f"; {command}--scale line compares them on one scale"
-        return [f"Changes are differences of the ratings as they are: {comparison.reason}{more}."]
+        return [f"Changes are differences of the ratings as they are ({comparison.reason}){more}."]
     sign = "+" if line.intercept >= 0 else "-"
     digits = _digits(comparison)
     return [
-        f"Changes are taken on the scale of the new ratings: {comparison.reason} "
-        f"({command}--scale same "
-        "compares the ratings as they are).",
+        f"Changes are taken on the scale of the new ratings ({comparison.reason}); "
+        f"{command}--scale same compares the ratings as they are.",
         f"The straight line between the scales is new = {line.slope:.5g} x old {sign} "
         f"{abs(line.intercept):,.{digits}f}; the new ratings vary "
         f"around it with a standard deviation of {line.residual:,.{digits}f}.",
