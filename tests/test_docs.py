@@ -183,7 +183,9 @@ def test_every_decision_that_is_cited_exists() -> None:
 
 #: Files and folders of `formats` that read games; the others read histories, lobbies and tables of
 #: any kind.
-READERS_OF_GAMES = re.compile(r"((games|pgn)/.*|names|trf)\.py")
+READERS_OF_GAMES = re.compile(
+    r"(games|game_lists|crosstable|conversions|history_of_sides|two_sides|pgn.*|names|trf)\.py"
+)
 
 
 def rules_in(path: Path) -> set[str]:

@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 import polars as pl
 
-from equipoise.formats.games.reading import read_games
+from equipoise.formats.games import read_games
 from equipoise.tournament.curves import CurveName
 from equipoise.tournament.equilibrium import performance_equilibrium
 from equipoise.tournament.formulas import fide_performance, fide_rating_change

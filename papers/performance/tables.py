@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.data.games import Games
-from equipoise.formats.games.reading import read_games
+from equipoise.formats.games import read_games
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.equilibrium import performance_equilibrium
 from papers.items import Facts

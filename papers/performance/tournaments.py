@@ -27,7 +27,7 @@ import polars as pl
 
 from equipoise.arrays import Floats
 from equipoise.data.games import Games
-from equipoise.formats.games.reading import read_games
+from equipoise.formats.games import read_games
 
 #: The tournaments of Table 2, as its column `tournament` names them.
 GrandPrix: TypeAlias = Literal["palma", "sharjah"]

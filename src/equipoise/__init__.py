@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from equipoise.data.ratings import Ratings as Ratings
     from equipoise.data.ratings import ScaleMapping as ScaleMapping
     from equipoise.data.ratings import Trace as Trace
-    from equipoise.data.reading import GamesReading as GamesReading
-    from equipoise.data.reading import HistoryReading as HistoryReading
     from equipoise.data.rebalancing import Candidate as Candidate
     from equipoise.data.rebalancing import MatchedParty as MatchedParty
     from equipoise.data.rebalancing import MatchedPlayer as MatchedPlayer
@@ -95,11 +93,13 @@ if TYPE_CHECKING:
     from equipoise.formats import scan_history as scan_history
     from equipoise.formats import write_history as write_history
     from equipoise.formats import write_table as write_table
-    from equipoise.formats.games.reading import read_games as read_games
-    from equipoise.formats.games.reading import scan_games as scan_games
+    from equipoise.formats.games import read_games as read_games
+    from equipoise.formats.games import scan_games as scan_games
     from equipoise.formats.players import read_initial_ratings as read_initial_ratings
     from equipoise.formats.players import read_lobby as read_lobby
     from equipoise.formats.rebalance_request import read_rebalance_request as read_rebalance_request
+    from equipoise.formats.table import GamesReading as GamesReading
+    from equipoise.formats.table import HistoryReading as HistoryReading
     from equipoise.numeric.workers import Workers as Workers
     from equipoise.rating.base_system import HomeSystem as HomeSystem
     from equipoise.rating.base_system import System as System

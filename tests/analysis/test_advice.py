@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equipoise.analysis.advice import advice_on
 from equipoise.errors import Problem
-from equipoise.formats.tables.delimited import SEPARATED
+from equipoise.formats.delimited import SEPARATED
 
 
 def test_skipping_is_no_advice_for_columns_that_are_not_separated() -> None:

@@ -16,7 +16,7 @@ from equipoise.analysis.inspect.inspection import InspectRequest, inspect_source
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.cli import run
 from equipoise.errors import EquipoiseError
-from formats.test_every_format import FILES
+from formats.test_opening import FILES
 from fuzz.damage import damaged
 
 ROOT = Path(__file__).parents[2]

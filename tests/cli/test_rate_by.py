@@ -20,7 +20,7 @@ from equipoise.analysis.rate.partitions import places_of, rate_by
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.cli import run
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.opening.joining import MISSING, folder_name, partition_files, values_of
+from equipoise.formats.joining import MISSING, folder_name, partition_files, values_of
 from equipoise.rating.registry import make_system
 
 MODES, REGIONS = ("ranked", "casual"), ("eu", "na")

@@ -11,9 +11,9 @@ import pytest
 
 from equipoise.data.games import Games
 from equipoise.data.history import COLUMNS, History
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import Problem
 from equipoise.formats import scan_history
+from equipoise.formats.table import HistoryReading
 
 SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 

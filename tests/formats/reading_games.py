@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from equipoise.data.games import Games
-from equipoise.data.reading import GamesReading
-from equipoise.formats.games.reading import scan_games
-from equipoise.formats.table import GameColumns
+from equipoise.data.games import GameColumns, Games
+from equipoise.formats.games import scan_games
+from equipoise.formats.table import GamesReading
 
 
 def scan(text: str, format: str = "csv", **options: Any) -> GamesReading:

@@ -10,13 +10,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from equipoise.errors import EquipoiseError
-from equipoise.formats import read_history, scan_history
-from equipoise.formats.games.reading import read_games
+from equipoise.errors import EquipoiseError, InvalidDataError
+from equipoise.formats import contents, read_history, scan_history
+from equipoise.formats.games import read_games
 from equipoise.formats.names import read_synonyms
-from equipoise.formats.opening import remote
 from formats.comparing import assert_same_history
-from formats.test_every_format import FILES, FRAME
+from formats.test_opening import FILES, FRAME
 
 CONTENT = {f"/history.{name}": data for name, data in FILES.items()} | {
     "/history.csv.bz2": gzip.compress(FILES["csv"]),
@@ -145,45 +144,47 @@ def test_what_follows_a_question_mark_is_not_shown(web):
 
 def test_an_answer_that_is_an_error_is_a_problem(web):
     problem = problem_of(f"{web}/none.csv")
-    assert (problem.rule, problem.got) == (remote.READABLE, "the answer 404 Not Found")
-    assert problem_of("http://127.0.0.1:1/x.csv").rule == remote.READABLE
+    assert (problem.rule, problem.got) == (contents.READABLE_THERE, "the answer 404 Not Found")
+    assert problem_of("http://127.0.0.1:1/x.csv").rule == contents.READABLE_THERE
 
 
 def test_redirects_stay_here_or_go_to_encrypted_addresses(web, server):
     assert read_history(f"{web}/to={web}/history.csv", time_format="s").matches == 2
     for target in ("http://example.org/x.csv", "file:///etc/passwd", "ftp://example.org/x"):
-        assert problem_of(f"{web}/to={target}").rule in (remote.SECURE, remote.READABLE)
+        assert problem_of(f"{web}/to={target}").rule in (contents.SECURE, contents.READABLE_THERE)
     server.seen.clear()
-    assert problem_of(f"{web}/to=/to=/to=/to=/to=/to=/to=/export").rule == remote.READABLE
+    assert problem_of(f"{web}/to=/to=/to=/to=/to=/to=/to=/export").rule == contents.READABLE_THERE
 
 
 @pytest.mark.parametrize(
     ("address", "rule"),
     [
-        ("http://example.org/x.csv", remote.SECURE),
-        ("http://10.0.0.1/x.csv", remote.SECURE),
-        ("http://localhost.example.org/x.csv", remote.SECURE),
-        ("https:///x.csv", remote.SECURE),
-        ("https://user:sesame@example.org/x.csv", remote.NO_PASSWORD),
+        ("http://example.org/x.csv", contents.SECURE),
+        ("http://10.0.0.1/x.csv", contents.SECURE),
+        ("http://localhost.example.org/x.csv", contents.SECURE),
+        ("https:///x.csv", contents.SECURE),
+        ("https://user:sesame@example.org/x.csv", contents.NO_PASSWORD),
     ],
 )
 def test_other_addresses_are_refused_without_a_request(address, rule, monkeypatch):
-    monkeypatch.setattr(remote, "_from_web", lambda *_: pytest.fail("a request was made"))
+    monkeypatch.setattr(contents, "_from_web", lambda *_: pytest.fail("a request was made"))
     problem = problem_of(address)
     assert problem.rule == rule
     assert "sesame" not in str(problem)
 
 
 def test_what_is_too_large_is_refused(web, monkeypatch):
-    assert problem_of(f"{web}/size=9999999999").rule == remote.DOWNLOADED
-    monkeypatch.setattr(remote, "MOST_DOWNLOADED", 50)
-    assert problem_of(f"{web}/history.csv").rule == remote.DOWNLOADED
+    assert problem_of(f"{web}/size=9999999999").rule == contents.DOWNLOADED
+    monkeypatch.setattr(contents, "MOST_DOWNLOADED", 50)
+    assert problem_of(f"{web}/history.csv").rule == contents.DOWNLOADED
+    with pytest.raises(InvalidDataError, match="must have at most"):  # without a length
+        list(contents._blocks(iter([b"x" * 60]), "x.csv"))
 
 
 def test_what_ends_early_or_takes_too_long_is_refused(web, monkeypatch):
-    assert problem_of(f"{web}/size=100").rule == remote.READABLE
-    monkeypatch.setattr(remote, "LONGEST", -1)
-    assert problem_of(f"{web}/history.csv").rule == remote.IN_TIME
+    assert problem_of(f"{web}/size=100").rule == contents.READABLE_THERE
+    monkeypatch.setattr(contents, "LONGEST", -1)
+    assert problem_of(f"{web}/history.csv").rule == contents.IN_TIME
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow"])
@@ -195,20 +196,20 @@ def test_an_object_of_s3_is_read(format, s3, server):
 
 
 def test_objects_that_polars_does_not_read_are_refused_with_a_way_out(s3):
-    assert problem_of(f"{s3}/history.csv.gz").rule == remote.OBJECT
-    assert problem_of(f"{s3}/export").rule == remote.OBJECT
-    assert problem_of(f"{s3}/*.csv").rule == remote.ONE_OBJECT
-    assert problem_of(f"{s3}/none.csv").rule == remote.READABLE
+    assert problem_of(f"{s3}/history.csv.gz").rule == contents.OBJECT
+    assert problem_of(f"{s3}/export").rule == contents.OBJECT
+    assert problem_of(f"{s3}/*.csv").rule == contents.ONE_OBJECT
+    assert problem_of(f"{s3}/none.csv").rule == contents.READABLE_THERE
 
 
 def test_a_server_that_does_not_answer_is_left(web, monkeypatch):
-    monkeypatch.setattr(remote, "TIMEOUT", 0.2)
-    assert problem_of(f"{web}/silence").rule == remote.ANSWER
+    monkeypatch.setattr(contents, "TIMEOUT", 0.2)
+    assert problem_of(f"{web}/silence").rule == contents.ANSWER
 
 
 def test_a_proxy_that_cannot_be_used_is_a_problem(web, monkeypatch):
     monkeypatch.setenv("ALL_PROXY", "foo://127.0.0.1:1")
-    assert problem_of(f"{web}/history.csv").rule == remote.READABLE
+    assert problem_of(f"{web}/history.csv").rule == contents.READABLE_THERE
 
 
 def test_without_the_library_the_sentence_says_what_to_install(monkeypatch):
@@ -219,5 +220,5 @@ def test_without_the_library_the_sentence_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
 def test_an_object_that_is_too_large_is_refused(format, s3, monkeypatch):
-    monkeypatch.setattr(remote, "MOST_DOWNLOADED", 50)
-    assert problem_of(f"{s3}/history.{format}").rule == remote.DOWNLOADED
+    monkeypatch.setattr(contents, "MOST_DOWNLOADED", 50)
+    assert problem_of(f"{s3}/history.{format}").rule == contents.DOWNLOADED

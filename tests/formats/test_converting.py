@@ -16,9 +16,8 @@ from equipoise.data.games import Games
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
 from equipoise.formats import read_history
-from equipoise.formats.games.games_of import game_table
-from equipoise.formats.games.reading import read_games
-from equipoise.formats.writing import trf_text
+from equipoise.formats.games import read_games
+from equipoise.formats.writing import game_table, trf_text
 from formats.comparing import assert_same, of_text, results_of
 
 PLAYERS = ["ann", "Ben, B", 'c"d', "Ömer\\x", "eva", "李"]

@@ -1,19 +1,26 @@
-"""Lists of games: results in every spelling, columns under many names, every rule."""
+"""Lists of games, tables of pairs, and long tables of duels, read as games."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import equipoise.data.games as rules
+from drawing import examples
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.games.reading import read_games, scan_games
-from equipoise.formats.games.two_sides import RESULT
-from equipoise.formats.tables.values import NOT_EMPTY, NUMBER
+from equipoise.formats.conversions import DUEL
+from equipoise.formats.game_lists import MIRROR, NOT_NEGATIVE, SIDES
+from equipoise.formats.games import read_games, scan_games
 from equipoise.formats.times import TIME
+from equipoise.formats.two_sides import RESULT
+from equipoise.formats.values import NOT_EMPTY, NUMBER
+from formats.comparing import real_data
 from formats.reading_games import problems, rows, rows_of, scan
 
 #: Hints are checked as they are typed on the command line.
@@ -264,3 +271,279 @@ def test_every_result_that_the_rule_offers_is_one() -> None:
     assert offered == ["1-0", "0-1", "1/2-1/2", "1", "0", "0.5", "+/-", "1-0F", "*"]
     for spelling in offered:
         assert scan(f"white,black,result\na,b,1-0\na,b,{spelling}\n").problems == (), spelling
+
+
+# --- tables of pairs ---
+
+
+HEADER = "player,opponent,points,games\n"
+ADDED_UP = "1 pairing has several rows in one direction, which are added up"
+
+
+@pytest.mark.parametrize(
+    ("text", "games", "notes"),
+    [
+        (f"{HEADER}a,b,2.5,4\nb,c,0,1\n", [("a", "b", 2.5, 4.0), ("b", "c", 0.0, 1.0)], ()),
+        ("player,opponent,points\na,b,0.5\n", [("a", "b", 0.5, 1.0)], ()),
+        ("player,opponent,wins,losses\na,b,3,1\n", [("a", "b", 3.0, 4.0)], ()),
+        (
+            "player,opponent,result\na,b,win\na,c,draw\na,d,*\n",
+            [("a", "b", 1.0, 1.0), ("a", "c", 0.5, 1.0)],
+            (),
+        ),
+        # A square matrix: the rows of the side that comes first stay.
+        (
+            f"{HEADER}a,b,2,3\nb,a,1,3\nc,a,1,1\nb,c,1,2\na,c,0,1\nc,b,1,2\n",
+            [("a", "b", 2.0, 3.0), ("c", "a", 1.0, 1.0), ("b", "c", 1.0, 2.0)],
+            ("every pairing is listed from both sides and counts once",),
+        ),
+        (
+            f"{HEADER}a,b,2,3\na,b,1,1\nb,c,0,1\n",
+            [("a", "b", 2.0, 3.0), ("a", "b", 1.0, 1.0), ("b", "c", 0.0, 1.0)],
+            (ADDED_UP,),
+        ),
+        # Rows of each direction add up before they are compared.
+        (
+            f"{HEADER}a,b,1,1\na,b,1,2\nb,a,1,3\n",
+            [("a", "b", 1.0, 1.0), ("a", "b", 1.0, 2.0)],
+            ("every pairing is listed from both sides and counts once", ADDED_UP),
+        ),
+    ],
+)
+def test_a_row_is_all_that_two_players_did_against_each_other(
+    text: str, games: list[Any], notes: tuple[str, ...]
+) -> None:
+    reading = scan(text)
+    assert rows_of(reading.games) == games
+    assert reading.notes == notes
+    assert not reading.games.coloured
+
+
+def test_wins_draws_and_losses_are_points_too() -> None:
+    text = "player,opponent,wins,draws,losses\na,b,3,2,1\nb,c,0,1,0\n"
+    reading = scan(text)
+    assert rows(text) == [("a", "b", 4.0, 6.0), ("b", "c", 0.5, 1.0)]
+    assert reading.games.draws.tolist() == [2.0, 1.0]
+    assert rows("player,opponent,wins,losses\na,b,3,1\n") == [("a", "b", 3.0, 4.0)]
+
+
+@pytest.mark.parametrize(
+    ("mirror", "shown"),
+    [("b,a,2,3", "2 of 3"), ("b,a,1,4", "1 of 4"), ("b,a,0,2", "0 of 2")],
+)
+def test_sides_that_contradict_each_other_are_named_with_both_lines(
+    mirror: str, shown: str
+) -> None:
+    text = HEADER + f"c,b,1,1\na,b,2,3\nb,c,0,1\n{mirror}\n"
+    assert problems(text) == [
+        f"5 opponent: {MIRROR}; 'b' against 'a' {shown}, while line 3 has 'a' against 'b' 2 of 3"
+    ]
+
+
+def test_draws_must_mirror_each_other_too() -> None:
+    text = "player,opponent,wins,draws,losses\na,b,1,0,1\nb,a,0,2,0\n"
+    assert problems(text) == [
+        f"3 opponent: {MIRROR}; 'b' against 'a' 1 of 2 with 2 drawn, "
+        "while line 2 has 'a' against 'b' 1 of 2 with 0 drawn"
+    ]
+
+
+@pytest.mark.usefixtures("options_in_messages")
+def test_pairings_of_which_only_some_are_told_from_both_sides_are_refused() -> None:
+    some = HEADER + "a,b,2,3\nb,a,1,3\na,c,1,1\nb,c,0,1\n"
+    assert problems(some) == [f"2 opponent: {SIDES}; 'a' against 'b' from both sides"]
+    most = HEADER + "a,b,2,3\nb,a,1,3\na,c,1,1\nc,a,0,1\nb,c,0,1\n"
+    assert problems(most) == [f"6 opponent: {SIDES}; 'b' against 'c' from one side only"]
+    # Separate games belong into a list.
+    names = {"white": "player", "black": "opponent"}
+    assert len(rows(some, columns=names, format="games")) == 4
+
+
+def test_rows_without_games_are_no_results() -> None:
+    text = HEADER + "a,a,0,0\na,b,1,1\na,c,0,0\n"
+    reading = scan(text)
+    assert reading.problems == ()
+    assert reading.notes == ("2 rows have no games",)
+    assert reading.games.player_ids.tolist() == ["a", "b", "c"]
+    assert reading.games.played().tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("a,a,1,2", f"opponent: {rules.OTHER}; 'a'"),
+        ("a,b,3,2", f"points: {rules.POINTS}; '3'"),
+        ("a,b,-1,2", f"points: {rules.POINTS}; '-1'"),
+        ("a,b,,2", f"points: {NUMBER}; nothing"),
+        ("a,b,1,", f"games: {NUMBER}; nothing"),
+        ("a,b,0,-1", f"games: {NOT_NEGATIVE}; '-1'"),
+        (",b,1,2", "player: must not be empty; nothing"),
+        ("a,,1,2", "opponent: must not be empty; nothing"),
+    ],
+)
+def test_every_rule_of_pairs_has_its_line(row: str, problem: str) -> None:
+    found = problems(HEADER + f"x,y,1,1\n{row}\n")
+    assert f"3 {problem}" in found
+    assert {one[:2] for one in found} == {"3 "}
+
+
+def test_negative_counts_are_refused() -> None:
+    text = "player,opponent,wins,draws,losses\na,b,-1,2,3\nb,c,0,0,-1\n"
+    assert problems(text) == [f"2 wins: {NOT_NEGATIVE}; '-1'", f"3 losses: {NOT_NEGATIVE}; '-1'"]
+
+
+def test_ratings_of_rows_that_only_mirror_others_count() -> None:
+    """The column rating is the player's, so that an opponent's stands in the mirrored row."""
+    text = "player,opponent,points,games,rating\na,b,2,3,1500\nb,a,1,3,1400\n"
+    reading = scan(text)
+    assert reading.games.initial.tolist() == [1500.0, 1400.0]
+    both = "player,opponent,points,player_rating,opponent_rating\na,b,1,1500,1400\n"
+    games = scan(both).games
+    assert games.initial.tolist() == [1500.0, 1400.0]
+
+
+PAIRS = [(f"p{one}", f"p{other}") for one in range(5) for other in range(one)]
+
+
+@examples(50)
+@given(
+    pairs=st.lists(
+        st.tuples(st.sampled_from(PAIRS), st.integers(1, 9), st.integers(0, 18)),
+        min_size=1,
+        unique_by=lambda pair: pair[0],
+    ),
+    order=st.randoms(use_true_random=False),
+)
+def test_one_side_both_sides_and_any_order_give_the_same_totals(pairs: Any, order: Any) -> None:
+    """Points and games of every player, from half the table and from the whole of it."""
+
+    def totals(table: list[tuple[str, str, float, int]]) -> dict[str, tuple[float, float]]:
+        frame = pl.DataFrame(table, schema=["player", "opponent", "points", "games"], orient="row")
+        games = read_games(frame.cast({"points": pl.Float64}))
+        sums = zip(games.scored().tolist(), games.played().tolist(), strict=True)
+        return dict(zip(games.player_ids.tolist(), sums, strict=True))
+
+    half = [(*pair, min(halves, 2 * games) / 2, games) for pair, games, halves in pairs]
+    whole = half + [(other, one, n - points, n) for one, other, points, n in half]
+    order.shuffle(whole)
+    assert totals(half) == totals(whole)
+
+
+# --- long tables of duels ---
+
+
+def test_ranks_decide_and_equal_ranks_are_draws() -> None:
+    text = "match,player,rank\n1,ann,1\n1,bob,2\n2,bob,0\n2,ann,0\n3,cyd,3\n3,ann,2\n"
+    assert rows(text) == [("ann", "bob", 1, 1), ("bob", "ann", 0.5, 1), ("cyd", "ann", 0, 1)]
+    games = scan(text).games
+    assert not games.coloured
+    assert games.draws.tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "games"),
+    [
+        ("match,player,score\n1,7,3\n1,8,1\n2,8,2\n2,7,2\n", [(7, 8, 1, 1), (8, 7, 0.5, 1)]),
+        ("match,player,winner\n1,7,7\n1,8,7\n2,8,\n2,7,\n", [(7, 8, 1, 1), (8, 7, 0.5, 1)]),
+        # Where there are opponents, a score is one of a table of pairs.
+        ("match,player,opponent,score\n1,7,8,1\n", [(7, 8, 1, 1)]),
+    ],
+)
+def test_scores_and_winners_may_decide_instead(text: str, games: list[tuple[float, ...]]) -> None:
+    assert rows(text) == games
+
+
+@pytest.mark.parametrize(
+    ("column", "home", "away"),
+    [
+        ("at_home", "true", "false"),
+        ("at_home", "1", "0"),
+        ("side", "White", "Black"),
+        ("colour", "w", "b"),
+        ("home", "yes", "no"),
+    ],
+)
+def test_the_one_at_home_comes_first(column: str, home: str, away: str) -> None:
+    text = f"match,player,rank,{column}\n1,a,1,{away}\n1,b,2,{home}\n2,b,1,{home}\n2,a,2,{away}\n"
+    assert rows(text) == [("b", "a", 0.0, 1.0), ("b", "a", 1.0, 1.0)]
+    games = scan(text).games
+    assert games.coloured
+
+
+def test_a_match_on_neutral_ground_leaves_nobody_at_home() -> None:
+    text = "match,player,rank,at_home\n1,a,1,0\n1,b,2,1\n2,b,1,0\n2,a,2,0\n3,b,1,1\n3,a,2,1\n"
+    games = scan(text).games
+    assert rows_of(games) == [("b", "a", 0.0, 1.0), *[("b", "a", 1.0, 1.0)] * 2]
+    assert not games.coloured
+
+
+def test_ratings_and_weights_are_taken() -> None:
+    text = "match,player,rank,rating,weight\n1,a,1,1500,2\n1,b,2,-,2\n2,b,1,1400,1\n2,a,1,1510,1\n"
+    games = scan(text).games
+    assert rows_of(games) == [("a", "b", 2.0, 2.0), ("b", "a", 0.5, 1.0)]
+    assert games.initial.tolist() == [1500.0, 1400.0]
+    assert games.draws.tolist() == [0.0, 1.0]
+
+
+def test_a_match_that_is_no_duel_is_a_problem_at_its_first_line() -> None:
+    text = (
+        "match,player,team,rank\n"
+        "1,a,,1\n1,b,,2\n"
+        "2,a,,1\n2,b,,2\n2,c,,3\n"
+        "x,a,red,1\nx,b,red,1\nx,c,blue,2\n"
+        "3,a,red,1\n3,b,red,1\n"
+        "4,a,,1\n"
+    )
+    assert problems(text) == [
+        f"4 match: {DUEL}; 3 players in match '2'",
+        f"7 match: {DUEL}; 3 players in 2 teams in match 'x'",
+        f"10 match: {DUEL}; 2 players in 1 team in match '3'",
+        f"12 match: {DUEL}; 1 player in match '4'",
+    ]
+
+
+def test_problems_of_the_history_are_told_by_its_reader() -> None:
+    text = "match,player,rank\n1,a,1\n1,b,x\n2,a,1\n2,b,2\n"
+    assert problems(text) == ["3 rank: must be a whole number from 0; 'x'"]
+    found = problems("match,player,rank,elo\n1,a,1,many\n1,b,1,1e7\n")
+    assert found == [
+        "2 elo: must be a number; 'many' of a",
+        "2 elo: must be a number from -1000000 to 1000000; '1e7' of b",
+    ]
+    assert problems("match,player\n1,a\n", format="history")[0].startswith("None rank: needs a r")
+
+
+def test_matches_can_be_chosen_and_unrated_ones_do_not_count() -> None:
+    text = (
+        "match,time,player,rank,rated,cup\n1,1,a,1,yes,x\n1,1,b,2,yes,x\n"
+        "2,2,a,1,no,x\n2,2,b,2,no,x\n3,3,b,1,yes,y\n3,3,a,2,yes,y\n"
+    )
+    assert scan(text).left_out == {"unrated": 1}
+    assert scan(text, where={"cup": "x"}).left_out == {"unrated": 1, "filtered": 1}
+    # The unrated match is of the other cup, and counts once.
+    assert scan(text, where={"cup": "y"}).left_out == {"unrated": 1, "filtered": 1}
+    assert rows(text, since=2) == [("b", "a", 1.0, 1.0)]
+    assert rows(text.replace("match", "game"), columns={"match": "game"})[0][:2] == ("a", "b")
+    with pytest.raises(InvalidParameterError, match=r"where .* must name a column"):
+        scan(text, where={"place": "x"})
+    nothing = scan(text, where={"cup": "z"})
+    assert [one.rule for one in nothing.problems] == ["must leave at least one match"]
+
+
+def test_contest_documents_of_two_are_games() -> None:
+    document = '{"name": "final", "time_seconds": 5, "standings": [["a", 0, 0], ["b", 1, 1]]}'
+    for format in ("json", "contests", "history"):
+        assert rows(document, format) == [("a", "b", 1.0, 1.0)]
+
+
+def test_the_world_cup_of_2022_has_64_matches() -> None:
+    games = read_games(
+        real_data("football.parquet"),
+        where={"tournament": "FIFA World Cup"},
+        since="2022-11-01",
+        until="2023-01-01",
+    )
+    assert (games.rows, games.players) == (64, 32)
+    played = dict(zip(games.player_ids.tolist(), games.played().tolist(), strict=True))
+    assert played["Argentina"] == played["France"] == 7.0
+    assert min(played.values()) == 3.0

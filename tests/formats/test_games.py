@@ -14,7 +14,7 @@ import pytest
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
-from equipoise.formats.games.reading import read_games, scan_games
+from equipoise.formats.games import read_games, scan_games
 from formats.comparing import real_data
 from formats.reading_games import rows_of, scan
 from formats.trf_writing import player_line, report

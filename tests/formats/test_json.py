@@ -9,9 +9,9 @@ import pytest
 
 from equipoise.errors import InvalidDataError
 from equipoise.formats import read_history, scan_history
-from equipoise.formats.games.reading import read_games
+from equipoise.formats.games import read_games
 from formats.comparing import assert_same_history, results_of, told
-from formats.test_every_format import binary
+from formats.test_opening import binary
 
 #: Hints are checked as they are typed on the command line.
 pytestmark = pytest.mark.usefixtures("options_in_messages")

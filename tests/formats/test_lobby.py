@@ -22,7 +22,7 @@ from equipoise.formats.players import (
     read_rating_list,
     read_strengths,
 )
-from equipoise.formats.tables.values import FINITE, NOT_EMPTY, NUMBER
+from equipoise.formats.values import FINITE, NOT_EMPTY, NUMBER
 from equipoise.teams.lobby_split import balance
 
 ROOT = Path(__file__).parents[2]

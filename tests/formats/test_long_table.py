@@ -11,7 +11,7 @@ import pytest
 from equipoise.data.history import TRUTH
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
-from equipoise.formats.tables.long_table import (
+from equipoise.formats.long_table import (
     ADJACENT,
     NAMES_NONE,
     NO_TEAM,
@@ -20,8 +20,8 @@ from equipoise.formats.tables.long_table import (
     SHARE,
     TWO_TEAMS,
 )
-from equipoise.formats.tables.meanings import ONE_DECIDES, PLACES
-from equipoise.formats.tables.values import FINITE, NOT_EMPTY, NUMBER, WHOLE
+from equipoise.formats.meanings import ONE_DECIDES, PLACES
+from equipoise.formats.values import FINITE, NOT_EMPTY, NUMBER, WHOLE
 from formats.comparing import of_text, results_of, told
 
 #: Hints are checked as they are typed on the command line.

@@ -7,9 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from equipoise.formats import read_history, scan_history
-from equipoise.formats.games.reading import read_games, scan_games
-from equipoise.formats.opening import joining
+from equipoise.formats import joining, read_history, scan_history
+from equipoise.formats.games import read_games, scan_games
 from formats.comparing import assert_same_history
 
 HEAD = "match,time,player,rank\n"
@@ -24,6 +23,12 @@ def written(folder: Path, **files: str) -> Path:
 
 def duel(match: object, time: str, first: str, second: str) -> str:
     return f"{match},{time},{first},1\n{match},{time},{second},2\n"
+
+
+def problem_of(source, **options):
+    """Return the name of the file, the line and the rule of the only problem."""
+    (problem,) = scan_history(source, **options).problems
+    return Path(problem.file).name, problem.line, problem.rule
 
 
 def with_columns(text: str, names: str) -> str:
@@ -54,8 +59,7 @@ def test_many_files_are_one_history(tmp_path):
 
 def test_problems_name_file_and_line(tmp_path):
     written(tmp_path, one=ONE, two=TWO.replace("ann", ""))
-    (problem,) = scan_history(tmp_path).problems
-    assert (problem.file, problem.line) == (str(tmp_path / "two.csv"), 3)
+    assert problem_of(tmp_path)[:2] == ("two.csv", 3)
 
 
 def test_problems_of_all_files_are_told_at_once(tmp_path):
@@ -102,8 +106,7 @@ def test_a_match_with_two_results_is_a_problem(tmp_path):
 def test_without_dates_equal_matches_are_not_guessed(tmp_path):
     head = "match,player,rank\n"
     first = head + "1,a,1\n1,b,2\n2,b,1\n2,c,2\n"
-    (problem,) = scan_history(written(tmp_path, a=first, b=head + "1,a,1\n1,b,2\n")).problems
-    assert problem.rule == joining.TWICE
+    assert problem_of(written(tmp_path, a=first, b=head + "1,a,1\n1,b,2\n"))[2] == joining.TWICE
     written(tmp_path, b=head + "1,a,1\n1,b,2\n2,c,1\n2,b,2\n")
     reading = scan_history(tmp_path)
     assert reading.history.match_ids.tolist() == ["a:1", "a:2", "b:1", "b:2"]
@@ -111,18 +114,14 @@ def test_without_dates_equal_matches_are_not_guessed(tmp_path):
 
 def test_the_same_file_twice_is_refused(tmp_path):
     written(tmp_path, a=ONE, b=ONE)
-    (problem,) = scan_history(tmp_path).problems
-    assert problem.rule == joining.DIFFERENT_FILES
-    (problem,) = scan_history([str(tmp_path / "a.csv")] * 2).problems
-    assert problem.rule == "must be given only once"
+    assert problem_of(tmp_path)[2] == joining.DIFFERENT_FILES
+    assert problem_of([str(tmp_path / "a.csv")] * 2)[2] == "must be given only once"
 
 
 def test_rounds_must_count_on(tmp_path):
     head = "round,white,black,result\n"
     written(tmp_path, a=head + "1,a,b,1-0\n2,b,a,1-0\n", b=head + "1,c,d,1-0\n")
-    (problem,) = scan_history(tmp_path).problems
-    assert problem.rule == joining.COUNTS_ON
-    assert (Path(problem.file).name, problem.line) == ("b.csv", 2)
+    assert problem_of(tmp_path) == ("b.csv", 2, joining.COUNTS_ON)
     written(tmp_path, b=head + "3,c,d,1-0\n")
     assert read_history(tmp_path).matches == 3
 
@@ -169,21 +168,15 @@ def test_types_that_differ_become_one(tmp_path):
 
 
 def test_games_of_many_files(tmp_path):
-    head = "white,black,result\n"
-    written(tmp_path, a=head + "ann,ben,1-0\n", b=head + "ben,cid,1-0\n")
-    assert read_games(tmp_path).rows == 2
-    written(tmp_path, b=head + "ben,cid,soon\n")
-    (problem,) = scan_games(tmp_path).problems
-    assert (Path(problem.file).name, problem.line) == ("b.csv", 2)
-
-
-def test_games_in_two_files_are_noted(tmp_path):
-    head = "date,white,black,result\n"
-    row = "2024-05-04,ann,ben,1-0\n"
+    head, row = "date,white,black,result\n", "2024-05-04,ann,ben,1-0\n"
     written(tmp_path, a=head + row, b=head + row + "2024-05-05,ann,ben,1-0\n")
+    assert read_games(tmp_path).rows == 3
     reading = scan_history(tmp_path)
     assert reading.history.matches == 3
     assert any(note.startswith("1 game is in several files") for note in reading.notes)
+    written(tmp_path, b=head + row.replace("1-0", "soon"))
+    (problem,) = scan_games(tmp_path).problems
+    assert (Path(problem.file).name, problem.line) == ("b.csv", 2)
 
 
 def test_reports_and_games_are_not_mixed_with_tables(tmp_path):
@@ -196,12 +189,8 @@ def test_reports_and_games_are_not_mixed_with_tables(tmp_path):
     assert read_games([tmp_path / "a.pgn", tmp_path / "c.txt"]).rows == 2
 
 
-def test_a_pattern_without_files_is_a_problem(tmp_path):
-    (problem,) = scan_history(str(tmp_path / "2024-*.csv")).problems
-    assert problem.rule == "no file has a name of this pattern"
-
-
-def test_a_folder_of_several_kinds_is_refused_with_a_way_out(tmp_path):
+def test_patterns_without_files_and_folders_of_several_kinds_are_refused(tmp_path):
+    assert problem_of(str(tmp_path / "2024-*.csv"))[2] == "no file has a name of this pattern"
     written(tmp_path, a=ONE)
     (tmp_path / "b.json").write_text("{}")
     (problem,) = scan_history(tmp_path).problems

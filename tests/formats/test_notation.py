@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.formats.tables.values import NO_PLACE, NUMBER, ONE_NUMBER, WHOLE, numbers_of
+from equipoise.formats.values import NO_PLACE, NUMBER, ONE_NUMBER, WHOLE, numbers_of
 from formats.comparing import of_text
 
 

@@ -11,8 +11,8 @@ import math
 import pytest
 
 from equipoise.errors import InvalidDataError
-from equipoise.formats.pgn.games import read_pgn
-from equipoise.formats.pgn.scan import LARGEST_GAME
+from equipoise.formats.pgn import read_pgn
+from equipoise.formats.pgn_scan import LARGEST_GAME
 from equipoise.formats.table import Content
 from formats.comparing import told
 from formats.reading_games import named

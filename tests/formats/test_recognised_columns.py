@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import equipoise as eq
 from drawing import examples
 from equipoise.errors import InvalidParameterError
+from equipoise.formats.column_names import KNOWN, SYNONYMS
+from equipoise.formats.meanings import ONE_COLUMN, nearest
 from equipoise.formats.table import spelling
-from equipoise.formats.tables.column_names import KNOWN, SYNONYMS
-from equipoise.formats.tables.meanings import ONE_COLUMN, nearest
-from equipoise.formats.tables.values import OUTCOMES
+from equipoise.formats.values import OUTCOMES
 from equipoise.messages.matches import MatchRequest
 from formats.comparing import assert_same_history
 

@@ -172,35 +172,24 @@ def test_bad_matches_or_bad_rows_are_skipped(skip_bad, ids, matches, rows, lines
     assert [(one.line, one.field) for one in reading.problems] == lines
 
 
-def test_a_row_without_a_match_goes_alone():
-    table = {"match": ["x", "", "y"], "player": [1, 2, 3], "rank": [0, 0, 0]}
-    for how in ("matches", "rows"):
-        reading = scan_history(table, skip_bad=how)
-        assert reading.history.match_ids.tolist() == ["x", "y"]
-        assert (reading.dropped_matches, reading.dropped_rows) == ((), 1)
-
-
-def test_a_bad_row_between_rows_of_a_match_does_not_tear_it_apart():
-    table = {"match": [1, None, 1], "player": [1, 2, 3], "rank": [0, 0, 0]}
-    assert scan_history(table, skip_bad="rows").history.matches == 1
-
-
-def test_a_match_on_scattered_rows_is_dropped():
-    table = {"match": [1, 2, 1], "player": [1, 2, 3], "rank": [0, 0, 1]}
-    reading = scan_history(table, skip_bad="matches")
-    assert (reading.history.match_ids.tolist(), reading.dropped_matches) == ([2], ("1",))
-
-
-def test_a_match_that_loses_all_rows_is_dropped():
-    table = {"match": [1, 1, 2], "player": [1, 2, 3], "rank": ["x", "y", "0"]}
-    reading = scan_history(table, skip_bad="rows")
-    assert reading.history.match_ids.tolist() == [2]
-    assert (reading.dropped_matches, reading.dropped_rows) == (("1",), 0)
-
-
-def test_players_who_are_left_without_a_match_are_no_players():
-    table = {"match": [1, 1, 2], "player": [5, 6, 7], "rank": ["x", "0", "0"]}
-    assert scan_history(table, skip_bad="matches").history.player_ids.tolist() == [7]
+@pytest.mark.parametrize(
+    ("rows", "how", "kept", "dropped"),
+    [
+        # A row without a match goes alone, also between rows of a match.
+        *(([("x", 1, 0), ("", 2, 0), ("y", 3, 0)], how, [1, 3], ()) for how in ("matches", "rows")),
+        ([(1, 1, 0), (None, 2, 0), (1, 3, 0)], "rows", [1, 3], ()),
+        # A match on scattered rows, and one that loses all rows, is dropped.
+        ([(1, 1, 0), (2, 2, 0), (1, 3, 1)], "matches", [2], ("1",)),
+        ([(1, 1, "x"), (1, 2, "y"), (2, 1, "0")], "rows", [1], ("1",)),
+        # Players who are left without a match are no players.
+        ([(1, 5, "x"), (1, 6, "0"), (2, 7, "0")], "matches", [7], ("1",)),
+    ],
+)
+def test_only_good_rows_and_their_players_are_left(rows, how, kept, dropped):
+    table = dict(zip(("match", "player", "rank"), map(list, zip(*rows, strict=True)), strict=True))
+    reading = scan_history(table, skip_bad=how)
+    assert reading.history.player_ids.tolist() == kept
+    assert (reading.dropped_matches, reading.dropped_rows) == (dropped, int(not dropped))
 
 
 @pytest.mark.parametrize("how", ["matches", "rows"])

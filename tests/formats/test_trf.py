@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.data.games import GameColumns
 from equipoise.errors import InvalidDataError
-from equipoise.formats.table import GameColumns
 from equipoise.formats.trf import read_trf
 from formats.comparing import real_data, told
 from formats.reading_games import named

@@ -10,9 +10,9 @@ import pytest
 
 from equipoise.analysis.performance.computation import PerformanceRequest, rate_performance
 from equipoise.errors import EquipoiseError, InvalidDataError
+from equipoise.formats.delimited import read_delimited
+from equipoise.formats.json_files import read_json_rows
 from equipoise.formats.table import MOST_COLUMNS
-from equipoise.formats.tables.delimited import read_delimited
-from equipoise.formats.tables.json_files import read_json_rows
 
 #: Four times as many columns may take this much longer. Quadratic time takes 16 times as long.
 _LINEAR = 9.0

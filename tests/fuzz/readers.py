@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from equipoise.formats.games.crosstable import read_cross_table
-from equipoise.formats.games.reading import scan_games
+from equipoise.formats.crosstable import read_cross_table
+from equipoise.formats.delimited import read_delimited
+from equipoise.formats.games import scan_games
 from equipoise.formats.histories import scan_history
-from equipoise.formats.pgn.games import read_pgn
+from equipoise.formats.pgn import read_pgn
 from equipoise.formats.players import read_initial_ratings, read_rating_list
 from equipoise.formats.table import Content
-from equipoise.formats.tables.delimited import read_delimited
 from equipoise.formats.trf import read_trf
 from formats.contest_documents import CHANGES, DMOJ, FIRST, STANDINGS
 

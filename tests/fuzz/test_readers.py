@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from equipoise.data.reading import GamesReading, HistoryReading
+from equipoise.data.games import GameColumns
 from equipoise.errors import EquipoiseError
-from equipoise.formats.table import GameColumns
+from equipoise.formats.table import GamesReading, HistoryReading
 from fuzz.damage import damaged
 from fuzz.readers import READERS
 from trials.pace import measure_pace

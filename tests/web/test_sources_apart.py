@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import equipoise
-from equipoise.formats import sources
-from equipoise.formats.opening import remote
+from equipoise.formats import contents, sources
 from web.conftest import Served
 
 SOURCE = Path(equipoise.__file__).parent
@@ -51,7 +50,7 @@ def test_a_body_is_never_a_source(
     path = tmp_path / "games.csv"
     path.write_text(TABLE)
     opened: list[object] = []
-    for module, name in ((sources, "_of_path"), (sources, "download"), (remote, "_from_web")):
+    for module, name in ((sources, "_of_path"), (sources, "download"), (contents, "_from_web")):
         monkeypatch.setattr(module, name, lambda *given: opened.append(given))
     pool = served.pool(system="glicko")
     address = f"http://127.0.0.1:{trap.server_port}/games.csv"
@@ -101,4 +100,4 @@ def test_readers_get_only_content_from_the_service() -> None:
 def test_the_service_does_not_know_how_sources_are_opened() -> None:
     for folder in ("web", "messages", "store"):
         for file in (SOURCE / folder).rglob("*.py"):
-            assert "formats.opening" not in file.read_text(encoding="utf-8"), file
+            assert "formats.contents" not in file.read_text(encoding="utf-8"), file

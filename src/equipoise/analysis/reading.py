@@ -14,13 +14,12 @@ from equipoise.analysis.requests import HistoryRequest as HistoryRequest
 from equipoise.charts import theme
 from equipoise.data.files import check_distinct
 from equipoise.data.history import History, with_performance
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
+from equipoise.formats.column_names import KEPT
 from equipoise.formats.histories import summarise
 from equipoise.formats.sources import paths_of
-from equipoise.formats.table import spelling
-from equipoise.formats.tables.column_names import KEPT
+from equipoise.formats.table import HistoryReading, spelling
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import HistoryMessage
@@ -248,7 +247,8 @@ def check_outputs(
         source = paths_of(request.games, "GAMES")
     else:
         source = paths_of(request.source, "HISTORY")
-    check_distinct({**source, **outputs})
+    if len(source) > 1 or any(outputs.values()):
+        check_distinct({**source, **outputs})
     for path in (tables or {}).values():
         if path is not None:
             check_target(path)

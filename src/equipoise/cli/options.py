@@ -456,7 +456,7 @@ def _default_system() -> str:
 
 def complete_formats() -> list[str]:
     """Return the formats of histories."""
-    from equipoise.formats.opening.kinds import Format
+    from equipoise.formats.table import Format
 
     return list(get_args(Format))
 

@@ -125,7 +125,7 @@ def with_project_system(
     several : whether the command has several systems
     A parameter file, a saved state, a pool and its log name one. Raises : InvalidParameterError
     """
-    from equipoise.formats.opening.kinds import is_saved_state
+    from equipoise.formats.sources import is_saved_state
 
     named = [typed[name] for name in ("system", "parameters", "state") if name in typed]
     if any(value not in (None, []) for value in named) or is_saved_state(typed.get("initial")):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from equipoise._jit import Compilation
     from equipoise.charts.canvas import Row, Sheet
-    from equipoise.data.reading import HistoryReading
+    from equipoise.formats.table import HistoryReading
     from equipoise.messages.conversion import ProblemMessage
     from equipoise.messages.histories import HistoryMessage, RateByMessage, RateSummary
 

@@ -1,15 +1,16 @@
 """A tournament as columns: results of games, and what every player did in every round.
 
-`Games` has results only. Tie-breaks that depend on rounds, or on rounds without a game, need this
-table beside them.
+`GameColumns` has the results as a reader returns them, and `Games` those that passed all checks.
+Tie-breaks that depend on rounds, or on rounds without a game, need `Rounds` beside them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -101,15 +102,15 @@ class Rounds(Displayed):
     def __post_init__(self) -> None:
         """Convert to contiguous read-only arrays, and check them."""
         check_fields(self)
-        for field in fields(self):
-            kind = np.float64 if field.name == "points" else np.int64
-            array = np.ascontiguousarray(as_array(field.name, getattr(self, field.name), kind))
-            require(array.ndim == 2, field.name, "of two dimensions", array.ndim)
-            if field.name != "opponent":
+        for column in fields(self):
+            kind = np.float64 if column.name == "points" else np.int64
+            array = np.ascontiguousarray(as_array(column.name, getattr(self, column.name), kind))
+            require(array.ndim == 2, column.name, "of two dimensions", array.ndim)
+            if column.name != "opponent":
                 shape = self.opponent.shape
-                require(array.shape == shape, field.name, f"of shape {shape}", array.shape)
+                require(array.shape == shape, column.name, f"of shape {shape}", array.shape)
             array.setflags(write=False)
-            object.__setattr__(self, field.name, array)
+            object.__setattr__(self, column.name, array)
         inside = (self.opponent >= -1) & (self.opponent < self.players)
         require(bool(inside.all()), "opponent", "rows of players, or -1", "others")
         known = (self.kind >= 0) & (self.kind < len(ROUND_KINDS))
@@ -270,20 +271,20 @@ class Games(Tabular):
         """Convert columns to contiguous read-only arrays, and check all rules."""
         check_fields(self, "coloured", "rounds")
         check_values({"player_ids": Collection[Any]}, {"player_ids": self.player_ids})
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in ("coloured", "rounds") or value is None:
+        for column in fields(self):
+            value = getattr(self, column.name)
+            if column.name in ("coloured", "rounds") or value is None:
                 continue
             kind = {"player_ids": None, "white": np.int64, "black": np.int64}.get(
-                field.name, np.float64
+                column.name, np.float64
             )
             whole = isinstance(value, np.ndarray) and value.dtype == kind
-            typed = value if whole or kind is None else as_array(field.name, value, kind)
+            typed = value if whole or kind is None else as_array(column.name, value, kind)
             array = np.ascontiguousarray(typed, dtype=kind)
             if array is value and array.flags.writeable:
                 array = array.view()
             array.setflags(write=False)
-            object.__setattr__(self, field.name, array)
+            object.__setattr__(self, column.name, array)
         problems = list(self._faults())
         if problems:
             raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the games")
@@ -440,6 +441,107 @@ class Games(Tabular):
         for name, broken, rule, values in checks:
             for row in np.flatnonzero(broken).tolist():
                 yield Problem("", row + 1, name, rule, str(values[row]))
+
+
+class Unplayed(NamedTuple):
+    """A bye, or a forfeit of one of the two sides.
+
+    player, opponent : rows of the players of a source; -1 for no opponent
+    round : as the source has it; kind : of the player's round
+    """
+
+    player: int
+    opponent: int
+    round: str
+    kind: RoundKind
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GameColumns:
+    """G results as a source has them, one row each.
+
+    players : ids of players, int64 or object of str; rows name each of them once
+    white, black : shape (G,), rows of `players`; white has the white pieces if `coloured`
+    points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
+    weight : shape (G,), number of games of each result; None means 1 each
+    white_rating, black_rating : shape (G,), NaN if unrated; None: the source has none
+    draws : shape (G,), number of drawn games; None if unknown
+    coloured : whether white had the white pieces
+    round : shape (G,), object; None: the source has none
+    others : rows of `players` who are named but may have no game; None if nobody is
+    other_rating : rating of each of `others`, NaN if unrated; None: the source has none
+    rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
+    unplayed : byes and forfeits of a source that tells rounds by `round`
+    left_out : reason -> number of results that are not games
+    problems : broken rules, with lines
+    notes : sentences
+    locate : row -> file and line, for problems that are found later
+    skipped : number of results that break a rule, which are not among the rows
+    refused : whether a problem concerns more than single results, so that skipping is impossible
+    format, kind, meanings : how the source is stored, what it holds, and its columns that have a
+      meaning, as in `GamesReading`
+    dropped : what the skipped results are called, as many as `skipped`; readers that cannot say it
+      have none
+    numbers : shape (G,), number of each result in the source, from 1, also counting those that are
+      not games; None if results are not counted
+    times : when the games were played, as dates or as dates with a time, null if unknown; None if
+      the source has none, or was not asked for them
+    time_source : what `times` come from, for notes
+    events : shape (G,), object, event of each game, None if unknown; None: the source has none
+    tags : name -> shape (G,), object of str: tags of PGN that were asked for, "" if a game has none
+    """
+
+    players: Ids
+    white: Ints
+    black: Ints
+    points: Floats
+    weight: Floats | None = None
+    white_rating: Floats | None = None
+    black_rating: Floats | None = None
+    draws: Floats | None = None
+    coloured: bool = False
+    round: Ids | None = None
+    others: Ints | None = None
+    other_rating: Floats | None = None
+    rounds: Rounds | None = None
+    unplayed: tuple[Unplayed, ...] = ()
+    left_out: Counter[str] = field(default_factory=Counter)
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    locate: Callable[[int], tuple[str, int | None]] | None = None
+    skipped: int = 0
+    refused: bool = False
+    format: str = ""
+    kind: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    numbers: Ints | None = None
+    times: pl.Series | None = None
+    time_source: str = ""
+    events: Ids | None = None
+    tags: Mapping[str, Ids] = field(default_factory=dict)
+
+    def place(self, row: int) -> tuple[str, int | None]:
+        """Return the file and line of a result; without files, its number from 1."""
+        return ("", row + 1) if self.locate is None else self.locate(row)
+
+    def keep(self, rows: Ints) -> GameColumns:
+        """Return some of the results; the rounds of players are not known any more."""
+        locate = self.locate
+        of_rows = ("white", "black", "points", "weight", "white_rating", "black_rating", "draws")
+        kept = {
+            name: column[rows]
+            for name in (*of_rows, "round", "numbers", "events")
+            if (column := getattr(self, name)) is not None
+        }
+        return replace(
+            self,
+            rounds=None,
+            locate=None if locate is None else lambda row: locate(int(rows[row])),
+            times=None if self.times is None else self.times.gather(rows),
+            tags={tag: values[rows] for tag, values in self.tags.items()},
+            **kept,
+        )
 
 
 def id_array(ids: Sequence[Any]) -> Ids:

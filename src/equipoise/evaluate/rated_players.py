@@ -13,8 +13,8 @@ from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.names import merge_ids
-from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_first_ratings, read_rating_list
+from equipoise.formats.sources import is_saved_state
 
 if TYPE_CHECKING:
     from equipoise.rating.system import RatingSystem

@@ -14,10 +14,9 @@ from typing import Any, get_args
 
 from equipoise.arguments import checks_arguments
 from equipoise.data.history import History, matches_played
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
-from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
-from equipoise.formats.games.history_of import (
+from equipoise.formats.column_names import CANONICAL, KNOWN, MEANINGS
+from equipoise.formats.conversions import (
     CROSS_TABLE,
     PGN,
     TRF,
@@ -25,28 +24,12 @@ from equipoise.formats.games.history_of import (
     history_of_games,
     wanted_tags,
 )
-from equipoise.formats.games.lists import history_of_pairs
-from equipoise.formats.games.two_sides import history_of_sides
-from equipoise.formats.names import Synonyms, describe_spellings, read_synonyms
-from equipoise.formats.opening.joining import listed_files
-from equipoise.formats.opening.kinds import Format
-from equipoise.formats.pgn.games import read_pgn
-from equipoise.formats.sources import Holding, notes_of, open_games
-from equipoise.formats.table import (
-    Instant,
-    Options,
-    SkipBad,
-    Table,
-    Unplaced,
-    Walkovers,
-    Where,
-    columns_in_words,
-    refuse,
-    refuse_options,
-)
-from equipoise.formats.tables.column_names import CANONICAL, KNOWN, MEANINGS
-from equipoise.formats.tables.long_table import build_history
-from equipoise.formats.tables.meanings import (
+from equipoise.formats.crosstable import may_be_cross_table, read_cross_table
+from equipoise.formats.game_lists import history_of_pairs
+from equipoise.formats.history_of_sides import history_of_sides
+from equipoise.formats.joining import listed_files
+from equipoise.formats.long_table import build_history
+from equipoise.formats.meanings import (
     KINDS,
     Header,
     Kind,
@@ -58,6 +41,23 @@ from equipoise.formats.tables.meanings import (
     recognise,
     rule_for_players,
     with_joined_columns,
+)
+from equipoise.formats.names import Synonyms, describe_spellings, read_synonyms
+from equipoise.formats.pgn import read_pgn
+from equipoise.formats.sources import Holding, notes_of, open_games
+from equipoise.formats.table import (
+    Format,
+    HistoryReading,
+    Instant,
+    Options,
+    SkipBad,
+    Table,
+    Unplaced,
+    Walkovers,
+    Where,
+    columns_in_words,
+    refuse,
+    refuse_options,
 )
 from equipoise.formats.times import check_bound, check_time_format
 from equipoise.formats.trf import read_trf
@@ -211,7 +211,9 @@ def check_options(parameters: Mapping[str, Any]) -> Options:
     columns = dict(given["columns"] or {})
     for pair in columns.items():
         require(all(pair), "columns", "a mapping of new to old names", pair)
-    time_format = check_time_format(given["time_format"])
+    time_format = given["time_format"]
+    if time_format is not None:
+        time_format = check_time_format(time_format)
     for option, name in (("--from", "since"), ("--until", "until")):
         if given[name] is not None:
             check_bound(given[name], addressed(option), time_format)

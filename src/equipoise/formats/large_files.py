@@ -22,12 +22,12 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Ids, Ints
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.table import Options, Table, refuse, shown
-from equipoise.formats.tables.column_names import KEPT
-from equipoise.formats.tables.long_table import ADJACENT, LEFT, build_history
-from equipoise.formats.tables.meanings import arrange_columns, join_clock_times, read_header
+from equipoise.formats.column_names import KEPT
+from equipoise.formats.contents import first_line
+from equipoise.formats.long_table import ADJACENT, LEFT, build_history
+from equipoise.formats.meanings import arrange_columns, join_clock_times, read_header
+from equipoise.formats.table import HistoryReading, Options, Table, refuse, shown
 from equipoise.formats.times import read_times
 
 #: Names of the columns with the number of a row in the file, with its time, and with its block.
@@ -255,8 +255,7 @@ class LargeTable:
             frame = scan.collect()
         except _FAILURES as error:
             self._check_unchanged()
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            refuse(str(self.path), "must be a readable Parquet file", reason[0])
+            refuse(str(self.path), "must be a readable Parquet file", first_line(error))
         self._check_unchanged()
         return frame
 

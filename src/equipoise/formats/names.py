@@ -48,7 +48,7 @@ from equipoise.formats.table import (
     shown,
     spelling,
 )
-from equipoise.formats.tables.values import required_ids, whole_numbers
+from equipoise.formats.values import required_ids, whole_numbers
 from equipoise.wording import HIDDEN_CHARACTERS, counted
 
 #: A file of synonyms, or a mapping of names to the name of the player.

@@ -32,6 +32,7 @@ from equipoise.data.lobby import ONCE, Lobby
 from equipoise.data.ratings import EffectiveRating, InitialRatings
 from equipoise.display import names_in_words
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
+from equipoise.formats.column_names import OF_PLAYERS
 from equipoise.formats.histories import scan_history, summarise
 from equipoise.formats.names import merge_ids
 from equipoise.formats.sources import content_of, open_source
@@ -44,8 +45,7 @@ from equipoise.formats.table import (
     refuse,
     spelling,
 )
-from equipoise.formats.tables.column_names import OF_PLAYERS
-from equipoise.formats.tables.values import (
+from equipoise.formats.values import (
     NUMBER,
     numbers_of,
     read_ids,

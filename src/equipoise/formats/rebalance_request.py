@@ -120,8 +120,7 @@ class OpenRequest(NamedTuple):
 
     def players(self) -> list[Id]:
         """Return the ids of all players, in the order of the request, as far as they are sound."""
-        everyone = _read(self.document, {}).reader.everyone
-        return [matched.player for _, party in everyone for matched in party.players]
+        return [matched.player for matched in self._matched()]
 
     def rule_attributes(self) -> list[str]:
         """Return the names of the attributes that the ruleset uses, as far as it is sound."""
@@ -130,17 +129,16 @@ class OpenRequest(NamedTuple):
 
     def given(self, names: Iterable[str]) -> dict[str, int]:
         """Return how many players of the request have these attributes."""
-        everyone = _read(self.document, {}).reader.everyone
-        return {
-            name: sum(
-                name in matched.attributes for _, party in everyone for matched in party.players
-            )
-            for name in names
-        }
+        players = self._matched()
+        return {name: sum(name in matched.attributes for matched in players) for name in names}
 
     def read(self, attributes: Attributes) -> RebalanceRequest:
         """Return the request. Raises : InvalidDataError."""
         return _request(self.document, self.name, attributes)
+
+    def _matched(self) -> list[MatchedPlayer]:
+        everyone = _read(self.document, {}).reader.everyone
+        return [matched for _, party in everyone for matched in party.players]
 
 
 def open_rebalance_request(source: object) -> OpenRequest:

@@ -11,82 +11,199 @@ from __future__ import annotations
 import difflib
 import glob
 import io
+import json
 import os
+import re
 import sys
-import time
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, TypeAlias, get_args
+from typing import IO, Literal, NamedTuple, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.opening.joining import join_tables, matching, natural
-from equipoise.formats.opening.kinds import (
+from equipoise.formats.contents import (
     ARCHIVE,
-    BAD_ARCHIVE,
-    CONTEST_FORMATS,
-    GZIP,
+    FILLING,
+    KNOWN_CONTENT,
     NESTED,
-    PACKED_SUFFIXES,
+    PACKED,
     PEEKED,
-    PLAIN,
-    WORDS,
-    ZIP,
     Budget,
-    Format,
     archive_of,
-    format_of,
-    is_address,
-    kind_of,
+    document_in,
+    download,
+    is_workbook,
     members_of,
-    packing_of,
     read_member,
-    reason_of,
+    read_pipe,
+    read_stream,
     refuse_packed,
     size_of,
     unpacked,
     unpacking,
 )
-from equipoise.formats.opening.remote import download
-from equipoise.formats.table import (
-    NO_FILE,
-    Content,
-    Table,
-    check_fields,
-    listed,
-    no_effect,
-    refuse,
-    refuse_unreadable,
-)
-from equipoise.formats.tables.delimited import decoded, read_delimited
-from equipoise.formats.tables.frames import (
+from equipoise.formats.delimited import UTF_8_MARK, decoded, read_delimited, utf_16_of
+from equipoise.formats.frames import (
+    ARROW_MAGIC,
+    PARQUET_MAGIC,
     read_arrow,
     read_frame,
     read_parquet,
     read_workbook,
 )
-from equipoise.formats.tables.json_files import read_contest_documents, read_json
+from equipoise.formats.joining import choose_files, join_tables, matching, natural
+from equipoise.formats.json_files import read_contest_documents, read_json
+from equipoise.formats.table import (
+    CONTEST_FORMATS,
+    NO_FILE,
+    PACKED_SUFFIXES,
+    Content,
+    Format,
+    Table,
+    check_fields,
+    format_of,
+    is_address,
+    listed,
+    no_effect,
+    refuse,
+    refuse_unreadable,
+)
 
-STANDARD_INPUT = "standard input"
-ONE_KIND = "must hold files of one kind: name those to read"
 NO_TABLES = "must hold tables, contests or games"
 A_FILE = "must be a file or a folder"
-WRITTEN = "must be a file, or a pipe that another process writes to"
-#: Maximum number of bytes of a stream, because one may never end.
-MOST_STREAMED = 4 * 2**30
-STREAMED = f"must have at most {MOST_STREAMED // 2**30} GB: write it to a file, and read the file"
-#: Seconds for which a pipe is waited for.
-LONGEST_WAIT = 5.0
 STANDARD_DEVICE = "/dev/stdin"
 GIVEN_ONCE = "must be given only once"
 NO_MATCHING = "no file has a name of this pattern"
-KNOWN_CONTENT = "must be a table, contests or games"
+#: What files are called in notes and problems.
+WORDS = {
+    "csv": "CSV",
+    "tsv": "TSV",
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "jsonl": "JSON Lines",
+    "json": "JSON",
+    "contests": "contest JSON",
+    "excel": "a workbook",
+    "pgn": "PGN",
+    "trf": "a FIDE report (TRF)",
+}
+#: First bytes of files that no reader reads -> what they are, and what to do.
+_FOREIGN = {
+    b"SQLite format 3": "an SQLite database: export the table as CSV",
+    b"%PDF-": "a PDF: save the table as CSV",
+    b"{\\rtf": "a text document (RTF): save the table as CSV",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it, and read the folder",
+    b"Rar!": "a RAR archive: unpack it, and read the folder",
+    b"\x93NUMPY": "a NumPy array: save the table as CSV",
+    b"Obj\x01": "an Avro file: save the table as Parquet",
+    b"ORC": "an ORC file: save the table as Parquet",
+}
+_WORKBOOK_97 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ARROW_STREAM = b"\xff\xff\xff\xff"
+_HTML = re.compile(rb"<(!doctype\s+html|html|head|body|\?xml[^>]*>\s*<(!doctype\s+)?html)", re.I)
+_LINE = rb"(?:\A|[\r\n])"
+#: The start of a line of a FIDE report.
+_CODE = rb"(?:\d{3}|XX[A-Z]|BB[A-Z]|###)(?:[ \t\r\n]|\Z)"
+_JSON = rb"\A(?:\[\s*(?:[\[{\]\"\d-]|true|false|null|\Z)|\{\s*(?:\"|\}|\Z))"
+#: What a text format looks like in the first bytes: enough to believe the name of a file. Titles
+#: and comments may hold any mark, so a comma is no sign of another format.
+_LOOKS_LIKE = {
+    "pgn": re.compile(rb"\A[;%{]|" + _LINE + rb"[ \t]*\[\s*\w+\s*\""),
+    "trf": re.compile(_LINE + _CODE),
+    "json": re.compile(_JSON),
+    "jsonl": re.compile(_JSON),
+}
+#: What shows a text format by itself: a complete tag on a line, the columns of a player.
+_SIGNATURES = {
+    "pgn": re.compile(_LINE + rb"[ \t]*\[\s*\w+\s*\"(?:[^\"\\\r\n]|\\.)*\"\s*\]"),
+    "trf": re.compile(_LINE + rb"001 [ \d]{4} "),
+    "json": re.compile(_JSON),
+}
+#: Marks between columns.
+_SEPARATORS = re.compile(rb"[,;\t|]")
 
-#: Formats that are not joined with others -> what they are called.
-_NATURES = {"pgn": "pgn", "trf": "trf", "json": "contests"}
+
+class Kind(NamedTuple):
+    """What a file is by its first bytes.
+
+    format : the format, None if they do not show one
+    what : what it is in a problem, if no reader reads it; "" for text of an unknown form
+    """
+
+    format: str | None
+    what: str = ""
+
+
+def is_saved_state(source: object) -> bool:
+    """Return whether a source is the path of a saved state."""
+    return isinstance(source, str | os.PathLike) and str(source).lower().endswith(".npz")
+
+
+def packing_of(start: bytes) -> str:
+    """Return how a file is compressed, by its first bytes; "" if it is not."""
+    packed = PACKED.match(start)
+    return "" if packed is None else str(packed.lastgroup)
+
+
+def kind_of(start: bytes, named: str | None = None) -> Kind:
+    """Return what a file without compression is, by the strongest evidence.
+
+    Unmistakable bytes come first, then the name, if the text looks like its format, then what text
+    has of PGN, a FIDE report or JSON. Only text that has nothing of these is CSV or TSV.
+
+    start : its first bytes, `PEEKED` or all
+    named : the format of its name
+    """
+    if start.startswith(PARQUET_MAGIC):
+        return Kind("parquet")
+    if start.startswith((ARROW_MAGIC, _ARROW_STREAM)):
+        return Kind("arrow")
+    if start.startswith(_WORKBOOK_97):
+        return Kind("excel")
+    for magic, what in _FOREIGN.items():
+        if start.startswith(magic):
+            return Kind(None, what)
+    codec = utf_16_of(start)
+    if codec is not None:
+        # Cut off after any byte, so the last character may be lost.
+        start = start.decode(codec, "ignore").encode("utf-8", "ignore")
+    text = start.removeprefix(UTF_8_MARK).lstrip().rstrip(FILLING)
+    if b"\0" in (text[:1024] or start):
+        return Kind(None, "a binary file")
+    if _HTML.match(text):
+        return Kind(None, "a web page (HTML): save the table as CSV, or give the raw file")
+    if named in _LOOKS_LIKE and _LOOKS_LIKE[named].search(text):
+        return Kind(named)
+    format_found = next((format for format, sign in _SIGNATURES.items() if sign.search(text)), None)
+    if format_found == "json":
+        is_line = text.startswith(b"{") and _is_json(text.partition(b"\n")[0])
+        return Kind("jsonl" if is_line else "json")
+    return Kind(format_found or _table_format(text, named))
+
+
+def _table_format(text: bytes, named: str | None) -> str | None:
+    """Return how the columns of text are separated, None if it is hardly a table."""
+    lines = text.splitlines()
+    first = next((line for line in lines if _SEPARATORS.search(line)), b"")
+    if not first and len(lines) < 2:
+        return None
+    if named in ("csv", "tsv"):
+        return named
+    if _LOOKS_LIKE["trf"].match(text) and not _SEPARATORS.search(lines[0]):
+        return "trf"
+    return "tsv" if b"\t" in first and b"," not in first else "csv"
+
+
+def _is_json(line: bytes) -> bool:
+    """Return whether a line is a complete JSON document."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def notes_of(contents: Iterable[Content]) -> tuple[str, ...]:
@@ -122,27 +239,13 @@ def contents_of(source: object, format: str | None) -> list[Content]:
     if hasattr(source, "read"):
         return _of_bytes(*read_stream(source), format)
     if isinstance(source, str) and is_address(source):
-        found = download(source, format)
+        named = format_of(PurePosixPath(urlsplit(source).path))
+        found = download(source, format or named)
         if found.format:
             return [found]
         return _noted(_of_bytes(found.content(), found.name, format), found.notes)
     assert isinstance(source, str | os.PathLike), source
     return _of_path(Path(source), format)
-
-
-def read_stream(stream: Any) -> tuple[bytes, str]:
-    """Return the content of a stream, and its name ("" if it has none)."""
-    label = getattr(stream, "name", None)
-    name = label if isinstance(label, str) and label != "<stdin>" else ""
-    if stream is sys.stdin.buffer or stream is sys.stdin:
-        name = STANDARD_INPUT
-    try:
-        data = _read_all(stream, name)
-    except UnicodeDecodeError as error:
-        refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
-    except OSError as error:
-        refuse(name, "must be a readable stream", str(error))
-    return data, name
 
 
 def _of_path(path: Path, format: str | None) -> list[Content]:
@@ -151,7 +254,7 @@ def _of_path(path: Path, format: str | None) -> list[Content]:
         if path.is_dir():
             return _of_folder(path, format)
         if path.is_fifo():
-            return _of_bytes(_piped(path, name), name, format)
+            return _of_bytes(read_pipe(path, name), name, format)
         if path.is_file():
             with path.open("rb") as file:
                 return _of_file(file, name, format, path)
@@ -164,39 +267,6 @@ def _of_path(path: Path, format: str | None) -> list[Content]:
         refuse(name, NO_FILE + _similar(path), "")
     except OSError as error:
         refuse_unreadable(name, error)
-
-
-def _piped(path: Path, name: str) -> bytes:
-    """Return what another process writes into a pipe, as in `equipoise rate <(zcat games.gz)`.
-
-    Raises : InvalidDataError   nothing writes to it, or it has too much
-    """
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
-        end = time.monotonic() + LONGEST_WAIT
-        first: bytes | None = b""
-        while first == b"":
-            try:
-                first = os.read(pipe.fileno(), PEEKED)
-            except BlockingIOError:
-                first = None  # a process has opened it
-            if first == b"" and time.monotonic() > end:
-                refuse(name, WRITTEN, "nothing")
-            time.sleep(0 if first else 0.02)
-        os.set_blocking(pipe.fileno(), True)
-        return (first or b"") + _read_all(pipe, name)
-
-
-def _read_all(stream: Any, name: str) -> bytes:
-    """Return the rest of a stream of bytes. Raises : InvalidDataError   it has too much."""
-    parts, total = [], 0
-    while block := stream.read(2**20):
-        if isinstance(block, str):
-            block = block.encode("utf-8", "surrogatepass")
-        total += len(block)
-        if total > MOST_STREAMED:
-            refuse(name, STREAMED, "more")
-        parts.append(block)
-    return b"".join(parts)
 
 
 def _similar(path: Path) -> str:
@@ -230,7 +300,7 @@ def _of_folder(path: Path, format: str | None) -> list[Content]:
     below = any(file.is_file() and format_of(file) == "pgn" for file in path.rglob("*"))
     if not names and below and format is None:
         return [Content(name, "pgn", path)]
-    nature, chosen, others = _chosen(names, format, name)
+    nature, chosen, others = choose_files(names, format, name)
     if nature == "pgn" or (below and format is None and (nature == "contests" or not chosen)):
         others = [*others, *(chosen if nature == "contests" else ())]
         return [Content(name, "pgn", path, _left_out(name, others))]
@@ -251,54 +321,6 @@ def _of_folder(path: Path, format: str | None) -> list[Content]:
         refuse(name, NO_TABLES, (listed(sorted(names)) or "none") + hint)
     contents = [content for name in chosen for content in _of_path(path / name, format)]
     return _noted(contents, _left_out(name, others))
-
-
-def _chosen(
-    names: Iterable[str], format: str | None, place: str, *, packed: bool = False
-) -> tuple[str, list[str], list[str]]:
-    """Return the nature of the files to read, these files in natural order, and the others.
-
-    place : of the files; packed : whether it is an archive, into which no pattern looks
-    Raises : InvalidDataError   there are several kinds
-    """
-    ordered = sorted(names, key=natural)
-    if format is not None:
-        wanted: tuple[str, ...] = (format.removesuffix(".gz"),)
-        if format in CONTEST_FORMATS:
-            wanted = ("json", "jsonl")
-        chosen = [name for name in ordered if format_of(PurePosixPath(name)) in wanted]
-        if format not in CONTEST_FORMATS:
-            chosen = chosen or ordered
-        return _NATURES.get(wanted[0], "tables"), chosen, []
-    groups: dict[str, list[str]] = {}
-    others = []
-    for name in ordered:
-        kind = format_of(PurePosixPath(name))
-        if kind is None:
-            others.append(name)
-        else:
-            groups.setdefault(_NATURES.get(kind, "tables"), []).append(name)
-    if set(groups) == {"pgn", "contests"}:
-        # Metadata beside games are JSON, and contests are not among games.
-        others += groups.pop("contests")
-    if len(groups) > 1:
-        suffixes = Counter(_suffix(name) for several in groups.values() for name in several)
-        got = ", ".join(f"{count:,} {suffix}" for suffix, count in suffixes.most_common())
-        most = suffixes.most_common(1)[0][0]
-        name = (
-            f"--format {format_of(PurePosixPath(f'x{most}'))}" if packed else f"'{place}/*{most}'"
-        )
-        refuse(place, ONE_KIND, f"{got}. For example: {name}")
-    if not groups and len(others) == 1:
-        return "tables", others, []
-    nature = next(iter(groups), "tables")
-    return nature, groups.get(nature, []), others
-
-
-def _suffix(name: str) -> str:
-    """Return the suffix of a name with that of its compression."""
-    path = PurePosixPath(name.lower())
-    return "".join(path.suffixes[-2:]) if path.suffix in PACKED_SUFFIXES else path.suffix
 
 
 def _left_out(place: str, others: Sequence[str]) -> tuple[str, ...]:
@@ -326,26 +348,26 @@ def _of_file(file: IO[bytes], name: str, format: str | None, data: bytes | Path)
     data : its path, or all of its bytes
     """
     start = file.read(PEEKED)
-    packed = packing_of(start)
+    packing = packing_of(start)
     if format is not None and format.endswith(".gz"):
-        if packed is not GZIP:
+        if packing != "gzip":
             refuse(name, "must be a gzip file", _what(start) or "text")
         format = format.removesuffix(".gz")
-    size = size_of(file)
-    if packed is ZIP:
+    file.seek(0)
+    if packing == "zip":
         with archive_of(file, name) as archive:
-            return _of_archive(archive, size, name, format, data)
+            return _of_archive(archive, size_of(file), name, format, data)
     notes: tuple[str, ...] = ()
-    if packed is not PLAIN:
-        with unpacking(file, name, packed) as stream:
+    if packing:
+        with unpacking(file, name, packing) as stream:
             start = stream.read(PEEKED)
         refuse_packed(start, name)
         file.seek(0)
     elif Path(name).suffix.lower() in PACKED_SUFFIXES and start:
         notes = (f"{name} is not compressed",)
     chosen, more = _decide(name, format, start)
-    if packed is not PLAIN and chosen != "pgn":
-        data = unpacked(file, size, name, packed)
+    if packing and chosen != "pgn":
+        data = unpacked(file, name, packing)
     return [Content(name, chosen, data, (*notes, *more))]
 
 
@@ -353,14 +375,14 @@ def _of_archive(
     archive: zipfile.ZipFile, size: int, name: str, format: str | None, data: bytes | Path
 ) -> list[Content]:
     """Return the files of an archive; a workbook and an archive of PGN are one file."""
-    inside = _inside(archive, name)
+    inside = document_in(archive, name)
     if inside is not None:
         if format not in (None, "excel"):
             refuse(name, _must_be(format), "a workbook")
         notes = _misnamed(name, "excel") if format is None else ()
         return [Content(name, "excel", data, notes)]
     members = members_of(archive)
-    nature, chosen, others = _chosen(members, format, name, packed=True)
+    nature, chosen, others = choose_files(members, format, name, packed=True)
     if "pgn" in (nature, format):
         return [Content(name, "pgn", data, _left_out(name, others))]
     if not chosen:
@@ -371,54 +393,11 @@ def _of_archive(
     for member in chosen:
         content = read_member(archive, member, name, budget)
         place = f"{name}/{member}" if name else member
-        if not _is_workbook(content):
+        if not is_workbook(content):
             refuse_packed(content, place)
         kind, notes = _decide(place, format, content[:PEEKED])
         contents.append(Content(place, kind, content, notes))
     return _noted(contents, _left_out(name, others))
-
-
-def _is_workbook(data: bytes) -> bool:
-    """Return whether the bytes of a member of an archive are a workbook, which is an archive."""
-    if not ZIP.first.match(data):
-        return False
-    with archive_of(io.BytesIO(data), "") as archive:
-        return _inside(archive, "") is not None
-
-
-#: A folder in archives that are documents -> what they are; None for workbooks.
-_DOCUMENTS = {
-    "word/": "a text document (Word): save the table as CSV",
-    "ppt/": "a presentation: save the table as CSV",
-}
-_BINARY_WORKBOOK = "xl/workbook.bin"
-_SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
-
-
-def _inside(archive: zipfile.ZipFile, name: str) -> str | None:
-    """Return "excel" if an archive is a workbook; None if it is no document.
-
-    Raises : InvalidDataError   it is another document
-    """
-    names = set(archive.namelist())
-    if _BINARY_WORKBOOK in names:
-        refuse(name, KNOWN_CONTENT, "a binary workbook (.xlsb): save it as .xlsx")
-    if "[Content_Types].xml" in names and any(member.startswith("xl/") for member in names):
-        return "excel"
-    if "[Content_Types].xml" in names:
-        for folder, what in _DOCUMENTS.items():
-            if any(member.startswith(folder) for member in names):
-                refuse(name, KNOWN_CONTENT, what)
-    if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
-        try:
-            kind = archive.read("mimetype").strip()
-        except BAD_ARCHIVE as error:
-            refuse(name, ARCHIVE, reason_of(error))
-        if kind.startswith(_SPREADSHEET):
-            return "excel"
-        if kind.startswith(b"application/vnd.oasis.opendocument"):
-            refuse(name, KNOWN_CONTENT, "a document of another kind: save the table as CSV")
-    return None
 
 
 def _decide(name: str, format: str | None, start: bytes) -> tuple[str, tuple[str, ...]]:
@@ -469,9 +448,9 @@ def _must_be(format: str | None) -> str:
 
 def _what(start: bytes) -> str:
     """Return what a file is, for problems; "" for text."""
-    packed = packing_of(start)
-    if packed is not PLAIN:
-        return f"a {packed.kind} file"
+    packing = packing_of(start)
+    if packing:
+        return f"a {packing} file"
     kind = kind_of(start)
     binary = {"parquet": "a Parquet file", "arrow": "an Arrow file", "excel": "a workbook"}
     return kind.what or binary.get(kind.format or "", "")

@@ -1,8 +1,9 @@
-"""The table or games that a reader returns, the options, and the rules that rows break.
+"""The table that a reader of a format returns, the options, the rules that rows break, the result.
 
 A reader of a format only splits a file into named columns. `Table` has these columns, and finds the
 file and line of a row; formats of games give `GameColumns`. `Options` say how a caller wants it
-read. `Findings` has the problems of its rows, and which rows they make unusable.
+read. `Findings` has the problems of its rows, and which rows they make unusable. `HistoryReading`
+and `GamesReading` are what becomes of them.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.games import RoundKind, Rounds
+from equipoise.arrays import Flags, Ints
+from equipoise.data.games import Games
+from equipoise.data.history import History
+from equipoise.display import Displayed
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.wording import addressed, counted
 
 SkipBad: TypeAlias = Literal["matches", "rows"]
 #: The place of players who have none: NC, DNF.
@@ -32,6 +36,46 @@ Instant: TypeAlias = str | int | float | date | datetime
 #: Equality filters: column -> value, or pairs of them.
 Where: TypeAlias = Mapping[str, object] | Iterable[tuple[str, object]]
 
+#: How a table is stored. Those that end in .gz must be compressed; all may be.
+Format: TypeAlias = Literal[
+    "csv",
+    "csv.gz",
+    "tsv",
+    "tsv.gz",
+    "parquet",
+    "arrow",
+    "jsonl",
+    "jsonl.gz",
+    "json",
+    "contests",
+    "codeforces",
+    "dmoj",
+    "atcoder",
+    "excel",
+]
+CONTEST_FORMATS = ("json", "contests", "codeforces", "dmoj", "atcoder")
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xls": "excel",
+    ".ods": "excel",
+    ".pgn": "pgn",
+    ".trf": "trf",
+    ".trfx": "trf",
+}
+#: Suffixes of compressed files.
+PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 #: From row numbers, counted from 0, to the file and line (or row, from 1) of each.
 Locate: TypeAlias = Callable[[Ints], list[tuple[str, int | None]]]
 
@@ -127,6 +171,20 @@ class Table:
         )
 
 
+def is_address(text: str) -> bool:
+    """Return whether a text is an address and not a path."""
+    scheme, mark, _ = text.partition("://")
+    return bool(mark) and scheme.lower() in ("https", "http", "s3", "gs")
+
+
+def format_of(path: Path | PurePosixPath) -> str | None:
+    """Return the format by the suffix of a file's name without that of a compression, or None."""
+    name = path.name.lower()
+    for packed in PACKED_SUFFIXES:
+        name = name.removesuffix(packed)
+    return SUFFIXES.get(PurePosixPath(name).suffix)
+
+
 class Content(NamedTuple):
     """One file to read.
 
@@ -151,105 +209,96 @@ class Content(NamedTuple):
             refuse_unreadable(self.name, error)
 
 
-class Unplayed(NamedTuple):
-    """A bye, or a forfeit of one of the two sides.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _Reading(Displayed):
+    """What readers of histories and of games both say of a source."""
 
-    player, opponent : rows of the players of a source; -1 for no opponent
-    round : as the source has it; kind : of the player's round
-    """
-
-    player: int
-    opponent: int
-    round: str
-    kind: RoundKind
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class GameColumns:
-    """G results as a source has them, one row each.
-
-    players : ids of players, int64 or object of str; rows name each of them once
-    white, black : shape (G,), rows of `players`; white has the white pieces if `coloured`
-    points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
-    weight : shape (G,), number of games of each result; None means 1 each
-    white_rating, black_rating : shape (G,), NaN if unrated; None: the source has none
-    draws : shape (G,), number of drawn games; None if unknown
-    coloured : whether white had the white pieces
-    round : shape (G,), object; None: the source has none
-    others : rows of `players` who are named but may have no game; None if nobody is
-    other_rating : rating of each of `others`, NaN if unrated; None: the source has none
-    rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
-    unplayed : byes and forfeits of a source that tells rounds by `round`
-    left_out : reason -> number of results that are not games
-    problems : broken rules, with lines
-    notes : sentences
-    locate : row -> file and line, for problems that are found later
-    skipped : number of results that break a rule, which are not among the rows
-    refused : whether a problem concerns more than single results, so that skipping is impossible
-    format, kind, meanings : how the source is stored, what it holds, and its columns that have a
-      meaning, as in `GamesReading`
-    dropped : what the skipped results are called, as many as `skipped`; readers that cannot say it
-      have none
-    numbers : shape (G,), number of each result in the source, from 1, also counting those that are
-      not games; None if results are not counted
-    times : when the games were played, as dates or as dates with a time, null if unknown; None if
-      the source has none, or was not asked for them
-    time_source : what `times` come from, for notes
-    events : shape (G,), object, event of each game, None if unknown; None: the source has none
-    tags : name -> shape (G,), object of str: tags of PGN that were asked for, "" if a game has none
-    """
-
-    players: Ids
-    white: Ints
-    black: Ints
-    points: Floats
-    weight: Floats | None = None
-    white_rating: Floats | None = None
-    black_rating: Floats | None = None
-    draws: Floats | None = None
-    coloured: bool = False
-    round: Ids | None = None
-    others: Ints | None = None
-    other_rating: Floats | None = None
-    rounds: Rounds | None = None
-    unplayed: tuple[Unplayed, ...] = ()
-    left_out: Counter[str] = field(default_factory=Counter)
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
-    locate: Callable[[int], tuple[str, int | None]] | None = None
-    skipped: int = 0
-    refused: bool = False
     format: str = ""
     kind: str = ""
-    meanings: Mapping[str, str] = field(default_factory=dict)
-    dropped: tuple[str, ...] = ()
-    numbers: Ints | None = None
-    times: pl.Series | None = None
-    time_source: str = ""
-    events: Ids | None = None
-    tags: Mapping[str, Ids] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
-    def place(self, row: int) -> tuple[str, int | None]:
-        """Return the file and line of a result; without files, its number from 1."""
-        return ("", row + 1) if self.locate is None else self.locate(row)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(addressed, self.notes)))
 
-    def keep(self, rows: Ints) -> GameColumns:
-        """Return some of the results; the rounds of players are not known any more."""
-        locate = self.locate
-        of_rows = ("white", "black", "points", "weight", "white_rating", "black_rating", "draws")
-        kept = {
-            name: column[rows]
-            for name in (*of_rows, "round", "numbers", "events")
-            if (column := getattr(self, name)) is not None
-        }
-        return replace(
-            self,
-            rounds=None,
-            locate=None if locate is None else lambda row: locate(int(rows[row])),
-            times=None if self.times is None else self.times.gather(rows),
-            tags={tag: values[rows] for tag, values in self.tags.items()},
-            **kept,
-        )
+    def _told(self, read: str) -> str:
+        return f"{read}; {counted(len(self.problems), 'problem')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HistoryReading(_Reading):
+    """A history and what was left out to get it.
+
+    history : the history; None if problems prevent it
+    problems : every problem found, including those skipped on request
+    dropped_matches : ids of complete matches dropped because of a problem
+    dropped_rows : number of rows dropped because of a problem in matches that were kept
+    unrated : number of matches dropped because their `rated` is false
+    filtered : number of matches dropped by time or by `where`
+    notes : further information for users, as sentences
+    format : how the source is stored, such as "csv" or "codeforces"; "memory" for data in Python,
+        "" if the source could not be opened
+    kind : what the source holds: "history" (a row for each player in a match), "games" (a row for
+        each game); "" if no kind fits
+    columns : column with a meaning, such as "rank" or "white" -> its name in the source, also if
+        it is the same
+
+    Examples
+    --------
+    >>> reading = eq.scan_history("examples/contests.csv")
+    >>> reading.history
+    <History: 40 matches of 120 players, 2020-01-01 to 2020-09-30>
+    >>> reading.problems
+    ()
+    >>> reading.format, reading.kind, sorted(reading.columns)
+    ('csv', 'history', ['match', 'player', 'rank', 'time'])
+    """
+
+    history: History | None
+    dropped_matches: tuple[str, ...] = ()
+    dropped_rows: int = 0
+    unrated: int = 0
+    filtered: int = 0
+
+    def _in_words(self) -> str:
+        return self._told("no history" if self.history is None else self.history._in_words())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GamesReading(_Reading):
+    """Games and what was left out to get them.
+
+    games : the games; None if problems prevent it
+    problems : every problem found, including those skipped on request
+    skipped : number of results (games, rows of a table, cells of a cross table) that were skipped
+        on request because of a problem
+    left_out : reason -> how many results are not games and so do not count: "unfinished",
+        "without moves", "forfeit", "abandoned", "bye", "adjudged", "lost by both", "unrated",
+        "filtered"
+    notes : further information for users, as sentences: likely doubles of names, ratings that
+        differ between games of one player, pairings that occur again
+    format : how the source is stored, such as "csv" or "pgn"; "memory" for data in Python, "" if
+        the source could not be opened
+    kind : what the source holds: "games", "pairs", "crosstable" or "history"; "" if no kind fits
+    columns : column with a meaning, such as "white" -> its name in the source, also if it is the
+        same; empty if the source has no columns
+
+    Examples
+    --------
+    >>> reading = eq.scan_games("examples/league.csv")
+    >>> reading.games
+    <Games: 1,080 results between 6 players>
+    >>> reading.problems
+    ()
+    """
+
+    games: Games | None
+    skipped: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def _in_words(self) -> str:
+        return self._told("no games" if self.games is None else self.games._in_words())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

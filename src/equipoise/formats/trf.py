@@ -28,12 +28,12 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Ids
-from equipoise.data.games import KIND, POINTS_OF, RoundKind, Rounds, id_array
+from equipoise.data.games import KIND, POINTS_OF, GameColumns, RoundKind, Rounds, id_array
 from equipoise.errors import Problem
-from equipoise.formats.games.crosstable import points_of
-from equipoise.formats.opening.kinds import FILLING
-from equipoise.formats.table import GameColumns, refuse, shown
-from equipoise.formats.tables.delimited import decoded
+from equipoise.formats.contents import FILLING
+from equipoise.formats.crosstable import points_of
+from equipoise.formats.delimited import decoded
+from equipoise.formats.table import refuse, shown
 from equipoise.wording import counted
 
 #: Columns before those of the first round, and columns of a round.

@@ -1,9 +1,11 @@
-"""Writes tables, histories and FIDE reports; a file appears completely or not at all.
+"""Writes tables, histories and games; a file appears completely or not at all.
 
 `write_table` and `write_history` write a table in memory. `write_pieces` writes a table piece by
-piece without having all of it in memory. `trf_text` writes the games of a tournament as a report
-(FIDE Handbook, C.04 Annex 2), with byes and forfeits as far as they are known, in the columns that
-`trf.py` reads.
+piece without having all of it in memory. `trf_text` writes the games of a tournament as a FIDE
+report (Handbook, C.04 Annex 2), with byes and forfeits as far as they are known, in the columns
+that `trf.py` reads. `game_table` writes a history as a table of games, one match a row, that our
+readers read again. White, or the side at home, comes first if the history says who it is; else the
+player listed first.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, cast, get_args
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
 import polars as pl
@@ -24,12 +26,15 @@ import polars.selectors as cs
 from polars.io.plugins import register_io_source
 
 from equipoise.arguments import checks_arguments
+from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.games import KIND, ROUND_KINDS, Games, Rounds
-from equipoise.data.history import History
+from equipoise.data.history import HOME_SIDES, OF_MATCHES, History
 from equipoise.display import Tabular
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
-from equipoise.formats.tables.delimited import escaped
+from equipoise.formats.delimited import escaped
+from equipoise.formats.meanings import side_ratings
+from equipoise.formats.two_sides import whole_if_all
 from equipoise.wording import counted
 
 TableFormat: TypeAlias = Literal["csv", "csv.gz", "tsv", "parquet", "arrow", "json", "jsonl"]
@@ -381,3 +386,169 @@ def _lost(games: Games, rounds: Rounds, shortened: int) -> Iterator[str]:
     initial = games.initial[~np.isnan(games.initial)]
     if np.any(initial != np.rint(initial)):
         yield "ratings are rounded to whole numbers"
+
+
+#: Results by the points of the first side.
+_RESULTS = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
+#: Columns of the two sides, by what the first side is.
+_SIDE_COLUMNS = {
+    "white": ("white", "black"),
+    "home": ("home", "away"),
+    "first": ("player_1", "player_2"),
+}
+#: Columns that the two sides themselves say.
+_SAID = ("side", "at_home")
+#: Columns of the table, which no kept column may replace.
+_OWN = ("match", "time", "round", "result", "neutral", "winner", "points")
+
+
+def game_table(history: History) -> tuple[pl.DataFrame, list[str]]:
+    """Return a table with a row for each match of two single players, and what it lacks.
+
+    Raises : InvalidDataError   no match is between two single players
+    """
+    sides = _two_sides(history)
+    names = _SIDE_COLUMNS[sides.words]
+    columns: dict[str, pl.Series] = {"match": _series(history.match_ids[sides.matches])}
+    times = history.table_times()
+    if times is not None:
+        columns["round" if history.time is None else "time"] = pl.Series(times[sides.matches])
+    for name, rows in zip(names, (sides.first, sides.second), strict=True):
+        columns[name] = _series(history.player_ids[history.player[rows]])
+    kept = {*_SAID}
+    scores = _scores_of_sides(sides)
+    if scores is None:
+        columns["result"] = pl.Series([_RESULTS[points] for points in sides.points.tolist()])
+    else:
+        kept.add("score")
+        for name, of_side in zip(names, scores, strict=True):
+            columns[f"{name}_score"] = whole_if_all(of_side)
+    if sides.words == "home" and sides.neutral.any():
+        columns["neutral"] = pl.Series(sides.neutral)
+    for name in OF_MATCHES:
+        of_match: Floats | None = getattr(history, name)
+        if of_match is not None:
+            columns[name] = pl.Series(of_match[sides.matches]).fill_nan(None)
+            kept.add(name)
+    kept |= _keep_attributes(sides, columns)
+    return pl.DataFrame(columns), [*_lost_of_history(sides, kept)]
+
+
+def _keep_attributes(sides: _TwoSides, columns: dict[str, pl.Series]) -> set[str]:
+    """Add the columns that have one value for each match, and ratings; return their names."""
+    kept = set()
+    attributes = sides.history.attributes
+    for name in attributes:
+        if name in _SAID or (name == "score" and "result" not in columns):
+            continue
+        values, other = (attributes[name][rows] for rows in (sides.first, sides.second))
+        same = np.array_equal(values, other, equal_nan=values.dtype.kind == "f")
+        if same and (name == "round" or name not in {*_OWN, *columns}):
+            columns.setdefault(name, _series(values))
+            kept.add(name)
+    without = side_ratings(columns) == (None, None)
+    if "rating" in attributes and "rating" not in kept and without:
+        for name, rows in (("white_elo", sides.first), ("black_elo", sides.second)):
+            columns[name] = _series(attributes["rating"][rows])
+        kept.add("rating")
+    return kept
+
+
+def _scores_of_sides(sides: _TwoSides) -> tuple[Floats, Floats] | None:
+    """Return the scores of both sides, if every match has both and the higher one won."""
+    try:
+        scores = sides.history.scores()
+    except InvalidDataError:
+        return None
+    if scores is None:
+        return None
+    one, other = scores[sides.first], scores[sides.second]
+    if not np.array_equal(np.sign(one - other), np.sign(sides.points - 0.5)):
+        return None  # also where one is unknown, because NaN equals nothing
+    return one, other
+
+
+def _lost_of_history(sides: _TwoSides, kept: set[str]) -> Iterator[str]:
+    """Yield what the table does not have of a history; kept : names of columns that it has."""
+    history = sides.history
+    left_out = history.matches - len(sides.matches)
+    if left_out:
+        yield (
+            f"{counted(left_out, 'match', 'matches')} that are not between two single players were "
+            "left out"
+        )
+    if sides.words == "first" and {*_SAID} & set(history.attributes):
+        yield "who is at home is left out: in some matches both sides are, or in all neither is"
+    if sides.words == "white" and sides.neutral.any():
+        yield "matches on neutral ground are no longer marked"
+    unsaved = ("performance_ceiling", "performance", "share", "weight", "beta", "gamma")
+    names = [name for name in unsaved if getattr(history, name) is not None]
+    lost = [
+        column
+        for column in (*names, *history.statistics, *history.attributes)
+        if column not in kept
+    ]
+    if lost:
+        yield f"left out, because this format has no such columns: {', '.join(lost)}"
+    if history.team_labels is not None:
+        yield "the names of teams are left out"
+
+
+def _series(values: Ids) -> pl.Series:
+    if values.dtype == object:
+        return pl.Series(values.tolist(), strict=False)
+    return pl.Series(values)
+
+
+class _TwoSides(NamedTuple):
+    """G matches between two single players.
+
+    matches : shape (G,), rows of matches; first, second : shape (G,), rows of participations
+    points : shape (G,), of the first side
+    words : what the first side is: "white", "home", or "first" if nobody knows
+    neutral : shape (G,), matches on neutral ground
+    """
+
+    history: History
+    matches: Ints
+    first: Ints
+    second: Ints
+    points: Floats
+    words: Literal["white", "home", "first"]
+    neutral: Flags
+
+
+def _two_sides(history: History) -> _TwoSides:
+    """Return the matches between two single players.
+
+    Raises : InvalidDataError   there is none
+    """
+    matches = np.flatnonzero((history.sizes() == 2) & (history.teams() == 2))
+    if not len(matches):
+        raise InvalidDataError(
+            [],
+            "no match of this history is between two single players; leave out --as to write its "
+            "table",
+        )
+    first = history.offsets[matches]
+    second = first + 1
+    home = history.at_home()
+    words: Literal["white", "home", "first"] = "first"
+    neutral = np.zeros(len(matches), dtype=bool)
+    if home is not None:
+        swapped = ~home[first] & home[second]
+        first, second = first + swapped, second - swapped
+        neutral = ~home[first] & ~home[second]
+        both = home[first] & home[second]
+        if not both.any() and not neutral.all():
+            words = _words(history, first[~neutral])
+    points = (1.0 + np.sign(history.rank[second] - history.rank[first])) / 2
+    return _TwoSides(history, matches, first, second, points, words, neutral)
+
+
+def _words(history: History, first: Ints) -> Literal["white", "home"]:
+    """Return whether the side at home is called white."""
+    side = history.attributes.get("side")
+    if "at_home" in history.attributes or side is None:
+        return "home"
+    return "white" if np.all(side[first].astype(str) == HOME_SIDES[1]) else "home"

@@ -474,7 +474,8 @@ def _players(
 ) -> Outlook:
     """Return how players perform; rated : whether the system can rate their teams."""
     if rated:
-        return _settled(system, state).outlook(rating, deviation, match)
+        players: Outlook = _settled(system, state).outlook(rating, deviation, match)
+        return players
     return team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
 
 

@@ -16,11 +16,11 @@ from equipoise.analysis.requests import all_cores
 from equipoise.analysis.systems import audit_each, plain_parameters
 from equipoise.data.audits import ActivityWindow, Drift, Incentive
 from equipoise.data.history import History
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.evaluate.drift import default_window, drift
 from equipoise.evaluate.incentives import Effort, activity_of, incentives, sample
 from equipoise.formats import write_table
+from equipoise.formats.table import HistoryReading
 from equipoise.messages.conversion import plain
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem

@@ -45,13 +45,13 @@ from equipoise.data.backtest import (
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.scoring.tally import ADVICE, Scored
 from equipoise.evaluate.standings import UNKNOWN
 from equipoise.formats import write_table
-from equipoise.formats.opening.joining import listed_files
+from equipoise.formats.joining import listed_files
+from equipoise.formats.table import HistoryReading
 from equipoise.formats.times import moment, order_bound
 from equipoise.messages.conversion import plain
 from equipoise.messages.histories import HistoryMessage

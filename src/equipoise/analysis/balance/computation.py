@@ -24,8 +24,9 @@ from equipoise.data.lobby import DEVIATION, LARGEST, ONCE, RATING, Balance, Lobb
 from equipoise.data.prediction import Prediction, team_mean_prediction
 from equipoise.data.times import as_written
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.opening.kinds import format_of, is_saved_state
 from equipoise.formats.players import read_lobby_noting, read_lobby_of
+from equipoise.formats.sources import is_saved_state
+from equipoise.formats.table import format_of
 from equipoise.formats.times import check_time_format, moment
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message

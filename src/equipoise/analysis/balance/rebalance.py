@@ -33,9 +33,9 @@ from equipoise.errors import (
     NotFoundError,
     Problem,
 )
-from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_strengths
 from equipoise.formats.rebalance_request import OpenRequest, open_rebalance_request
+from equipoise.formats.sources import is_saved_state
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.questions import ComparedMessage

@@ -21,9 +21,8 @@ from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.formats import scan_history
-from equipoise.formats.games.games_of import game_table
 from equipoise.formats.histories import summarise
-from equipoise.formats.writing import TableFormat, format_of, trf_text, write_table
+from equipoise.formats.writing import TableFormat, format_of, game_table, trf_text, write_table
 
 #: Suffixes of the files of each form.
 _SUFFIXES: dict[Form, tuple[str, ...]] = {

@@ -39,12 +39,11 @@ from equipoise.analysis.requests import HistoryRequest, repeatable
 from equipoise.arrays import Floats, Ids
 from equipoise.data.games import Games
 from equipoise.data.history import History, matches_played
-from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.histories import summarise
 from equipoise.formats.names import describe_newcomers, describe_spellings
 from equipoise.formats.sources import open_source
-from equipoise.formats.table import SkipBad
+from equipoise.formats.table import GamesReading, HistoryReading, SkipBad
 from equipoise.messages.conversion import ProblemMessage, json_value, to_message
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.system import RatingSystem

@@ -22,12 +22,11 @@ from equipoise.analysis.requests import (
 )
 from equipoise.analysis.systems import DEFAULT_SYSTEM
 from equipoise.data.history import History
-from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError, Problem
-from equipoise.formats.games.reading import scan_games
+from equipoise.formats.games import scan_games
 from equipoise.formats.players import read_lobby
 from equipoise.formats.rebalance_request import read_rebalance_request
-from equipoise.formats.table import spelling
+from equipoise.formats.table import GamesReading, HistoryReading, spelling
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.wording import counted
 

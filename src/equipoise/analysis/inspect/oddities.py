@@ -11,11 +11,10 @@ import polars as pl
 from equipoise.analysis.inspect.answers import ColumnMessage, OddityMessage
 from equipoise.arrays import Ids
 from equipoise.data.history import History, matches_played
-from equipoise.data.reading import HistoryReading
 from equipoise.data.times import MICROSECONDS_PER_DAY
+from equipoise.formats.meanings import option_for
 from equipoise.formats.names import doubles_of_history
-from equipoise.formats.table import Table, shown
-from equipoise.formats.tables.meanings import option_for
+from equipoise.formats.table import HistoryReading, Table, shown
 from equipoise.numeric.graph import components
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.system import USABLE

@@ -34,7 +34,6 @@ from equipoise.charts import theme
 from equipoise.data.backtest import LEAST_MATCHES, OUTCOME_METRICS
 from equipoise.data.games import Games
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, NoStrengthsError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.leaderboard_errors import (
@@ -44,6 +43,7 @@ from equipoise.evaluate.leaderboard_errors import (
     ratings_after,
     some_matches,
 )
+from equipoise.formats.table import HistoryReading
 from equipoise.formats.writing import write_table
 from equipoise.messages.conversion import plain
 from equipoise.numeric.workers import Workers

@@ -17,11 +17,11 @@ from equipoise.arrays import Floats
 from equipoise.charts import theme
 from equipoise.data.games import Games
 from equipoise.data.history import History
-from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.data.tournament import TieBreakDetails, TournamentPerformance
 from equipoise.errors import InvalidDataError, require
-from equipoise.formats.games.reading import scan_games
+from equipoise.formats.games import scan_games
 from equipoise.formats.histories import summarise
+from equipoise.formats.table import GamesReading, HistoryReading
 from equipoise.formats.writing import write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import (

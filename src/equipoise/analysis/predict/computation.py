@@ -20,8 +20,8 @@ from equipoise.analysis.systems import plain_parameters
 from equipoise.data.places import place_distribution
 from equipoise.data.prediction import BY_CURVE, Prediction, range_in_words
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
+from equipoise.formats.delimited import unescaped_text
 from equipoise.formats.players import ids_of
-from equipoise.formats.tables.delimited import unescaped_text
 from equipoise.formats.times import check_time_format, moment
 from equipoise.messages.conversion import to_message, to_messages
 from equipoise.messages.questions import (

@@ -36,15 +36,15 @@ from equipoise.data.comparison import RatingComparison
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History, matches_played
 from equipoise.data.ratings import MAPPING_FORM, InitialRatings, Ratings, ScaleMapping
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.rated_players import rated_players
 from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
 from equipoise.formats.large_files import UnsuitedError, in_words
 from equipoise.formats.names import describe_newcomers, read_synonyms
-from equipoise.formats.opening.kinds import is_saved_state
 from equipoise.formats.players import read_initial_table
+from equipoise.formats.sources import is_saved_state
+from equipoise.formats.table import HistoryReading
 from equipoise.formats.times import moment
 from equipoise.markup import element, joined
 from equipoise.messages.conversion import to_message

@@ -16,13 +16,12 @@ from equipoise.analysis.clock import working_time
 from equipoise.analysis.reading import missing_notes, unused_at, unused_notes, unused_of
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.data.history import History, with_performance
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.histories import OPTIONS, check_options, summarise
 from equipoise.formats.large_files import RepeatedIds, UnsuitedError, open_large
+from equipoise.formats.long_table import LEFT
 from equipoise.formats.names import describe_spellings, read_synonyms
-from equipoise.formats.table import Options
-from equipoise.formats.tables.long_table import LEFT
+from equipoise.formats.table import HistoryReading, Options
 from equipoise.rating.replay import BlockReplay, Replay
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted

@@ -29,7 +29,6 @@ from equipoise.analysis.systems import plain_parameters
 from equipoise.arrays import Ids, Ints
 from equipoise.data.files import check_distinct, replaced_files
 from equipoise.data.history import History
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import (
     EquipoiseError,
     InvalidDataError,
@@ -39,7 +38,8 @@ from equipoise.errors import (
 )
 from equipoise.evaluate.leaderboard_errors import some_matches
 from equipoise.formats import read_history
-from equipoise.formats.opening.joining import folder_name, natural, partition_files
+from equipoise.formats.joining import folder_name, natural, partition_files
+from equipoise.formats.table import HistoryReading
 from equipoise.formats.writing import TableFormat, format_of
 from equipoise.messages.conversion import ProblemMessage, to_message
 from equipoise.messages.histories import PoolRated, RateByMessage, RateSummary

@@ -53,7 +53,6 @@ from equipoise.data.backtest import (
 )
 from equipoise.data.files import check_place
 from equipoise.data.history import COLUMNS, History
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import ConflictError, EquipoiseError, InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.tuning import (
@@ -68,6 +67,7 @@ from equipoise.evaluate.tuning import (
     tune,
 )
 from equipoise.formats import write_table
+from equipoise.formats.table import HistoryReading
 from equipoise.messages.conversion import plain
 from equipoise.rating.contexts import CONTEXT_DEVIATION
 from equipoise.rating.registry import kind_of, make_system, parameters_of, setting_of

@@ -124,9 +124,9 @@ def imports_of(source: str, request: ImportRequest) -> list[FileImport]:
     request : of all of them
     Raises : InvalidParameterError if there is no file, or two would go into one pool
     """
-    from equipoise.formats.opening.joining import natural
-    from equipoise.formats.opening.kinds import PACKED_SUFFIXES
+    from equipoise.formats.joining import natural
     from equipoise.formats.sources import paths_of
+    from equipoise.formats.table import PACKED_SUFFIXES
 
     names = sorted(paths_of(source, "FILE").values(), key=natural)
     imports: dict[str, FileImport] = {}

@@ -29,8 +29,8 @@ from equipoise.data.files import whole_file
 from equipoise.data.history import HOME_SIDES, TimeKind
 from equipoise.data.times import MICROSECONDS
 from equipoise.errors import ConflictError, InvalidParameterError, require
-from equipoise.formats.tables.column_names import CANONICAL
-from equipoise.formats.tables.delimited import escaped
+from equipoise.formats.column_names import CANONICAL
+from equipoise.formats.delimited import escaped
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.upkeep import ExportMessage
 from equipoise.pools.contents import effect_of

@@ -19,8 +19,8 @@ import numpy as np
 
 from equipoise.arrays import Ids, Ints
 from equipoise.data.history import AT_HOME, HOME_SIDES, SIDES, History, TimeKind
-from equipoise.data.reading import HistoryReading
 from equipoise.data.times import iso
+from equipoise.formats.table import HistoryReading
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import (
     MatchRequest,

@@ -30,7 +30,6 @@ from equipoise.analysis.reading import (
 from equipoise.analysis.simulate.computation import SAMPLE
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings, ScaleMapping
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import (
     ConflictError,
     EquipoiseError,
@@ -40,6 +39,7 @@ from equipoise.errors import (
     Problem,
 )
 from equipoise.formats.histories import summarise
+from equipoise.formats.table import HistoryReading
 from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import (
     DisqualifyRequest,

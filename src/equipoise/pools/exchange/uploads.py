@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 import msgspec
 from sqlalchemy import Connection
 
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.formats.table import SkipBad
+from equipoise.formats.table import HistoryReading, SkipBad
 from equipoise.messages.matches import (
     MatchMessage,
     MatchRequest,

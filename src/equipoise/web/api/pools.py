@@ -11,9 +11,9 @@ from starlette.types import Message
 
 from equipoise.data.ratings import ScaleMapping
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.formats.delimited import decoded, from_western
 from equipoise.formats.players import initial_ratings_of
 from equipoise.formats.sources import open_source
-from equipoise.formats.tables.delimited import decoded, from_western
 from equipoise.messages.matches import AmendmentMessage
 from equipoise.messages.pools import (
     InitialMapping,

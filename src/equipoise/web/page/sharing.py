@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 from starlette.responses import Response
 
-from equipoise.formats.tables.delimited import escaped
+from equipoise.formats.delimited import escaped
 from equipoise.markup import element
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools.reading import matches, players

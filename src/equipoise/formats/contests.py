@@ -33,9 +33,9 @@ import polars as pl
 
 from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError, Problem
+from equipoise.formats.frames import series_of
 from equipoise.formats.table import BrokenRow, Table, shown
-from equipoise.formats.tables.frames import series_of
-from equipoise.formats.tables.values import NUMBER
+from equipoise.formats.values import NUMBER
 from equipoise.wording import counted
 
 

@@ -17,40 +17,14 @@ import polars as pl
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.games import OTHER, Games, Rounds, round_numbers, rounds_of_games
-from equipoise.data.reading import GamesReading
+from equipoise.data.games import OTHER, GameColumns, Games, Rounds, round_numbers, rounds_of_games
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
-from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
-from equipoise.formats.games.games_of import read_duels
-from equipoise.formats.games.history_of import select_dates, wanted_tags
-from equipoise.formats.games.lists import read_game_list, read_pair_table
-from equipoise.formats.games.two_sides import GAME, both_sides, by_appearance, players_at
+from equipoise.formats.column_names import KNOWN, MEANINGS
+from equipoise.formats.conversions import read_duels, select_dates, wanted_tags
+from equipoise.formats.crosstable import may_be_cross_table, read_cross_table
+from equipoise.formats.game_lists import read_game_list, read_pair_table
 from equipoise.formats.histories import check_options, check_sheet, summarise
-from equipoise.formats.names import (
-    Synonyms,
-    describe_doubles,
-    describe_strangers,
-    merge_ids,
-    read_synonyms,
-)
-from equipoise.formats.opening.kinds import CONTEST_FORMATS, Format
-from equipoise.formats.pgn.games import read_pgn
-from equipoise.formats.sources import Holding, notes_of, open_games
-from equipoise.formats.table import (
-    GameColumns,
-    Instant,
-    Options,
-    Table,
-    Where,
-    columns_in_words,
-    in_order,
-    refuse,
-    refuse_options,
-    shown,
-    spelling,
-)
-from equipoise.formats.tables.column_names import KNOWN, MEANINGS
-from equipoise.formats.tables.meanings import (
+from equipoise.formats.meanings import (
     KINDS,
     Kind,
     Layout,
@@ -64,8 +38,33 @@ from equipoise.formats.tables.meanings import (
     rule_for_players,
     without_needless_format,
 )
-from equipoise.formats.tables.values import number_ids
+from equipoise.formats.names import (
+    Synonyms,
+    describe_doubles,
+    describe_strangers,
+    merge_ids,
+    read_synonyms,
+)
+from equipoise.formats.pgn import read_pgn
+from equipoise.formats.sources import Holding, notes_of, open_games
+from equipoise.formats.table import (
+    CONTEST_FORMATS,
+    Format,
+    GamesReading,
+    Instant,
+    Options,
+    Table,
+    Where,
+    columns_in_words,
+    in_order,
+    refuse,
+    refuse_options,
+    shown,
+    spelling,
+)
 from equipoise.formats.trf import read_trf
+from equipoise.formats.two_sides import GAME, both_sides, by_appearance, players_at
+from equipoise.formats.values import number_ids
 
 GAME_LIST = (
     "must have white, black and result (or points, or home_score and away_score) to be a list of "

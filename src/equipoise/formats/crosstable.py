@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats
-from equipoise.data.games import id_array
+from equipoise.data.games import GameColumns, id_array
 from equipoise.errors import Problem
-from equipoise.formats.games.two_sides import read_ratings
-from equipoise.formats.table import Fault, Findings, GameColumns, Table, refuse, shown, spelling
-from equipoise.formats.tables.column_names import OF_CROSS_TABLES
-from equipoise.formats.tables.values import required_ids, text_of
+from equipoise.formats.column_names import OF_CROSS_TABLES
+from equipoise.formats.table import Fault, Findings, Table, refuse, shown, spelling
+from equipoise.formats.two_sides import read_ratings
+from equipoise.formats.values import required_ids, text_of
 from equipoise.wording import counted
 
 CELL = (

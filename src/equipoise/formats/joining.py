@@ -21,7 +21,8 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from glob import has_magic
 from itertools import pairwise
 from pathlib import Path, PurePath, PurePosixPath
@@ -33,10 +34,20 @@ import polars as pl
 
 from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.opening.kinds import format_of, is_address
-from equipoise.formats.opening.remote import READABLE
-from equipoise.formats.table import Table, check_cells, listed, refuse, shown, spelling
-from equipoise.formats.tables.column_names import OF_EVERY_FILE, SIDES
+from equipoise.formats.column_names import OF_EVERY_FILE, SIDES
+from equipoise.formats.contents import READABLE_THERE, first_line
+from equipoise.formats.table import (
+    CONTEST_FORMATS,
+    PACKED_SUFFIXES,
+    Table,
+    check_cells,
+    format_of,
+    is_address,
+    listed,
+    refuse,
+    shown,
+    spelling,
+)
 from equipoise.wording import counted
 
 
@@ -66,6 +77,59 @@ def matching(pattern: str) -> list[str]:
         for path in set(root.glob(str(Path(*rest))))
         if shows_hidden or not any(name.startswith(".") for name in path.relative_to(root).parts)
     ]
+
+
+ONE_KIND = "must hold files of one kind: name those to read"
+#: Formats that are not joined with others -> what they are called.
+_NATURES = {"pgn": "pgn", "trf": "trf", "json": "contests"}
+
+
+def choose_files(
+    names: Iterable[str], format: str | None, place: str, *, packed: bool = False
+) -> tuple[str, list[str], list[str]]:
+    """Return the nature of the files to read, these files in natural order, and the others.
+
+    place : of the files; packed : whether it is an archive, into which no pattern looks
+    Raises : InvalidDataError   there are several kinds
+    """
+    ordered = sorted(names, key=natural)
+    if format is not None:
+        wanted: tuple[str, ...] = (format.removesuffix(".gz"),)
+        if format in CONTEST_FORMATS:
+            wanted = ("json", "jsonl")
+        chosen = [name for name in ordered if format_of(PurePosixPath(name)) in wanted]
+        if format not in CONTEST_FORMATS:
+            chosen = chosen or ordered
+        return _NATURES.get(wanted[0], "tables"), chosen, []
+    groups: dict[str, list[str]] = {}
+    others = []
+    for name in ordered:
+        kind = format_of(PurePosixPath(name))
+        if kind is None:
+            others.append(name)
+        else:
+            groups.setdefault(_NATURES.get(kind, "tables"), []).append(name)
+    if set(groups) == {"pgn", "contests"}:
+        # Metadata beside games are JSON, and contests are not among games.
+        others += groups.pop("contests")
+    if len(groups) > 1:
+        suffixes = Counter(_suffix(name) for several in groups.values() for name in several)
+        got = ", ".join(f"{count:,} {suffix}" for suffix, count in suffixes.most_common())
+        most = suffixes.most_common(1)[0][0]
+        name = (
+            f"--format {format_of(PurePosixPath(f'x{most}'))}" if packed else f"'{place}/*{most}'"
+        )
+        refuse(place, ONE_KIND, f"{got}. For example: {name}")
+    if not groups and len(others) == 1:
+        return "tables", others, []
+    nature = next(iter(groups), "tables")
+    return nature, groups.get(nature, []), others
+
+
+def _suffix(name: str) -> str:
+    """Return the suffix of a name with that of its compression."""
+    path = PurePosixPath(name.lower())
+    return "".join(path.suffixes[-2:]) if path.suffix in PACKED_SUFFIXES else path.suffix
 
 
 #: The name of a missing value, as Hive writes it.
@@ -161,8 +225,7 @@ def _objects(address: str) -> list[str]:
             .collect()
         )
     except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        refuse(address, READABLE, reason[0])
+        refuse(address, READABLE_THERE, first_line(error))
     return sorted(objects[_PATH].to_list(), key=natural)
 
 

@@ -19,16 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.table import (
-    Options,
-    Table,
-    columns_in_words,
-    no_effect,
-    refuse,
-    some_names,
-    spelling,
-)
-from equipoise.formats.tables.column_names import (
+from equipoise.formats.column_names import (
     DATES,
     DECIDED,
     DECIDING,
@@ -52,8 +43,17 @@ from equipoise.formats.tables.column_names import (
     SYNONYMS,
     UNDECIDED,
 )
-from equipoise.formats.tables.values import holds_outcomes, outcomes_as_places, text_of
+from equipoise.formats.table import (
+    Options,
+    Table,
+    columns_in_words,
+    no_effect,
+    refuse,
+    some_names,
+    spelling,
+)
 from equipoise.formats.times import NAMED_FORMATS, has_clock
+from equipoise.formats.values import holds_outcomes, outcomes_as_places, text_of
 from equipoise.wording import addressed
 
 Kind: TypeAlias = Literal["games", "pairs", "history"]

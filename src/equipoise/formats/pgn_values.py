@@ -17,7 +17,7 @@ import polars as pl
 
 from equipoise.arrays import Flags, Ids, Ints
 from equipoise.data.times import calendar_days
-from equipoise.formats.tables.values import PROVISIONAL, describe_provisional, is_nobody
+from equipoise.formats.values import PROVISIONAL, describe_provisional, is_nobody
 from equipoise.wording import counted
 
 #: White's points if the game was finished; else the reason why it is not a game.
@@ -186,20 +186,15 @@ class Values:
 
     def notes(self) -> list[str]:
         """Return notes on the spelling of values."""
-        return [*self._told_latin(), *self._told_provisional()]
-
-    def _told_provisional(self) -> list[str]:
-        count = self._provisional.total()
-        if not count:
-            return []
-        return [f"{describe_provisional(count, self.text(next(iter(self._provisional))))}."]
-
-    def _told_latin(self) -> list[str]:
-        if not self._latin:
-            return []
-        count, letter = len(self._latin), next(iter(self._latin))
-        what = counted(count, "value is", "values are")
-        return [f"{what} not UTF-8 and read as Windows-1252, which holds Latin-1 (as {letter!r})."]
+        notes = []
+        if self._latin:
+            what = counted(len(self._latin), "value is", "values are")
+            example = f"which holds Latin-1 (as {next(iter(self._latin))!r})"
+            notes.append(f"{what} not UTF-8 and read as Windows-1252, {example}.")
+        if self._provisional:
+            example = self.text(next(iter(self._provisional)))
+            notes.append(f"{describe_provisional(self._provisional.total(), example)}.")
+        return notes
 
     def _decoded(self, value: bytes) -> str:
         """Return bytes as UTF-8, or else in the other encoding of PGN."""

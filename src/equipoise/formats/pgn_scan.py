@@ -24,23 +24,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from equipoise.formats.opening.kinds import (
+from equipoise.formats.contents import (
     ARCHIVE,
     BAD_ARCHIVE,
     FILLING,
     PACKED_START,
     READABLE,
-    ZIP,
     GuardedStream,
     archive_of,
     members_of,
-    packing_of,
     reason_of,
     unpacking,
 )
-from equipoise.formats.pgn.values import STANDARD, Outcome, outcome_of
+from equipoise.formats.delimited import UTF_8_MARK, utf_16_of
+from equipoise.formats.pgn_values import STANDARD, Outcome, outcome_of
+from equipoise.formats.sources import packing_of
 from equipoise.formats.table import Content, refuse
-from equipoise.formats.tables.delimited import UTF_8_MARK, utf_16_of
 
 _COMMENT = rb"\{[^}]*+\}|;[^\n]*+|(?<=\n)%[^\n]*+"
 _MOVE = rb"[a-h][1-8]|O-O"
@@ -482,7 +481,7 @@ def documents_of(source: Path | bytes, name: str) -> Iterator[Document]:
             packing = packing_of(file.peek(PACKED_START)[:PACKED_START])
         except OSError as error:
             refuse(name, READABLE, reason_of(error))
-        if packing is ZIP:
+        if packing == "zip":
             yield from _members(file, name)
         else:
             yield Document(name, stack.enter_context(unpacking(file, name, packing)))
@@ -515,7 +514,7 @@ def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
             except BAD_ARCHIVE as error:
                 refuse(place, ARCHIVE, reason_of(error))
             with member:
-                yield Document(place, GuardedStream(member, place, ZIP))
+                yield Document(place, GuardedStream(member, place, "zip"))
 
 
 TEXT = "must be PGN text"

@@ -303,7 +303,8 @@ def read_attribute(column: pl.Series, untyped: bool) -> Ids | None:
     if untyped and column.dtype == pl.String:
         column = _recognised(column)
     if column.dtype.is_temporal() and column.dtype != pl.Duration:
-        column = _iso_text(column)
+        strict = column.dtype == pl.Datetime
+        column = column.dt.to_string("iso:strict") if strict else column.cast(pl.String)
     if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Duration):
         return None
     if column.dtype.is_float() or column.dtype.is_decimal():
@@ -364,12 +365,6 @@ def _all_integers(column: pl.Series) -> pl.Series | None:
         if whole.null_count() > some.null_count():
             return None
     return whole
-
-
-def _iso_text(column: pl.Series) -> pl.Series:
-    if column.dtype == pl.Datetime:
-        return column.dt.to_string("iso:strict")
-    return column.cast(pl.String)
 
 
 OUTCOMES = (

@@ -28,13 +28,20 @@ from equipoise.data.history import (
     History,
     dense_ranks,
 )
-from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, Problem
+from equipoise.formats.column_names import CANONICAL
+from equipoise.formats.joining import check_order, order_of_files, tell_apart
+from equipoise.formats.meanings import (
+    arrange_columns,
+    places_from_score,
+    unknown_column,
+    without_needless_format,
+)
 from equipoise.formats.names import describe_strangers, merge_ids
-from equipoise.formats.opening.joining import check_order, order_of_files, tell_apart
 from equipoise.formats.table import (
     Fault,
     Findings,
+    HistoryReading,
     Options,
     Table,
     faults_of,
@@ -42,14 +49,8 @@ from equipoise.formats.table import (
     no_effect,
     shown,
 )
-from equipoise.formats.tables.column_names import CANONICAL
-from equipoise.formats.tables.meanings import (
-    arrange_columns,
-    places_from_score,
-    unknown_column,
-    without_needless_format,
-)
-from equipoise.formats.tables.values import (
+from equipoise.formats.times import Times, order_note, read_times
+from equipoise.formats.values import (
     equal_rows,
     instead_of,
     keep_used,
@@ -67,7 +68,6 @@ from equipoise.formats.tables.values import (
     text_objects,
     text_of,
 )
-from equipoise.formats.times import Times, order_note, read_times
 from equipoise.wording import counted
 
 #: Columns with one element for each row that is left. `at` is its number among the selected rows.

@@ -33,9 +33,11 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.games import DRAWS, POINTS, WEIGHT
-from equipoise.data.reading import HistoryReading
-from equipoise.formats.games.two_sides import (
+from equipoise.data.games import DRAWS, POINTS, WEIGHT, GameColumns, Unplayed
+from equipoise.formats.history_of_sides import everything_of, history_of_sides
+from equipoise.formats.meanings import Layout, check_once
+from equipoise.formats.table import HistoryReading, Options, Table, faults_of, refuse, spelling
+from equipoise.formats.two_sides import (
     BYE,
     FORFEIT,
     GameRows,
@@ -46,25 +48,13 @@ from equipoise.formats.games.two_sides import (
     bye_of,
     choose_rows,
     count_reasons,
-    everything_of,
     forfeited_as,
-    history_of_sides,
     read_neutral,
     read_opponents,
     read_side_scores,
     read_single_results,
 )
-from equipoise.formats.table import (
-    GameColumns,
-    Options,
-    Table,
-    Unplayed,
-    faults_of,
-    refuse,
-    spelling,
-)
-from equipoise.formats.tables.meanings import Layout, check_once
-from equipoise.formats.tables.values import read_truths, text_of
+from equipoise.formats.values import read_truths, text_of
 from equipoise.wording import counted
 
 
@@ -79,7 +69,7 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
     elif rows.has("result"):
         totals = read_single_results(rows, "white", "black")
     else:
-        totals = _read_points(rows, WEIGHT) if rows.has("points") else read_scored_games(rows)
+        totals = _read_points(rows, WEIGHT) if rows.has("points") else _read_scores(rows)
     players, reason = read_opponents(rows, ("white", "black"), totals.reason)
     totals = _weighted(rows, totals._replace(reason=reason))
     ratings = [rows.ratings(name) for name in ("white_elo", "black_elo")]
@@ -421,7 +411,7 @@ def read_draws(rows: GameRows, points: Floats, games: Floats) -> Floats | None:
     return draws
 
 
-def read_scored_games(rows: GameRows) -> Totals:
+def _read_scores(rows: GameRows) -> Totals:
     """Return games that were won by the higher score, after recording faults."""
     first, second, reason = read_side_scores(rows)
     points = (1.0 + np.sign(first - second)) / 2

@@ -27,6 +27,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Ints
+from equipoise.formats.meanings import names_a_table
 from equipoise.formats.table import (
     LONG_FIELD,
     LONGEST_FIELD,
@@ -36,7 +37,6 @@ from equipoise.formats.table import (
     refuse,
     shown,
 )
-from equipoise.formats.tables.meanings import names_a_table
 from equipoise.wording import counted
 
 UTF_8_MARK = b"\xef\xbb\xbf"

@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Ids
+from equipoise.data.games import GameColumns
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.pgn.scan import (
+from equipoise.formats.pgn_scan import (
     BLOCK,
     TAG,
     UNCLOSED,
@@ -28,7 +29,7 @@ from equipoise.formats.pgn.scan import (
     documents_in,
     scan,
 )
-from equipoise.formats.pgn.values import (
+from equipoise.formats.pgn_values import (
     BYE,
     FILTERED,
     LONGEST,
@@ -43,8 +44,8 @@ from equipoise.formats.pgn.values import (
     not_played,
     outcome_of,
 )
-from equipoise.formats.table import Content, GameColumns, listed, refuse, shown
-from equipoise.formats.tables.values import is_nobody, number_ids
+from equipoise.formats.table import Content, listed, refuse, shown
+from equipoise.formats.values import is_nobody, number_ids
 from equipoise.wording import counted
 
 #: Largest number of doubtful names kept; more are only counted.

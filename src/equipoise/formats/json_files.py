@@ -15,9 +15,7 @@ import msgspec
 import polars as pl
 
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.opening.joining import listed_files
-from equipoise.formats.table import SURROGATE, BrokenRow, Table, check_cells, refuse, shown
-from equipoise.formats.tables.contests import (
+from equipoise.formats.contests import (
     Contest,
     Origin,
     ReadContests,
@@ -31,7 +29,9 @@ from equipoise.formats.tables.contests import (
     read_contest_json,
     read_dmoj,
 )
-from equipoise.formats.tables.frames import series_of
+from equipoise.formats.frames import series_of
+from equipoise.formats.joining import listed_files
+from equipoise.formats.table import SURROGATE, BrokenRow, Table, check_cells, refuse, shown
 
 OBJECT = "must be one JSON object"
 

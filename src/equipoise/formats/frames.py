@@ -23,15 +23,12 @@ import numpy as np
 import polars as pl
 
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.opening.kinds import (
-    ARROW_MAGIC,
-    BAD_ARCHIVE,
-    PARQUET_MAGIC,
-    archive_of,
-    reason_of,
-)
+from equipoise.formats.contents import BAD_ARCHIVE, archive_of, first_line, reason_of
 from equipoise.formats.table import Table, check_columns, refuse, refuse_unreadable
 from equipoise.wording import are_options_named, how_to_install
+
+#: First bytes of files.
+PARQUET_MAGIC, ARROW_MAGIC = b"PAR1", b"ARROW1"
 
 
 def read_frame(source: object) -> Table | None:
@@ -189,8 +186,7 @@ def read_arrow(source: Path | bytes, name: str) -> Table:
 
 
 def _unreadable(name: str, what: Literal["Parquet", "Arrow"], error: BaseException) -> NoReturn:
-    reason = str(error).strip().splitlines() or [type(error).__name__]
-    refuse(name, f"must be a readable {what} file", reason[0])
+    refuse(name, f"must be a readable {what} file", first_line(error))
 
 
 def _readable(source: Path | bytes) -> Path | io.BytesIO:
@@ -306,8 +302,7 @@ def _read(reads: Callable[[], Any], name: str) -> Any:
             raise
         if type(error).__name__ == "PasswordError":
             refuse(name, NO_PASSWORD, "one that needs a password")
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        refuse(name, READABLE, reason[0])
+        refuse(name, READABLE, first_line(error))
 
 
 def _sheets(

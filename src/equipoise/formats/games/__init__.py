@@ -1,1 +1,0 @@
-"""Games between two players: lists, pairs, cross tables, and their way to and from histories."""

@@ -1,1 +1,0 @@
-"""Readers of PGN, which read tags and results and skip moves."""

@@ -1,1 +1,0 @@
-"""Tables of any kind of file: what their columns mean, and a history of checked rows."""
