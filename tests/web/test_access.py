@@ -253,9 +253,7 @@ def test_a_form_that_does_not_come_is_given_up(serve: Serve) -> None:
 
 
 @pytest.mark.slow
-def test_last_uses_are_dropped_if_the_database_is_busy(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drops_last_uses_if_busy(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     served = serve(key_seconds=0.0)
     calls: list[object] = []
 

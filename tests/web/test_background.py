@@ -69,9 +69,7 @@ def test_pools_that_want_it_are_tended(work: Work, thread: Background) -> None:
 
 
 @pytest.mark.slow
-def test_a_pool_that_fails_does_not_keep_others_waiting(
-    work: Work, thread: Background, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_retries_failures(work: Work, thread: Background, caplog: pytest.LogCaptureFixture) -> None:
     """It is logged, tried again after a pause, and the others are tended meanwhile."""
     work.pending += ["broken", "a"]
     assert work.done.wait(120)

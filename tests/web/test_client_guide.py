@@ -54,9 +54,7 @@ def program(served: Served, monkeypatch: pytest.MonkeyPatch) -> str:
     return blocks(GUIDE.read_text(encoding="utf-8"), "python")[0]
 
 
-def test_the_program_of_the_guide_works_though_answers_are_lost(
-    program: str, served: Served, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_guide_retries(program: str, served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     """It prints the ratings of the corrected matches; a second run changes nothing."""
     compiled = compile(program, str(GUIDE), "exec")
     exec(compiled, {"__name__": "__main__"})

@@ -243,9 +243,7 @@ def test_an_idle_connection_is_closed(start: Start) -> None:
     [pytest.param(b"", marks=pytest.mark.nightly), head()],
     ids=["one request", "another one behind it"],
 )
-def test_a_client_that_reads_nothing_is_disconnected(
-    start: Start, loop: str, further: bytes
-) -> None:
+def test_disconnects_clients_that_do_not_read(start: Start, loop: str, further: bytes) -> None:
     """Otherwise its answers stay in memory; one that reads slowly gets everything."""
     pytest.importorskip(loop)
     seconds = allow(1.0)
@@ -315,9 +313,7 @@ def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str)
 
 
 @pytest.mark.slow
-def test_requests_that_arrive_before_an_answer_are_bounded(
-    start: Start,
-) -> None:
+def test_bounds_requests_that_arrive_before_an_answer(start: Start) -> None:
     """Each takes memory until its turn."""
     port = start()
     kept = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"

@@ -50,9 +50,7 @@ def test_a_method_that_is_not_there_is_refused_with_those_that_are(served: Serve
         ("/v1/pools/{pool}/players/%C2%85", 422, "invalid-data"),
     ],
 )
-def test_paths_that_lead_nowhere_are_refused(
-    served: Served, path: str, status: int, code: str
-) -> None:
+def test_rejects_unknown_and_bad_paths(served: Served, path: str, status: int, code: str) -> None:
     answer = served.get(path.format(pool=served.pool()))
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
@@ -109,9 +107,7 @@ def test_a_body_that_does_not_come_is_given_up(serve: Serve, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_an_answer_that_takes_too_long_is_given_up(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_504_in_time(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 504, as it may have been done all the same."""
     served, pool = served_with_a_pool(serve, tmp_path, request_seconds=allow(1.0))
     given_up = threading.Event()

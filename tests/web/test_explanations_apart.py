@@ -31,9 +31,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield found
 
 
-def test_explanations_do_not_starve_predictions_and_splits(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_explanations_leave_processes_free(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anonymous visitors open many players' pages at once, and every explanation takes forever."""
     board = site.ask("GET", "/pools/arena/leaderboard?limit=20").json()["players"]
     names = [row["player"] for row in board]

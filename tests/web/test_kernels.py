@@ -116,9 +116,7 @@ def described(one: Kernels, store: Store, pool: str) -> PoolMessage:
     return asyncio.run(one.described(pool_message(store, pool)))
 
 
-def test_the_service_is_ready_once_the_kernels_of_its_pools_are(
-    store: Store, start: Callable[[], Kernels], compiler: Compiler
-) -> None:
+def test_ready_with_kernels(store: Store, start: Callable[[], Kernels], compiler: Compiler) -> None:
     create_pool(store, "p", ELO, 0)
     one = start()
     eventually(lambda: compiler.runs == ["elo"])
@@ -130,9 +128,7 @@ def test_the_service_is_ready_once_the_kernels_of_its_pools_are(
     assert compiler.runs == ["elo"]
 
 
-def test_a_pool_made_later_waits_alone(
-    store: Store, start: Callable[[], Kernels], compiler: Compiler
-) -> None:
+def test_new_pools_wait(store: Store, start: Callable[[], Kernels], compiler: Compiler) -> None:
     """The service stays ready. Pools with kernels on disk take posts at once."""
     compiler.cached.add("glicko2")
     one = start()
@@ -145,9 +141,7 @@ def test_a_pool_made_later_waits_alone(
     eventually(lambda: check(one) == "")
 
 
-def test_a_failure_is_shown_and_tried_again(
-    store: Store, start: Callable[[], Kernels], compiler: Compiler
-) -> None:
+def test_retries_compiling(store: Store, start: Callable[[], Kernels], compiler: Compiler) -> None:
     compiler.failing = True
     compiler.go_on.set()
     create_pool(store, "p", ELO, 0)
@@ -220,9 +214,7 @@ assert seen.kernels == 0, seen
 @pytest.mark.recompiles
 @pytest.mark.slow
 @pytest.mark.alone
-def test_a_service_with_cold_kernels_refuses_posts_and_does_not_hang(
-    sqlite_url: str, tmp_path: Path
-) -> None:
+def test_rejects_posts_until_kernels_are_compiled(sqlite_url: str, tmp_path: Path) -> None:
     """The first post answered 504. Now it answers 503 at once, until the kernels are compiled.
 
     The compiling process is killed once on the way: the pool says so, and it is tried again. After

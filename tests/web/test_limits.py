@@ -80,9 +80,7 @@ def test_a_rate_of_the_operator_holds_for_keys_and_addresses() -> None:
 
 
 @pytest.mark.parametrize("header", [b"x-forwarded-for", b"forwarded"])
-def test_a_proxy_that_is_not_named_is_logged_once(
-    header: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_logs_an_unnamed_proxy_once(header: bytes, caplog: pytest.LogCaptureFixture) -> None:
     """One that is named has put the address of its client into the place of its own."""
     rates = Rates(ServiceSettings())
     with caplog.at_level(logging.WARNING, "equipoise.web.http.access"):

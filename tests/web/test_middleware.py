@@ -47,9 +47,7 @@ def test_a_sane_id_of_the_caller_is_kept(served: Served) -> None:
         assert other.headers["x-request-id"] != given
 
 
-def test_a_line_tells_what_was_asked_and_nothing_secret(
-    served: Served, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_log_lines_contain_no_secret(served: Served, caplog: pytest.LogCaptureFixture) -> None:
     """The path with its braces, the number of the key; no secret, no body, no id of a player."""
     pool = served.pool()
     caplog.set_level(logging.INFO, "equipoise")

@@ -62,9 +62,7 @@ def test_the_service_runs_behind_pgbouncer(
             assert served.get(f"{path}/leaderboard", one).status_code == 200
 
 
-def test_statements_are_prepared_only_where_a_connection_stays(
-    standby_servers: StandbyPair, standby_url: str
-) -> None:
+def test_prepares_statements_unless_pooled(standby_servers: StandbyPair, standby_url: str) -> None:
     """In the next transaction PgBouncer may give another connection, unless the address is sure."""
     name = checked_url(standby_url).database
     direct = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.primary.port}/{name}"

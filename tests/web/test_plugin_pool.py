@@ -20,9 +20,7 @@ def game(number: int, winner: str, loser: str, goals: tuple[int, int]) -> dict[s
     return {"match": str(number), "teams": teams, "time": 1_700_000_000 + 86_400 * number}
 
 
-def test_a_served_pool_with_and_without_its_package(
-    serve: Serve, football: Path, install: Install
-) -> None:
+def test_serves_a_pool_of_a_plugin(serve: Serve, football: Path, install: Install) -> None:
     served = serve(page=True)
     assert served.put(
         "/v1/pools/cup", {"system": "football-elo", "public": True, "placement_matches": 0}

@@ -67,9 +67,7 @@ def refused(shape: Any, content: bytes, line: int | None = None) -> Exception:
         ('{"id":1,"events":["rated","x"]}', "events[1]", "must be one of rated, ended", "x"),
     ],
 )
-def test_a_problem_names_field_rule_and_value(
-    content: str, field: str, rule: str, got: str
-) -> None:
+def test_names_field_rule_and_value(content: str, field: str, rule: str, got: str) -> None:
     error = refused(Whole, content.encode(), 7)
     assert isinstance(error, InvalidDataError)
     (found,) = error.problems

@@ -266,9 +266,7 @@ def test_listed_sequences_are_bounded(served: Served) -> None:
     assert len(answer.json()["candidates"]) == 2_500
 
 
-def test_a_request_beyond_its_limit_gets_504_and_its_process_ends(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ends_the_process_of_a_late_request(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is that of the calculation alone: its process has started, the games are read."""
     served = serve(request_seconds=_SOON, calculators=1)
     processes = served.app.state.service._calculators

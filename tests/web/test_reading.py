@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.matches import ReasonRequest
-from equipoise.web.api.administration import revoke_key
+from equipoise.web.api.administration import health
 from equipoise.web.http.endpoints import (
     ApiRequest,
     Body,
@@ -82,7 +82,7 @@ def test_times_in_a_query_are_numbers_where_they_are_digits() -> None:
 
 def test_a_number_in_a_path_counts_from_1() -> None:
     nothing: Any = None
-    endpoint = Endpoint(route="POST /v1/keys/{key}/revoke", handler=revoke_key)
+    endpoint = Endpoint(route="POST /v1/keys/{key}/revoke", handler=health)
 
     def number(text: str) -> int:
         return ApiRequest(nothing, endpoint, {}, nothing, nothing, {"key": text}).number("key")

@@ -106,9 +106,7 @@ def test_others_commit_while_a_writer_is_stopped_in_a_transaction(
     assert caplog.text.count("it is tried again") == 1
 
 
-def test_a_writer_that_works_for_long_is_called_slow_only_once(
-    store: Store, writer: Writer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_retries_work_once(store: Store, writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rating may take longer than a stopped process is waited for. It is not a stop."""
     pool = Trial(store, times="none")
     attempts = []
@@ -130,9 +128,7 @@ def test_a_writer_that_works_for_long_is_called_slow_only_once(
     assert len(attempts) == 4
 
 
-def test_only_the_first_attempt_may_not_be_silent(
-    store: Store, writer: Writer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_try_may_wait(store: Store, writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Trial(store, times="none")
     before(monkeypatch, "_rate", writer, lambda: time.sleep(0.5))
 

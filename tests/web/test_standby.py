@@ -29,9 +29,7 @@ def _ready(served: Served, status: int) -> Any:
     return answer.json()
 
 
-def test_posts_wait_for_the_standby(
-    standby_servers: StandbyPair, standby_url: str, serve: Serve
-) -> None:
+def test_waits_for_standby(standby_servers: StandbyPair, standby_url: str, serve: Serve) -> None:
     """A cancelled wait is answered with "unknown"; posted again, the match waits once more.
 
     Another process of the service, which commits nothing itself, is not ready either.
@@ -78,9 +76,7 @@ def test_posts_wait_for_the_standby(
     assert sorted(one["match"] for one in matches) == ["after", "before", "new"]
 
 
-def test_an_array_may_be_unknown_when_the_connection_breaks(
-    standby_servers: StandbyPair, standby_url: str, serve: Serve
-) -> None:
+def test_array_is_unconfirmed(standby_servers: StandbyPair, standby_url: str, serve: Serve) -> None:
     served = serve(database=standby_url)
     path = f"/v1/pools/{served.pool()}/matches"
     standby_servers.standby.signal(signal.SIGSTOP)
@@ -97,9 +93,7 @@ def test_an_array_may_be_unknown_when_the_connection_breaks(
     assert again.json()["new"] + again.json()["known"] == 2
 
 
-def test_a_service_on_a_standby_is_not_ready(
-    standby_servers: StandbyPair, standby_url: str, serve: Serve
-) -> None:
+def test_standby_is_not_ready(standby_servers: StandbyPair, standby_url: str, serve: Serve) -> None:
     """As an address may lead to one for a moment. Nothing posted there is recorded."""
     served = serve(database=standby_url)
     pool = served.pool()

@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from equipoise.errors import InvalidParameterError
 from equipoise.web import monitoring
-from equipoise.web.monitoring import Tracing, check_installed, span
+from equipoise.web.monitoring import Tracing, check_installed
 from equipoise.web.settings import ServiceSettings
 from trials.pace import stopwatch
 from web.conftest import Serve, Served, duel, lines
@@ -101,9 +101,7 @@ def test_a_failure_is_marked(
     assert commit.status.status_code is StatusCode.ERROR
 
 
-def test_unknown_paths_and_broken_headers_have_spans(
-    traced: Served, exporter: InMemorySpanExporter
-) -> None:
+def test_spans_of_unknown_paths(traced: Served, exporter: InMemorySpanExporter) -> None:
     for header in ("", "x", "00-0-0-00", "00-" + "f" * 5000):
         assert traced.get("/nothing", headers={"traceparent": header}).status_code == 404
     assert len(spans(traced, exporter, "GET")) == 4
@@ -114,14 +112,10 @@ def test_there_are_no_traces_by_default(serve: Serve, exporter: InMemorySpanExpo
     assert served.get(f"/v1/pools/{served.pool()}").status_code == 200
     assert served.app.state.service.tracing is None
     assert exporter.get_finished_spans() == ()
-    with span(None, "replay", pool="p"):
-        pass
     assert not ServiceSettings().tracing
 
 
-def test_a_collector_that_does_not_answer_does_not_hold_up_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_ends_though_the_collector_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
 
     class Stuck(SpanExporter):
@@ -134,7 +128,7 @@ def test_a_collector_that_does_not_answer_does_not_hold_up_the_end(
 
     monkeypatch.setattr(monitoring, "_LAST", 0.2)
     found = Tracing(Stuck())
-    with span(found, "replay", pool="p"):
+    with found.work("replay", pool="p"):
         pass
     with stopwatch() as watch:
         found.close()
@@ -142,9 +136,7 @@ def test_a_collector_that_does_not_answer_does_not_hold_up_the_end(
     assert watch.seconds < 2.0
 
 
-def test_without_its_libraries_the_service_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_says_which_libraries_tracing_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     check_installed()
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
     monkeypatch.setattr(monitoring, "find_spec", lambda name: None)

@@ -96,9 +96,7 @@ def make() -> Iterator[Callable[..., Writer]]:
         one.stop()
 
 
-def test_what_waits_is_committed_together_pool_by_pool(
-    database: Database, make: Callable[..., Writer]
-) -> None:
+def test_commits_waiting_posts_together(database: Database, make: Callable[..., Writer]) -> None:
     """A commit takes what arrived until its pool was locked; posts keep their order."""
     writer = make()
 
@@ -115,9 +113,7 @@ def test_what_waits_is_committed_together_pool_by_pool(
     assert database.batches == [("a", ["1", "a0", "a1", "a2"]), ("b", ["b0", "b1", "b2"])]
 
 
-def test_a_pool_is_answered_before_the_next_one_is_committed(
-    database: Database, make: Callable[..., Writer]
-) -> None:
+def test_answers_pool_by_pool(database: Database, make: Callable[..., Writer]) -> None:
     writer = make()
 
     async def go() -> Any:
@@ -135,9 +131,7 @@ def test_a_pool_is_answered_before_the_next_one_is_committed(
     assert asyncio.run(go()) == PostedMessage(1, 0, 1)
 
 
-def test_a_busy_pool_lets_the_others_have_their_turn(
-    database: Database, make: Callable[..., Writer]
-) -> None:
+def test_pools_take_turns(database: Database, make: Callable[..., Writer]) -> None:
     writer = make(batch_matches=2)
 
     async def go() -> None:
@@ -223,9 +217,7 @@ def test_stopping_commits_what_was_taken(database: Database, make: Callable[...,
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_post_whose_request_has_ended_is_not_committed_but_the_others_are(
-    database: Database, make: Callable[..., Writer], begun: bool
-) -> None:
+def test_skips_ended_requests(database: Database, make: Callable[..., Writer], begun: bool) -> None:
     """Its transaction, if it has begun, is interrupted, and the other posts are committed."""
     writer = make()
 

@@ -54,7 +54,6 @@ from equipoise.messages.matches import (
     RenameRequest,
     StreamLine,
 )
-from equipoise.messages.matchmaking import TickMessage
 from equipoise.messages.pools import (
     DeletedPool,
     InitialMessage,
@@ -78,6 +77,7 @@ from equipoise.messages.questions import (
     PredictMessage,
     PredictRequest,
     RebalanceMessage,
+    TickMessage,
 )
 from equipoise.messages.upkeep import (
     KEEP_SECONDS,

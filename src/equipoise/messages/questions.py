@@ -1,4 +1,4 @@
-"""Messages of predictions and teams, and the requests for them."""
+"""Messages of predictions, teams and queues, and the requests for them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
+from equipoise.data.matchmaking import Tick
 from equipoise.data.rebalancing import Optimum, Rebalance, Step
-from equipoise.messages.conversion import to_message
+from equipoise.messages.conversion import plain, to_message
 from equipoise.messages.matches import Id, Moment
 
 
@@ -339,3 +340,68 @@ def _optimum(optimum: Optimum) -> OptimumMessage:
 def _step(number: int, step: Step) -> StepMessage:
     order = [TotalMessage(team, total) for team, total in step.order]
     return to_message(StepMessage, step, step=number, order=order)
+
+
+class QueueMatchMessage(msgspec.Struct, frozen=True):
+    """Tickets that play together, the pivot first, and the same ids by team.
+
+    `attributes` has the values that all agree on. `backfill` says that the match asks for more
+    players. `cost` is the summed score of the players besides those of the pivot, or abs(p - 1/2)
+    for the objective fair. `proved` says that no match around the pivot has more players, or as
+    many and a smaller cost.
+    """
+
+    tickets: list[Id]
+    teams: list[list[Id]]
+    region: str | None
+    attributes: dict[str, list[Any]]
+    backfill: bool
+    cost: float
+    proved: bool
+
+
+class BackfillMessage(msgspec.Struct, frozen=True):
+    """Tickets that join a session, the ids of all its tickets by team, and whether it is full."""
+
+    session: Id
+    tickets: list[Id]
+    teams: list[list[Id]]
+    full: bool
+
+
+class WaitingMessage(msgspec.Struct, frozen=True):
+    """A ticket that waits; `next_change_at` is the time, in seconds, of the next change of rules.
+
+    Each of `reasons` has "reason", "count" (of the tickets that it excludes) and its own numbers.
+    """
+
+    ticket: Id
+    reasons: list[dict[str, Any]]
+    next_change_at: float | None
+
+
+class TickMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise matchmaking tick --json`."""
+
+    matches: list[QueueMatchMessage]
+    backfills: list[BackfillMessage]
+    waiting: list[WaitingMessage]
+    expired: list[Id]
+    notes: list[str]
+
+
+def tick_message(answer: Tick) -> TickMessage:
+    """Return the JSON message."""
+    return msgspec.convert(plain(answer), TickMessage)
+
+
+class ImportedRulesetMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise matchmaking import --json`.
+
+    `default_attributes` belongs into requests. `changes` lists what could not be taken over as it
+    is, each with its path in the source.
+    """
+
+    ruleset: dict[str, Any]
+    default_attributes: dict[str, float]
+    changes: list[dict[str, str]]

@@ -31,6 +31,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
+from equipoise.pools.pool.rules import id_fault
+from equipoise.store.connection import open_store
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.endpoints import (
     ApiRequest,
@@ -52,7 +54,7 @@ from equipoise.web.http.errors import (
     UnavailableError,
     error_response,
 )
-from equipoise.web.monitoring import FIELDS, NO_ROUTE, Metrics, Tracing, log_answer
+from equipoise.web.monitoring import FIELDS, NO_ROUTE, Metrics, Tracing, check_installed
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import PAGES
 from equipoise.web.page.context import PageContext, PageState
@@ -60,6 +62,7 @@ from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
+access_log = logging.getLogger("equipoise.access")
 
 
 #: Our request ids are that of the process and a count, which is faster than a random id.
@@ -134,7 +137,8 @@ class RequestMiddleware:
         """Count and log an answer."""
         route = scope.get("equipoise.route", NO_ROUTE)
         method = scope["method"][:10] if scope["method"].isalpha() else "?"
-        self._metrics.answered(method, route, status, seconds)
+        self._metrics.requests.labels(method, route, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
         fields: dict[str, Any] = {
             "request": scope["equipoise.request"],
             "method": method,
@@ -144,7 +148,8 @@ class RequestMiddleware:
         }
         if "equipoise.key" in scope:
             fields["key"] = scope["equipoise.key"]
-        log_answer(fields, status)
+        level = logging.WARNING if status >= 500 else logging.INFO
+        access_log.log(level, "answered", extra={FIELDS: fields})
         if self._tracing is not None:
             self._tracing.describe_request(fields)
 
@@ -242,7 +247,6 @@ def sent_path(scope: Scope) -> bytes:
 
 
 _encoder = msgspec.json.Encoder()
-_LONGEST_ID = 200
 _TAGGED = {"Cache-Control": "no-cache", "Vary": "Authorization"}
 _PRIVATE = {"Cache-Control": "no-store"}
 
@@ -373,13 +377,8 @@ def _path(route: Found) -> dict[str, str]:
 def _check_ids(request: ApiRequest) -> None:
     """Check that variable parts of the path can be ids. Raises : InvalidDataError."""
     for name, value in request.path.items():
-        if len(value) > _LONGEST_ID or (not value.isprintable() and _has_control(value)):
-            rule = f"must have 1 to {_LONGEST_ID} characters and no control characters"
+        if (rule := id_fault(value)) is not None:
             raise InvalidDataError([Problem("", None, name, rule, repr(value[:50]))])
-
-
-def _has_control(text: str) -> bool:
-    return any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text)
 
 
 class Application(Starlette):
@@ -388,10 +387,14 @@ class Application(Starlette):
     Starlette's routing and middleware would take as long as the rest of a request.
     """
 
-    def __init__(self, service: Service, endpoints: Iterable[Endpoint], **settings: Any) -> None:
-        super().__init__(**settings)
+    def serve(self, service: Service, endpoints: Iterable[Endpoint]) -> None:
+        """Answer requests from now on."""
         self.state.service = service
-        self._answer = _layered(Dispatcher(service, endpoints), service)
+        answer: ASGIApp = Dispatcher(service, endpoints)
+        if service.settings.cors:
+            answer = _allow_origins(answer, service.settings.cors)
+        outermost = RequestMiddleware(answer, service.metrics, service.tracing)
+        self._answer = outermost.plain if service.tracing is None else outermost.traced
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or handle a message of the lifespan."""
@@ -401,34 +404,29 @@ class Application(Starlette):
             await super().__call__(scope, receive, send)
 
 
-def _layered(app: ASGIApp, service: Service) -> ASGIApp:
-    """Return an application inside the middleware that all requests pass."""
-    if service.settings.cors:
-        app = _allow_origins(app, service.settings.cors)
-    outermost = RequestMiddleware(app, service.metrics, service.tracing)
-    return outermost.plain if service.tracing is None else outermost.traced
-
-
 def create_application(
     settings: ServiceSettings | None = None, endpoints: Sequence[Endpoint] = ENDPOINTS
 ) -> Application:
     """Return the service as an ASGI application; its lifespan opens and closes the database.
 
-    `app.state.service` is the `equipoise.web.service.Service`.
+    Meanwhile `app.state.service` is the `equipoise.web.service.Service`.
     """
-    service = Service(settings or ServiceSettings())
-    service.description = openapi_document(endpoints)
+    chosen = settings or ServiceSettings()
+    if chosen.tracing:
+        check_installed()
 
     @asynccontextmanager
     async def lifespan(app: Application) -> AsyncIterator[None]:
-        await service.open()
+        store = await asyncio.to_thread(open_store, chosen.database)
+        service = Service(chosen, store, openapi_document(endpoints))
+        service.start()
+        app.serve(service, (*endpoints, *(PAGES if chosen.page else ())))
         try:
             yield
         finally:
             await service.close()
 
-    pages = PAGES if service.settings.page else ()
-    return Application(service, (*endpoints, *pages), lifespan=lifespan)
+    return Application(lifespan=lifespan)
 
 
 def served_application(settings: ServiceSettings) -> Application:

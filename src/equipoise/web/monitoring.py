@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import threading
-import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
 
 #: Attribute of a log record that holds its further fields.
 FIELDS = "equipoise"
-access_log = logging.getLogger("equipoise.access")
 _encoder = msgspec.json.Encoder()
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
@@ -54,7 +50,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line."""
         fields: dict[str, Any] = {
-            "time": _utc(record.created),
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -70,18 +66,6 @@ class JsonFormatter(logging.Formatter):
         return printable_json(str(content, "utf-8"))
 
 
-def _utc(seconds: float) -> str:
-    """Return seconds since 1970 as text in UTC, to the millisecond."""
-    whole, micro = divmod(round(seconds * 1_000_000), 1_000_000)
-    return f"{_second(whole)}.{micro // 1000:03}+00:00"
-
-
-@lru_cache(maxsize=4)
-def _second(whole: int) -> str:
-    """Return a whole second as text; cached, as most lines of a log share it with the last."""
-    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
 def _writable(fields: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value.encode("utf-8", "backslashreplace").decode()
@@ -91,33 +75,10 @@ def _writable(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class JsonHandler(logging.Handler):
-    """Writes each record to a stream as a line of JSON, without delay."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-        self._format = JsonFormatter().format
-        self._one_by_one = threading.RLock()
-
-    def handle(self, record: logging.LogRecord) -> bool:
-        """Write a record; there are no filters."""
-        with self._one_by_one:
-            self.emit(record)
-        return True
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a record."""
-        try:
-            self._stream.write(self._format(record) + "\n")
-            self._stream.flush()
-        except Exception:  # noqa: BLE001 - as in all handlers: a log that fails stops no request
-            self.handleError(record)
-
-
 def configure_logs(level: str, stream: TextIO | None = None) -> None:
     """Write the logs of this package and of the server as JSON, to standard error by default."""
-    handler = JsonHandler(stream or sys.stderr)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
     for name in ("equipoise", "uvicorn", "opentelemetry"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
@@ -136,47 +97,23 @@ def _is_no_cancellation(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
-def log_answer(fields: dict[str, Any], status: int) -> None:
-    """Log that a request was answered, as a warning if the service failed."""
-    level = logging.WARNING if status >= 500 else logging.INFO
-    if access_log.isEnabledFor(level):
-        # The logger would look up its caller, and the class of records its thread and process.
-        # All answers are sent from one thread, so a record of the same kind is copied instead.
-        record = logging.LogRecord.__new__(logging.LogRecord)
-        created = time.time()
-        record.__dict__ = {
-            **_answered(level),
-            "created": created,
-            "msecs": int(created % 1 * 1000) + 0.0,
-            FIELDS: fields,
-        }
-        access_log.handle(record)
-
-
-@cache
-def _answered(level: int) -> dict[str, Any]:
-    """Return the attributes that all records of answers share."""
-    return vars(logging.LogRecord(access_log.name, level, "", 0, "answered", None, None))
-
-
 class Metrics:
-    """The metrics of one application."""
+    """The metrics of one application; routes are paths with their variable parts in braces."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         own: Any = {"namespace": "equipoise", "registry": self._registry}
-        self._requests = Counter(
+        self.requests = Counter(
             "requests", "Requests by method, route and status", ["method", "route", "status"], **own
         )
-        self._seconds = Histogram(
+        self.seconds = Histogram(
             "request_seconds", "Time of a request by route", ["route"], buckets=_SECONDS, **own
         )
-        self._matches = Counter("matches", "Posted matches by outcome: new or known", ["as"], **own)
+        matches = Counter("matches", "Posted matches by outcome: new or known", ["as"], **own)
+        self.new, self.known = matches.labels("new"), matches.labels("known")
         self.refused = Counter("refused_posts", "Posts that broke a rule", **own)
         self.queue = Gauge(
-            "queued_matches",
-            "Matches that wait for the writer: alert if this stays high",
-            **own,
+            "queued_matches", "Matches that wait for the writer: alert if this stays high", **own
         )
         self.batch = Histogram("batch_matches", "Matches per commit", buckets=_MATCHES, **own)
         self.commit = Histogram(
@@ -190,42 +127,12 @@ class Metrics:
         )
         self.delivered, self.undelivered = sent.labels("delivered"), sent.labels("failed")
         self.failures = Counter("replay_failures", "Failed replays: alert if this grows", **own)
-        self.pending = Gauge(
-            "pending_pools",
-            "Pools that wait for a replay",
-            **own,
-        )
+        self.pending = Gauge("pending_pools", "Pools that wait for a replay", **own)
         self.calculation_memory = Gauge(
             "calculation_memory_bytes",
             "Resident memory of the largest process for calculations",
             **own,
         )
-        self._new = self._matches.labels("new")
-        self._known = self._matches.labels("known")
-        #: Method, route and status -> functions that count an answer and observe its seconds.
-        self._answers: dict[
-            tuple[str, str, int], tuple[Callable[[], None], Callable[[float], None]]
-        ] = {}
-
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request; `route` is the path with its variable parts in braces."""
-        found = self._answers.get((method, route, status))
-        if found is None:
-            counter = self._requests.labels(method, route, str(status))
-            found = self._answers[method, route, status] = (
-                counter.inc,
-                self._seconds.labels(route).observe,
-            )
-        count, observe = found
-        count()
-        observe(seconds)
-
-    def posted(self, new: int, known: int) -> None:
-        """Count matches that were recorded now, and those that were known already."""
-        if new:
-            self._new.inc(new)
-        if known:
-            self._known.inc(known)
 
     def page(self) -> bytes:
         """Return all metrics as text for Prometheus."""
@@ -262,7 +169,7 @@ def otlp_exporter() -> SpanExporter:
 class Tracing:
     """The spans of one process, sent in batches by a thread of the library."""
 
-    def __init__(self, exporter: SpanExporter) -> None:
+    def __init__(self, exporter: SpanExporter | None = None) -> None:
         from opentelemetry.sdk.resources import SERVICE_NAME, Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -272,7 +179,7 @@ class Tracing:
         # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say more, or something else.
         resource = Resource(ours).merge(_of_environment())
         self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._provider.add_span_processor(BatchSpanProcessor(exporter or otlp_exporter()))
         self._tracer = self._provider.get_tracer("equipoise", version("equipoise"))
         self._propagator = TraceContextTextMapPropagator()
 
@@ -323,7 +230,7 @@ class Tracing:
 
     @contextmanager
     def work(
-        self, name: str, causes: Sequence[SpanContext], attributes: dict[str, Any]
+        self, name: str, causes: Sequence[SpanContext] = (), **attributes: Any
     ) -> Iterator[None]:
         """Make a span of work in a thread, linked to the requests that caused it."""
         from opentelemetry.trace import Link
@@ -349,13 +256,6 @@ class Tracing:
         from opentelemetry.trace import get_current_span
 
         return get_current_span().get_span_context()
-
-
-def span(
-    tracing: Tracing | None, name: str, causes: Sequence[Any] = (), **attributes: Any
-) -> AbstractContextManager[None]:
-    """Make a span of work in a thread, if there are traces."""
-    return nullcontext() if tracing is None else tracing.work(name, causes, attributes)
 
 
 def _of_environment() -> Any:

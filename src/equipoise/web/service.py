@@ -11,8 +11,9 @@ import uuid
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from equipoise.errors import InvalidDataError, NotFoundError, PluginError
 from equipoise.messages.matches import AmendmentMessage, MatchMessage, MatchRequest, PostedMessage
@@ -25,10 +26,9 @@ from equipoise.pools.pool.pools import pool_message, pool_messages
 from equipoise.pools.posting.posting import Post
 from equipoise.pools.replay import replaying
 from equipoise.pools.webhooks import find_webhook
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord, note_uses
 from equipoise.store.schema import now
-from equipoise.web import monitoring as tracing
 from equipoise.web.http.access import Access, ExpiringCache, KeyUses
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
@@ -38,7 +38,7 @@ from equipoise.web.http.errors import (
 )
 from equipoise.web.http.streams import Exports
 from equipoise.web.kernels import Kernels, request_of
-from equipoise.web.monitoring import Metrics, Tracing, span
+from equipoise.web.monitoring import Metrics, Tracing
 from equipoise.web.processes import CalculationProcesses, Work
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.webhooks import OutboxSender, send_test
@@ -49,6 +49,8 @@ log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
+#: A function that gets the store first.
+UseCase: TypeAlias = Callable[Concatenate[Store, P], T]
 
 
 class BoundedExecutor:
@@ -255,7 +257,8 @@ class Background:
         if not self._can_replay(pool):
             return
         started = time.perf_counter()
-        with span(self._tracing, "replay", pool=pool):
+        tracing = self._tracing
+        with nullcontext() if tracing is None else tracing.work("replay", pool=pool):
             done = replaying.maintain_pool(
                 self._store, pool, owner=self._owner, stop=self._stop.is_set
             )
@@ -302,56 +305,29 @@ _SESSION_THREADS, _WAITING_SESSIONS, _PATIENCE = 4, 4, 1.0
 
 
 class Service:
-    """What all endpoints and pages share. The application creates, opens and closes it."""
+    """What all endpoints and pages share. The application creates, starts and closes it.
 
-    def __init__(self, settings: ServiceSettings) -> None:
-        self.settings = settings
-        # The OpenAPI document as JSON.
-        self.description = b"{}"
+    description : the OpenAPI document as JSON
+    """
+
+    def __init__(self, settings: ServiceSettings, store: Store, description: bytes) -> None:
+        self.settings, self.store, self.description = settings, store, description
         self.metrics = Metrics()
-        self.tracing: Tracing | None = None
-        if settings.tracing:
-            tracing.check_installed()
-            self.tracing = Tracing(tracing.otlp_exporter())
-        self.store: Store
-        self.writer: Writer
-        self.background: Background
-        self.kernels: Kernels
-        self.sender: OutboxSender
-        self.access: Access
-        self._readers: BoundedExecutor
-        self._readers_without_key: BoundedExecutor
-        self._calculators: CalculationProcesses
-        self._changes: TurnExecutor
-        self._sessions: BoundedExecutor
-        self.exports: Exports
-        self._explaining = 0
-        self._one_explanation = asyncio.Semaphore(1)
-        # Pools whose kernels are loaded. A pool needs others only when a season ends, when it is
-        # deleted and created again, or after a replay with another entry. The kernels for that are
-        # loaded before the replay.
-        self._loaded: ExpiringCache[bool] = ExpiringCache(_LOADED_SECONDS)
-        self._open = False
-
-    async def open(self) -> None:
-        """Open the store, migrate its schema and start the threads."""
-        settings = self.settings
-        self.store = await asyncio.to_thread(open_store, settings.database)
+        self.tracing = Tracing() if settings.tracing else None
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
         share = max(1, settings.readers // 2)
         self._readers_without_key = BoundedExecutor(
             "reading without a key", share, _WAITING_WITHOUT_KEY
         )
         self._calculators = CalculationProcesses(settings, self.metrics)
-        self._calculators.open()
         self._changes = TurnExecutor("changes", _CHANGE_THREADS, settings.queued_calculations)
         self._sessions = BoundedExecutor("sessions", _SESSION_THREADS, _WAITING_SESSIONS)
         waiting = settings.exports
         self.exports = Exports(settings, BoundedExecutor("exports", _EXPORT_THREADS, waiting))
-        self.access = Access(self.store, settings, self._readers)
-        self.kernels = Kernels(self.store)
+        self.access = Access(store, settings, self._readers)
+        self.kernels = Kernels(store)
         self.background = Background(
-            self.store,
+            store,
             settings,
             self.metrics,
             self.access.uses,
@@ -359,52 +335,51 @@ class Service:
             can_replay=self._can_replay,
             tracing=self.tracing,
         )
-        self.writer = Writer(self.store, settings, self.metrics, self.tracing)
-        self.writer.start()
-        self.kernels.start()
-        self.background.start()
-        self.sender = OutboxSender(self.store, settings, self.metrics)
-        self.sender.start()
-        self._open = True
+        self.writer = Writer(store, settings, self.metrics, self.tracing)
+        self.sender = OutboxSender(store, settings, self.metrics)
+        self._explaining = 0
+        self._one_explanation = asyncio.Semaphore(1)
+        # Pools whose kernels are loaded. A pool needs others only when a season ends, when it is
+        # deleted and created again, or after a replay with another entry. The kernels for that are
+        # loaded before the replay.
+        self._loaded: ExpiringCache[bool] = ExpiringCache(_LOADED_SECONDS)
+
+    def start(self) -> None:
+        """Start the threads and the processes, in the event loop of the application."""
+        self._calculators.open()
+        for thread in (self.writer, self.kernels, self.background, self.sender):
+            thread.start()
 
     async def close(self) -> None:
         """Commit accepted posts, end the threads, close the store."""
-        if not self._open:
-            return
-        self._open = False
         await self._calculators.close()
         # The writer resolves futures in the event loop, which must keep running while it ends.
-        await asyncio.to_thread(self.writer.stop)
-        await asyncio.to_thread(self.sender.stop)
-        await asyncio.to_thread(self.background.stop)
-        await asyncio.to_thread(self.kernels.stop)
         for close in (
+            self.writer.stop,
+            self.sender.stop,
+            self.background.stop,
+            self.kernels.stop,
             self.exports.close,
             self._changes.close,
             self._sessions.close,
             self._readers_without_key.close,
             self._readers.close,
+            self.store.close,
         ):
             await asyncio.to_thread(close)
-        await asyncio.to_thread(self.store.close)
         if self.tracing is not None:
             await asyncio.to_thread(self.tracing.close)
 
     @property
     def running(self) -> bool:
         """Return whether the threads run and the kernels are compiled."""
-        threads = self.writer.running and self.background.running if self._open else False
-        return threads and self.kernels.ready
+        return self.writer.running and self.background.running and self.kernels.ready
 
-    async def read(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def read(self, function: UseCase[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a use case that only reads and is quick."""
         return await self._readers.run(function, self.store, *args, **kwargs)
 
-    async def read_inline(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def read_inline(self, function: UseCase[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a use case that reads a few dozen rows of an index.
 
         With SQLite it runs in the event loop: starting a thread would take longer, and the threads
@@ -415,12 +390,7 @@ class Service:
         return await self.read(function, *args, **kwargs)
 
     async def read_for(
-        self,
-        key: KeyRecord | None,
-        function: Callable[Concatenate[Store, P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, key: KeyRecord | None, function: UseCase[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a use case as `read`, for a caller with this key.
 
@@ -439,15 +409,13 @@ class Service:
         return result
 
     async def calculate_from_store(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+        self, function: UseCase[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a use case that reads, as in `calculate`."""
         result: T = await self._calculators.run(Work(function, args, kwargs, with_store=True))
         return result
 
-    async def explain(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def explain(self, function: UseCase[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an explanation as in `calculate_from_store`, one at a time.
 
         Every visit to a player's page starts one. This leaves processes for predictions and splits.
@@ -463,9 +431,7 @@ class Service:
         finally:
             self._explaining -= 1
 
-    async def change(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def change(self, function: UseCase[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a use case that writes. Changes of one pool run one after another.
 
         Use cases of a pool have its name as the first of their arguments; those of keys have no

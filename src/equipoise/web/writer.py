@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -36,7 +37,7 @@ from equipoise.web.http.errors import (
     OverloadedError,
     UnavailableError,
 )
-from equipoise.web.monitoring import Metrics, Tracing, span
+from equipoise.web.monitoring import Metrics, Tracing
 from equipoise.web.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
@@ -227,7 +228,7 @@ class Writer:
             return [item.post for item in more], now()
 
         try:
-            with span(self._tracing, "commit", [item.cause for item in waiting], pool=pool):
+            with self._span(pool, waiting):
                 answers = posting.post_matches(
                     self._store,
                     pool,
@@ -273,6 +274,11 @@ class Writer:
         finally:
             self._under_way = None
 
+    def _span(self, pool: str, waiting: Sequence[_Waiting]) -> AbstractContextManager[None]:
+        if self._tracing is None:
+            return nullcontext()
+        return self._tracing.work("commit", [item.cause for item in waiting], pool=pool)
+
     def _describe(self, waiting: Sequence[_Waiting], more: Sequence[_Waiting]) -> None:
         """Say in the span of a commit what it contains, and link it to the later posts."""
         if self._tracing is not None:
@@ -297,9 +303,10 @@ class Writer:
         if isinstance(answer, EquipoiseError):
             self._metrics.refused.inc()
         elif isinstance(answer, PostedMessage):
-            self._metrics.posted(answer.new, answer.known)
+            self._metrics.new.inc(answer.new)
+            self._metrics.known.inc(answer.known)
         else:
-            self._metrics.posted(len(post.matches), 0)
+            self._metrics.new.inc(len(post.matches))
 
 
 def _matches_of(waiting: Sequence[_Waiting]) -> int:

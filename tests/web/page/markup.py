@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 _EMPTY = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
@@ -57,3 +58,9 @@ class Page(HTMLParser):
     def field(self, name: str) -> str:
         """Return the value of the first field of this name."""
         return next(one.get("value") or "" for one in self.all("input") if one.get("name") == name)
+
+
+def confirmation(text: str) -> str:
+    """Return what the button of a preview sends: it names what was shown."""
+    (value,) = re.findall(r'name="do" value="([0-9a-f]{64})"', text)
+    return str(value)

@@ -15,7 +15,7 @@ from equipoise.web.page.rendering import path
 from web.page import invented
 from web.page.invented import HOSTILE
 from web.page.markup import Page
-from web.page.test_forms_at_work import do, token
+from web.page.test_forms_at_work import confirm, token
 from web.page.test_pages import look
 
 
@@ -28,7 +28,7 @@ def watched(site: Any) -> str:
         for name in HOSTILE:
             where = path("pools", pool, "disqualify", name)
             fields = {"since": "", "reason": f"said {name}", "token": given}
-            do(admin, where, fields, admin.post(where, data=fields))
+            confirm(admin, where, fields)
     address = {"url": "https://e.org/<script>x</script>"}
     number = site.perform("POST", f"/pools/{pool}/webhooks", address)["webhook"]["webhook"]
     for action in ("disable", "enable"):

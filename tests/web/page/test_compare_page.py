@@ -23,9 +23,7 @@ def pool(site: Any) -> str:
     return str(site.new_pool("versus", PoolRequest("glicko2", public=True), matches))
 
 
-def test_the_page_shows_record_chances_curves_and_matches(
-    site: Any, anybody: httpx.Client, pool: str
-) -> None:
+def test_shows_record_chances_and_curves(site: Any, anybody: httpx.Client, pool: str) -> None:
     text = look(anybody, f"/pools/{pool}/compare?first=Bo&second=Ada").text
     found = site.perform("GET", f"/pools/{pool}/players/Bo/against/Ada")
     assert "1 · 1 · 1" in text

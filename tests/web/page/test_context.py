@@ -39,9 +39,7 @@ def test_a_session_is_kept_where_no_script_reads_it(site: Any) -> None:
         ("never", "https", False),
     ],
 )
-def test_a_setting_says_whether_cookies_are_for_https(
-    tmp_path: Path, setting: str, scheme: str, secure: bool
-) -> None:
+def test_sets_the_secure_flag(tmp_path: Path, setting: str, scheme: str, secure: bool) -> None:
     """`auto` follows the request, and so a proxy that says which scheme it was sent with."""
     database = f"sqlite:///{tmp_path / 'service.db'}"
     key = make_key(database, "admin")
@@ -146,15 +144,15 @@ def test_signing_in_leads_nowhere_else(site: Any, target: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/pools/club/leaderboard", "/pools/nowhere"])
-def test_nobody_learns_whether_a_private_pool_exists(
-    anybody: httpx.Client, site: Any, path: str
-) -> None:
+def test_hides_whether_a_pool_exists(anybody: httpx.Client, site: Any, path: str) -> None:
     """Without a key all are asked to sign in; with a key of another pool all are refused."""
     answer = anybody.get(path)
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/sign-in?next=%2Fpools%2F")
     with site.visitor("writer") as writer:
-        assert writer.get(path).status_code == 403
+        answer = writer.get(path)
+        assert answer.status_code == 403
+        assert not [link for link in Page(answer.text).links if link.startswith("/pools/")]
 
 
 def test_pools_are_listed_for_those_who_may_read_them(anybody: httpx.Client, site: Any) -> None:
@@ -174,6 +172,7 @@ def test_pools_are_listed_for_those_who_may_read_them(anybody: httpx.Client, sit
         ("judge", "/keys", 403),
         (None, "/pools/arena/seasons", 200),
         (None, "/pools/club/seasons", 303),
+        (None, "/pools/club/tournament", 303),
         *(
             (who, path, status)
             for path in ("/pools/arena/webhooks", "/audit?pool=arena")

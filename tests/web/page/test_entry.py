@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Any
 
 from equipoise.messages.pools import PoolRequest
 from web.page import invented
-from web.page.markup import Page
+from web.page.markup import Page, confirmation
 from web.page.site import LONGEST
 from web.page.test_forms_at_work import token
 from web.page.test_pages import look
@@ -65,11 +64,10 @@ def test_the_entry_is_changed_after_what_would_happen_was_seen(site: Any) -> Non
         assert preview.status_code == 200, preview.text
         text = Page(preview.text).text
         assert f"{shown['difference']['changed']} ratings would change" in text
-        seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
-        assert seen is not None
+        seen = confirmation(preview.text)
         wrong = admin.post(path, data={**fields, "hold_level": "2"})
         assert "from 0 to 1" in Page(wrong.text).text
-        done = admin.post(path, data={**fields, "do": seen[1]})
+        done = admin.post(path, data={**fields, "do": seen})
         assert (done.status_code, done.headers["location"]) == (303, f"/pools/{pool}/amendments")
         assert site.replayed(pool)["parameters"]["entry"] == "learned"
         text = look(admin, f"/pools/{pool}/amendments/31").text

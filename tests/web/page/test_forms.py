@@ -38,7 +38,7 @@ def test_a_form_with_parts_is_taken_apart() -> None:
     )
     form = parsed("multipart/form-data; boundary=x", body, FormLimits(2_000, 2, files=1))
     assert form.fields == {"games": ["é \r\nb"]}
-    assert form.files["file"].content == content
+    assert form.files["file"] == ("a &quot; b.pgn", content)
 
 
 def test_parts_that_are_none_are_refused() -> None:
@@ -198,9 +198,7 @@ def test_places_of_scores_can_be_changed() -> None:
         ("", b"", "csv"),
     ],
 )
-def test_how_games_are_written_is_seen_by_name_or_beginning(
-    name: str, content: bytes, kind: str
-) -> None:
+def test_guesses_the_format_by_name_or_content(name: str, content: bytes, kind: str) -> None:
     assert guessed(name, content) == kind
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from web.page.invented import DAY, START
-from web.page.markup import Page
+from web.page.markup import Page, confirmation
 
 _PGN = """[Event "Open"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n1. e4 {}\n\n"""
 GAMES = [("Ana", "Bo", "1-0"), ("Bo", "Cy", "1-0"), ("Cy", "Ana", "1/2-1/2"), ("Cy", "Di", "0-1")]
@@ -145,12 +145,11 @@ def test_a_match_is_previewed_then_posted(site: Any) -> None:
         assert "Preview of the ratings" in preview.text
         assert "team-glicko2 does not use performance_ceiling" in Page(preview.text).text
         assert writer.get("/pools/arena/players/newcomer").status_code == 404
-        seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
-        assert seen is not None
+        seen = confirmation(preview.text)
         match["teams"][0]["rank"] = 3  # type: ignore[index]
-        other = {**fields, "json": json.dumps(match), "do": seen[1]}
+        other = {**fields, "json": json.dumps(match), "do": seen}
         assert "Preview of the ratings" in writer.post(path, data=other).text
-        done = writer.post(path, data={**fields, "do": seen[1]})
+        done = writer.post(path, data={**fields, "do": seen})
         assert done.status_code == 303
         assert "by hand <1>" in Page(writer.get(done.headers["location"]).text).text
         again = writer.post(path, data={**other, "do": ""})
@@ -172,7 +171,7 @@ def test_a_match_is_voided_after_its_difference_was_seen(site: Any) -> None:
         assert judge.get("/pools/arena/leaderboard").text != before
         assert judge.post(path, data=fields).status_code == 409
         back = "/pools/arena/restore/m0399"
-        do(judge, back, fields, judge.post(back, data=fields))
+        confirm(judge, back, fields)
         assert board(judge.get("/pools/arena/leaderboard").text) == board(before)
 
 
@@ -180,12 +179,9 @@ def test_places_are_corrected_and_a_player_is_disqualified(site: Any) -> None:
     """And reinstated: each is shown before it is done."""
     with site.visitor("judge") as judge:
         path = "/pools/arena/correct/m0398"
-        fields: dict[str, Any] = {
-            "how": "places",
-            "rank": ["1", "1"],
-            "token": token(judge, path),
-        }
-        do(judge, path, fields, judge.post(path, data=fields))
+        fields: dict[str, Any] = {"how": "places", "rank": ["1", "1"]}
+        fields["token"] = token(judge, path)
+        confirm(judge, path, fields)
         assert "corrected" in judge.get("/pools/arena/matches/m0398").text
         for ranks in (["1"], ["1", "x"]):
             assert judge.post(path, data={**fields, "rank": ranks}).status_code == 422
@@ -201,12 +197,10 @@ def test_places_are_corrected_and_a_player_is_disqualified(site: Any) -> None:
         )
         assert played is not None
         assert "This match changed no rating" not in judge.get(played[0]).text
-        preview = judge.post(path, data=fields)
-        assert "Effect void" in Page(do(judge, path, fields, preview).text).text
+        assert "Effect void" in Page(confirm(judge, path, fields).text).text
         assert "disqualified" in Page(judge.get("/pools/arena/players/odd-fox").text).text
         assert "This match changed no rating" in judge.get(played[0]).text
-        path = "/pools/arena/reinstate/odd-fox"
-        do(judge, path, fields, judge.post(path, data=fields))
+        confirm(judge, "/pools/arena/reinstate/odd-fox", fields)
         wrong = {**fields, "since": "soon"}
         assert judge.post("/pools/arena/disqualify/odd-fox", data=wrong).status_code == 422
 
@@ -216,7 +210,7 @@ def test_a_player_is_renamed_and_merged(site: Any) -> None:
     with site.visitor("judge") as judge:
         path = "/pools/arena/rename/odd-fox"
         fields = {"to": "odd-vixen", "reason": "new name", "token": token(judge, path)}
-        done = do(judge, path, fields, judge.post(path, data=fields))
+        done = confirm(judge, path, fields)
         assert "odd-fox renamed to odd-vixen" in " ".join(Page(done.text).text.split())
         assert "<small><bdi>odd-vixen</bdi></small>" in done.text
         for old, new in (
@@ -229,17 +223,15 @@ def test_a_player_is_renamed_and_merged(site: Any) -> None:
             moved = judge.get(f"/pools/arena/{old}")
             assert (moved.status_code, moved.headers["location"]) == (303, f"/pools/arena/{new}")
         assert judge.get("/pools/arena/players/odd-vixen").status_code == 200
-        path, fields["to"] = "/pools/arena/rename/odd-vixen", "odd-fox"
-        do(judge, path, fields, judge.post(path, data=fields))
+        fields["to"] = "odd-fox"
+        confirm(judge, "/pools/arena/rename/odd-vixen", fields)
 
 
 def do(
     client: httpx.Client, path: str, fields: dict[str, Any], preview: httpx.Response
 ) -> httpx.Response:
     """Do what was shown, and wait until the pool is replayed."""
-    seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
-    assert seen is not None, preview.text
-    done = client.post(path, data={**fields, "do": seen[1]})
+    done = client.post(path, data={**fields, "do": confirmation(preview.text)})
     assert done.status_code == 303, done.text
     for _ in range(6000):
         entry = client.get(done.headers["location"])
@@ -247,6 +239,15 @@ def do(
             return entry
         time.sleep(0.05)
     raise AssertionError("the pool was not replayed")
+
+
+def confirm(client: httpx.Client, path: str, fields: dict[str, Any], *words: str) -> httpx.Response:
+    """Send a form, check its preview, do what was shown, and wait for the replay."""
+    preview = client.post(path, data=fields)
+    text = Page(preview.text).text
+    assert preview.status_code == 200, text
+    assert [one for one in words if one not in text] == []
+    return do(client, path, fields, preview)
 
 
 def board(text: str) -> list[str]:

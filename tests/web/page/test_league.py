@@ -14,8 +14,8 @@ import pytest
 from equipoise.errors import InvalidDataError
 from equipoise.web.page.context import Form
 from equipoise.web.page.league import pool_name, pool_of
-from web.page.markup import Page
-from web.page.test_forms_at_work import token
+from web.page.markup import Page, confirmation
+from web.page.test_forms_at_work import confirm, token
 
 ROWS = """date,player 1,player 2,score 1,score 2
 2026-10-01,Ada Fox,Bo,3,1
@@ -29,16 +29,18 @@ def hidden(text: str) -> dict[str, str]:
     return {one["name"]: one["value"] for one in inputs if one.get("type") == "hidden"}  # type: ignore[misc]
 
 
-def new_pool(client: httpx.Client, title: str, **more: str) -> str:
-    """Create a pool in the browser and return its name."""
+def new_pool(client: httpx.Client, site: Any, title: str) -> str:
+    """Create a pool in the browser and return its name, once it takes matches."""
     fields = {"token": token(client, "/new-pool"), "title": title, "play": "duels", "times": "1"}
-    done = client.post("/new-pool", data={**fields, "public": "1", **more})
+    done = client.post("/new-pool", data={**fields, "public": "1"})
     assert done.status_code == 303, Page(done.text).text
-    return done.headers["location"].removeprefix("/pools/")
+    pool = done.headers["location"].removeprefix("/pools/")
+    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    return pool
 
 
 def test_three_questions_make_a_pool(admin: httpx.Client, site: Any) -> None:
-    pool = new_pool(admin, "Étoile: Thursday's league")
+    pool = new_pool(admin, site, "Étoile: Thursday's league")
     assert pool == "etoile-thursday-s-league"
     told = site.perform("GET", f"/pools/{pool}")
     assert (told["system"], told["late"], told["public"]) == ("glicko2", "replay", True)
@@ -59,11 +61,8 @@ def test_wrong_answers_about_a_pool_are_named() -> None:
     assert (name, request.system, request.parameters) == ("cup", "elo-mmr", {"entry": "learned"})
 
 
-def test_a_file_is_uploaded_without_scripts_and_again_changes_nothing(
-    admin: httpx.Client, site: Any
-) -> None:
-    pool = new_pool(admin, "Uploads")
-    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+def test_uploads_a_file_once_without_scripts(admin: httpx.Client, site: Any) -> None:
+    pool = new_pool(admin, site, "Uploads")
     path = f"/pools/{pool}/upload"
     fields = {"token": token(admin, path)}
     file = {"file": ("week 1.csv", ROWS.encode(), "text/csv")}
@@ -75,9 +74,8 @@ def test_a_file_is_uploaded_without_scripts_and_again_changes_nothing(
     assert site.perform("GET", f"/pools/{pool}")["matches"] == 0
     kept = hidden(preview.text)
     assert kept["name"] == "week 1.csv"
-    seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
-    assert seen is not None
-    fields = {**fields, "held": kept["held"], "name": kept["name"], "do": seen[1]}
+    fields = {**fields, "held": kept["held"], "name": kept["name"]}
+    fields["do"] = confirmation(preview.text)
     done = admin.post(path, data=fields)
     assert done.status_code == 303
     assert "2 matches were posted" in admin.get(done.headers["location"]).text
@@ -88,8 +86,7 @@ def test_a_file_is_uploaded_without_scripts_and_again_changes_nothing(
 
 
 def test_a_workbook_is_uploaded(admin: httpx.Client, site: Any) -> None:
-    pool = new_pool(admin, "Workbook")
-    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    pool = new_pool(admin, site, "Workbook")
     stream = io.BytesIO()
     book = openpyxl.Workbook()
     book.active.append(["Date", "Player 1", "Player 2", "Score 1", "Score 2"])
@@ -101,7 +98,7 @@ def test_a_workbook_is_uploaded(admin: httpx.Client, site: Any) -> None:
     assert "1 new match" in Page(preview.text).text, Page(preview.text).text
     held = hidden(preview.text)
     fields = {"token": token(admin, path), "held": held["held"], "name": held["name"]}
-    preview_and_do(admin, path, fields)
+    confirm(admin, path, fields)
     assert (
         site.perform("GET", f"/pools/{pool}/matches/2026-10-03 Ada - Bo")["teams"][1]["score"] == 1
     )
@@ -119,25 +116,9 @@ def test_an_upload_that_is_not_understood_names_its_lines(admin: httpx.Client) -
     assert "Post " not in [one.strip() for one in Page(wrong.text).texts]
 
 
-def preview_and_do(
-    client: httpx.Client, path: str, fields: dict[str, Any], words: tuple[str, ...] = ()
-) -> httpx.Response:
-    """Send a form, check its preview, and send it again from there."""
-    preview = client.post(path, data=fields)
-    assert preview.status_code == 200, Page(preview.text).text
-    for one in words:
-        assert one in Page(preview.text).text
-    seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
-    assert seen is not None, Page(preview.text).text
-    done = client.post(path, data={**fields, "do": seen[1]})
-    assert done.status_code == 303, done.text
-    return done
-
-
 def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: Any) -> None:
     """Id and time are filled in; a newcomer and a name like that of a player are marked."""
-    pool = new_pool(admin, "Results")
-    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    pool = new_pool(admin, site, "Results")
     path = f"/pools/{pool}/post"
     form = Page(admin.get(path).text)
     typed = {one["name"]: one.get("value") or "" for one in form.all("input") if "name" in one}
@@ -152,7 +133,7 @@ def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: A
         "players-1": "Ada Fox",
         "players-2": "Bo",
     }
-    preview_and_do(admin, path, fields, ("newcomer",))
+    confirm(admin, path, fields, "newcomer")
     posted = site.perform("GET", f"/pools/{pool}/matches/{typed['match']}")
     assert [team["score"] for team in posted["teams"]] == [2.0, 1.5]
     assert posted["time"] == "2026-10-03T18:30:00Z"
@@ -172,8 +153,7 @@ def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: A
     assert (typed["players-1"], typed["was"]) == ("Ada Fox", "2026-10-03T18:30")
     fields = {name: value or "" for name, value in typed.items()}
     fields |= {"how": "places", "rank": ["0", "3"], "players-2": "Cy"}
-    preview_and_do(admin, path, fields)
-    site.replayed(pool)
+    confirm(admin, path, fields)
     match = site.perform("GET", f"/pools/{pool}/matches/{posted['match']}")
     assert [(t["players"][0]["player"], t["score"]) for t in match["teams"]] == [
         ("Ada Fox", 0.0),
@@ -184,25 +164,21 @@ def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: A
 
 def test_all_matches_of_a_player_are_voided(admin: httpx.Client, site: Any) -> None:
     """Also those from before today; the preview says what others lose or gain."""
-    pool = new_pool(admin, "Cheated")
-    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    pool = new_pool(admin, site, "Cheated")
     path = f"/pools/{pool}/upload"
-    preview_and_do(admin, path, {"token": token(admin, path), "matches": ROWS})
+    confirm(admin, path, {"token": token(admin, path), "matches": ROWS})
     path = f"/pools/{pool}/disqualify/Ada%20Fox"
     form = admin.get(f"{path}?all=1").text
     assert any(one.get("name") == "all" and "checked" in one for one in Page(form).all("input"))
     fields = {"token": token(admin, path), "all": "1", "reason": "another's account"}
-    preview_and_do(admin, path, fields, ("count for nobody", "2 other players would move"))
-    site.replayed(pool)
+    confirm(admin, path, fields, "count for nobody", "2 other players would move")
     board = site.perform("GET", f"/pools/{pool}/players/Bo")
     assert board["matches"] == 1
     match = site.perform("GET", f"/pools/{pool}/matches/2026-10-01 Ada Fox - Bo")
     assert not any(one["counted"] for team in match["teams"] for one in team["players"])
 
 
-def test_fair_teams_lead_to_their_result_and_to_a_link_for_everybody(
-    site: Any, anybody: httpx.Client
-) -> None:
+def test_teams_link_to_their_result_and_to_everybody(site: Any, anybody: httpx.Client) -> None:
     """The link shows the same teams to visitors without a key; a result is one click away."""
     with site.visitor("judge") as judge:
         path = "/pools/arena/balance"
@@ -224,12 +200,9 @@ def test_fair_teams_lead_to_their_result_and_to_a_link_for_everybody(
     assert "team 1 wins" not in twice.text
 
 
-def test_teams_that_a_pool_cannot_rate_have_no_form_for_a_result(
-    admin: httpx.Client, site: Any
-) -> None:
+def test_offers_no_result_for_teams_it_cannot_rate(admin: httpx.Client, site: Any) -> None:
     """A pool of duels makes fair teams of two, but takes no match of them."""
-    pool = new_pool(admin, "Doubles")
-    site.wait_until(pool, lambda told: told["kernels"] == "ready")
+    pool = new_pool(admin, site, "Doubles")
     one, two = f"/pools/{pool}/teams?players-1=a&players-2=b", "&players-1=c&players-2=d"
     assert "These teams played" in admin.get(one).text
     assert "These teams played" not in admin.get(one + two).text

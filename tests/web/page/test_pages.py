@@ -175,9 +175,7 @@ def test_pages_of_the_leaderboard_follow_one_another(anybody: httpx.Client) -> N
     assert "1" in look(anybody, back or "").texts
 
 
-def test_the_page_of_a_large_match_lists_a_hundred_players(
-    site: Site, anybody: httpx.Client
-) -> None:
+def test_lists_a_hundred_players_of_a_large_match(site: Site, anybody: httpx.Client) -> None:
     """Next leads on, and a player is found; so it is in the API, by `limit`."""
     names = [f"p{number:03d}" for number in range(250)]
     teams = [TeamRequest([name], place) for place, name in enumerate(names, 1)]
@@ -203,9 +201,7 @@ def test_the_page_of_a_large_match_lists_a_hundred_players(
     assert f"{path}?around=p180" in look(anybody, f"{players}p180").links
 
 
-def test_static_files_are_kept_for_good_under_the_name_of_their_version(
-    anybody: httpx.Client,
-) -> None:
+def test_static_files_of_a_version_never_expire(anybody: httpx.Client) -> None:
     page = look(anybody, "/")
     sheet = next(one["href"] for one in page.all("link") if one.get("rel") == "stylesheet") or ""
     answer = anybody.get(sheet)

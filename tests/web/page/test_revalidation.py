@@ -29,9 +29,7 @@ def ask(client: httpx.Client, path: str, tag: str) -> httpx.Response:
     "page",
     ["?wait=1", "/leaderboard", "/matches", "/matches/game%202", "/players/Ada", "/seasons"],
 )
-def test_nothing_is_sent_again_until_the_pool_changes(
-    site: Site, anybody: httpx.Client, pool: str, page: str
-) -> None:
+def test_answers_304_until_change(site: Site, anybody: httpx.Client, pool: str, page: str) -> None:
     path = f"/pools/{pool}{page}"
     answer = anybody.get(path)
     assert answer.headers["cache-control"] == "no-cache"
@@ -58,9 +56,7 @@ def test_themes_and_addresses_have_tags_of_their_own(anybody: httpx.Client, pool
     assert len(tags) == 3
 
 
-def test_pages_of_a_key_and_of_errors_are_not_kept(
-    site: Any, admin: httpx.Client, anybody: httpx.Client
-) -> None:
+def test_keeps_no_error_or_own_page(site: Any, admin: httpx.Client, anybody: httpx.Client) -> None:
     tag = anybody.get("/pools/arena/matches").headers["etag"]
     answer = ask(admin, "/pools/arena/matches", tag)
     assert answer.status_code == 200

@@ -13,7 +13,7 @@ from equipoise.messages.pools import PoolRequest, SeasonRequest
 from equipoise.web.page.administration import season_of
 from equipoise.web.page.context import Form
 from web.page import invented
-from web.page.markup import Page
+from web.page.markup import Page, confirmation
 from web.page.test_forms_at_work import token
 from web.page.test_pages import look
 
@@ -44,12 +44,11 @@ def test_a_season_is_ended_after_what_would_happen_was_seen(site: Any) -> None:
         assert "would keep 25 % of its distance to" in text
         assert len(re.findall(r'<tr><th scope="row">', preview.text)) == 12
         assert "No past seasons yet" in judge.get(f"/pools/{pool}/seasons").text
-        seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
-        assert seen is not None
-        other = judge.post(path, data={**fields, "keep": "30", "do": seen[1]})
+        seen = confirmation(preview.text)
+        other = judge.post(path, data={**fields, "keep": "30", "do": seen})
         assert "Preview of the next season" in other.text, "something else than what was seen"
         for _ in range(2):
-            done = judge.post(path, data={**fields, "do": seen[1]})
+            done = judge.post(path, data={**fields, "do": seen})
             assert done.status_code == 303, done.text
             assert done.headers["location"] == f"/pools/{pool}/seasons?ended=2026-1"
         shown = look(judge, done.headers["location"])
@@ -74,9 +73,8 @@ def test_a_hard_reset_forgets_everybody(site: Any) -> None:
         assert preview.status_code == 200, preview.text
         assert "All ratings would be reset" in preview.text
         assert preview.text.count("starts anew</small>") == 12
-        seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
-        assert seen is not None
-        assert admin.post(path, data={**fields, "do": seen[1]}).status_code == 303
+        seen = confirmation(preview.text)
+        assert admin.post(path, data={**fields, "do": seen}).status_code == 303
         assert "Hard reset" in admin.get(f"/pools/{pool}/seasons").text
 
 

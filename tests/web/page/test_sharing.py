@@ -78,9 +78,7 @@ def test_links_have_title_and_description_for_other_sites(anybody: httpx.Client,
         assert about in meta["og:description"]
 
 
-def test_other_sites_may_frame_the_board_of_a_public_pool_only(
-    site: Any, anybody: httpx.Client, pool: str
-) -> None:
+def test_only_public_boards_can_be_framed(site: Any, anybody: httpx.Client, pool: str) -> None:
     """It has nothing to press; after a revalidation it may still be framed."""
     path = f"/pools/{pool}/embed"
     assert path in look(anybody, f"/pools/{pool}").links

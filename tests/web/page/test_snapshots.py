@@ -19,7 +19,7 @@ from equipoise.web.processes import CalculationProcesses, Work
 from pools.pool_trials import Trial, duel
 from web.page.invented import DAY, START
 from web.page.markup import Page
-from web.page.test_forms_at_work import do
+from web.page.test_forms_at_work import confirm
 
 
 @pytest.fixture
@@ -153,6 +153,9 @@ def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
     with site.visitor(f"{pool} admin") as client:
         page = Page(client.get(where).text)
         assert "Delete the pool" not in page.text
+        boxes = [one for one in page.all("input") if one.get("type") == "checkbox"]
+        assert boxes
+        assert not [one for one in boxes if "checked" in one]
         typed = {
             "token": page.field("token"),
             "late": "append",
@@ -160,6 +163,7 @@ def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
             "placement_matches": "2",
             "inactive_days": "",
             "display_deviations": "0",
+            "display_floor": "1234.5",
             "reason": "slow uploads",
         }
         wrong = client.post(where, data={**typed, "placement_matches": "1.5"})
@@ -167,7 +171,9 @@ def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
         assert "must be a whole number" in wrong.text
         saved = client.post(where, data=typed)
         assert saved.status_code == 303
-        assert "Settings saved." in client.get(saved.headers["location"]).text
+        shown = Page(client.get(saved.headers["location"]).text)
+        assert "Settings saved." in shown.text
+        assert shown.field("display_floor") == "1234.5"
         told = site.ask("GET", f"/pools/{pool}").json()
         assert (told["late"], told["times"], told["placement_matches"]) == ("append", "datetime", 2)
         assert "slow uploads" in client.get(f"/pools/{pool}/amendments/{told['last_seq']}").text
@@ -202,5 +208,5 @@ def test_who_is_disqualified_is_marked_on_the_board(site: Any) -> None:
         page = Page(client.get(form).text)
         data = {"token": page.field("token"), "match": page.field("match"), "since": ""}
         path = f"/pools/{pool}/disqualify/ben"
-        told = do(client, path, data, client.post(path, data=data))
+        told = confirm(client, path, data)
         assert "ben in match a disqualified" in Page(told.text).text

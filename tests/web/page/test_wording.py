@@ -35,9 +35,7 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
         (math.inf, 0, "\N{INFINITY}"),
     ],
 )
-def test_numbers_have_their_digits_and_a_true_minus(
-    value: float | None, digits: int, text: str
-) -> None:
+def test_formats_numbers(value: float | None, digits: int, text: str) -> None:
     assert number(value, digits) == text
 
 

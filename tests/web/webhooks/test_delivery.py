@@ -114,9 +114,7 @@ def matches_of(told: list[dict[str, dict[str, str]]]) -> list[str]:
     return [one["data"]["match"] for one in told]
 
 
-def test_what_happens_is_told_in_order_and_signed(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_sends_signed_events_in_order(store: Store, inbox: Inbox, start: StartSender) -> None:
     """A post, amendments with their replay, a late match, the end of a season, a post after it.
 
     A match that counts no longer when it is its turn is left out.
@@ -163,9 +161,7 @@ def test_a_pool_has_twenty_enabled_webhooks_at_most(store: Store, inbox: Inbox) 
         hook(store, inbox)
 
 
-def test_only_what_is_wanted_is_written_and_told(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_sends_only_chosen_events(store: Store, inbox: Inbox, start: StartSender) -> None:
     hook(store, inbox, "season.ended")
     post(store, 1, 2, 3)
     assert in_outbox(store) == 0
@@ -174,9 +170,7 @@ def test_only_what_is_wanted_is_written_and_told(
     assert [one["type"] for one in inbox.waits_for(1)] == ["season.ended"]
 
 
-def test_a_receiver_that_fails_gets_everything_in_order(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_resends_in_order_after_failures(store: Store, inbox: Inbox, start: StartSender) -> None:
     """A message comes again with the same id until it is taken, and those after it wait."""
     inbox.answers = [200, 500, 302, 503]
     hook(store, inbox)
@@ -191,9 +185,7 @@ def test_a_receiver_that_fails_gets_everything_in_order(
     assert in_outbox(store) == 0
 
 
-def test_a_receiver_that_was_away_gets_what_it_missed(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_sends_missed_events_later(store: Store, inbox: Inbox, start: StartSender) -> None:
     inbox.stop()
     hook(store, inbox)
     start()
@@ -206,9 +198,7 @@ def test_a_receiver_that_was_away_gets_what_it_missed(
 
 
 @pytest.mark.slow
-def test_a_slow_receiver_holds_up_nobody_else(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_slow_receivers_delay_no_others(store: Store, inbox: Inbox, start: StartSender) -> None:
     """Posting and other webhooks go on; once it is quick again it gets all."""
     with Inbox(seconds=allow(2.0)) as slow:
         hook(store, slow)
@@ -254,9 +244,7 @@ def test_names_that_resolve_slowly_hold_up_nobody_else(
 
 
 @pytest.mark.slow
-def test_what_was_not_answered_is_told_by_the_next_sender(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_next_sender_resends_events(store: Store, inbox: Inbox, start: StartSender) -> None:
     """Who stops leaves the webhook at once; whoever was killed holds it until the lease is over."""
     hook(store, inbox)
     first = start()
@@ -284,9 +272,7 @@ def test_two_senders_tell_everything_once(store: Store, inbox: Inbox, start: Sta
     assert len(inbox.received) == 20
 
 
-def test_a_receiver_that_is_gone_is_told_no_more(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_disables_a_receiver_that_is_gone(store: Store, inbox: Inbox, start: StartSender) -> None:
     inbox.answers = [410]
     hook(store, inbox)
     post(store, 1)
@@ -369,9 +355,7 @@ def test_a_disabled_webhook_holds_no_events_of_others(store: Store, inbox: Inbox
 
 
 @pytest.mark.slow
-def test_a_delivery_ends_when_its_webhook_is_deleted(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_ends_delivery_when_deleted(store: Store, inbox: Inbox, start: StartSender) -> None:
     inbox.seconds = 0.05
     hook(store, inbox)
     post(store, *range(1, 200))
@@ -384,9 +368,7 @@ def test_a_delivery_ends_when_its_webhook_is_deleted(
     assert len(inbox.received) == seen < 100
 
 
-def test_a_webhook_that_is_disabled_is_told_no_more(
-    store: Store, inbox: Inbox, start: StartSender
-) -> None:
+def test_disabled_webhook_gets_nothing(store: Store, inbox: Inbox, start: StartSender) -> None:
     hook(store, inbox)
     number = state(store).webhook
     post(store, 1)

@@ -8,6 +8,9 @@ import ssl
 import threading
 import time
 import tracemalloc
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -43,22 +46,24 @@ def posted(
     return asyncio.run(all_of_it())
 
 
-def answering(content: bytes, pause: float = 0.0) -> str:
-    """Return the address of something that answers so, byte by byte where there is a pause."""
+def answering(content: bytes, pause: float = 0.0, more: Iterable[bytes] = ()) -> str:
+    """Return the address of something that answers so, once, and then closes.
+
+    pause : seconds after each byte of the content; more : sent after it
+    """
     listening = socket.create_server(("127.0.0.1", 0))
 
     def answer() -> None:
-        with listening, listening.accept()[0] as taken:
+        with listening, listening.accept()[0] as taken, suppress(OSError):
             # The whole request: a socket that is closed with some of it unread is reset.
             request = b""
             while not request.endswith(b"{}"):
                 request += taken.recv(65_536)
-            try:
-                for at in range(len(content)) if pause else [0]:
-                    taken.sendall(content[at : at + 1] if pause else content)
-                    time.sleep(pause)
-            except OSError:
-                return
+            for at in range(len(content)) if pause else [0]:
+                taken.sendall(content[at : at + 1] if pause else content)
+                time.sleep(pause)
+            for block in more:
+                taken.sendall(block)
 
     threading.Thread(target=answer, daemon=True).start()
     return f"http://127.0.0.1:{listening.getsockname()[1]}/"
@@ -127,31 +132,16 @@ SENT, TAKEN = 100_000_000, 8_000_000
     ],
     ids=["length", "no-length", "header", "headers", "interim", "chunked"],
 )
-def test_an_answer_without_end_takes_neither_memory_nor_time(
-    head: bytes, block: bytes, arrived: bool
-) -> None:
+def test_bounds_answers_without_end(head: bytes, block: bytes, arrived: bool) -> None:
     """A length with zeros before it made the service read 400 MB into 790 MB of memory."""
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def answer() -> None:
-        with listening, listening.accept()[0] as taken:
-            taken.recv(65_536)
-            try:
-                taken.sendall(head)
-                for _ in range(SENT // len(block)):
-                    taken.sendall(block)
-            except OSError:
-                return
-
-    sending = threading.Thread(target=answer, daemon=True)
-    sending.start()
     posted("http://127.0.0.1:9/")  # What is imported and cached is not counted.
     tracemalloc.start()
     with stopwatch() as watch:
-        (outcome,) = posted(f"http://127.0.0.1:{listening.getsockname()[1]}/", seconds=allow(20.0))
+        (outcome,) = posted(
+            answering(head, more=repeat(block, SENT // len(block))), seconds=allow(20.0)
+        )
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    sending.join(120)
     assert outcome.arrived is arrived
     assert arrived or outcome.failure == "the answer is too long"
     assert peak < TAKEN
@@ -159,18 +149,16 @@ def test_an_answer_without_end_takes_neither_memory_nor_time(
 
 
 def test_an_answer_counts_once_its_head_is_there() -> None:
-    content = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"
-    listening = socket.create_server(("127.0.0.1", 0))
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"
+    ended = threading.Event()
 
-    def answer() -> None:
-        with listening, listening.accept()[0] as taken:
-            taken.recv(65_536)
-            taken.sendall(content)
-            taken.recv(1)
+    def silence() -> Iterator[bytes]:
+        ended.wait(60)
+        yield b""
 
-    threading.Thread(target=answer, daemon=True).start()
     with stopwatch() as watch:
-        (outcome,) = posted(f"http://127.0.0.1:{listening.getsockname()[1]}/", seconds=allow(0.5))
+        (outcome,) = posted(answering(head, more=silence()), seconds=allow(0.5))
+    ended.set()
     assert outcome.arrived
     assert watch.seconds < 2.0
 
@@ -184,9 +172,7 @@ def test_cookies_are_not_kept_and_proxies_not_used(monkeypatch: pytest.MonkeyPat
         assert inbox.received[0].headers["host"] == f"127.0.0.1:{inbox.port}"
 
 
-def test_a_name_is_resolved_once_and_is_what_the_certificate_is_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_resolves_once_and_checks_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The connection goes to the address that was checked. SNI and Host have the name."""
     certificate = Path(__file__).parent / "hook_example.pem"
     secret = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -44,7 +44,7 @@ def tick(*, order: TickOrder, as_json: options.Json) -> None:
       equipoise matchmaking tick examples/queue.json
     """
     from equipoise.matchmaking.request import read_tick_request
-    from equipoise.messages.matchmaking import tick_message
+    from equipoise.messages.questions import tick_message
 
     answer = read_tick_request(order.source).tick()
     if as_json:
@@ -126,7 +126,7 @@ def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
     """
     from equipoise.matchmaking.flexmatch import import_flexmatch
     from equipoise.messages.conversion import plain, to_message
-    from equipoise.messages.matchmaking import ImportedRulesetMessage
+    from equipoise.messages.questions import ImportedRulesetMessage
 
     imported = import_flexmatch(order.source)
     if as_json:

@@ -29,13 +29,13 @@ _NAME = 200
 
 
 def make_key(
-    store: Store, request: KeyRequest, now: int, *, by: int | None = None
+    store: Store, request: KeyRequest, now: int, *, key: int | None = None
 ) -> NewKeyMessage:
     """Return a new key with its secret, which is not stored.
 
     If the request has a token and was carried out before, the answer is the same.
 
-    now : microseconds since 1970; by : number of the key that makes it
+    now : microseconds since 1970; key : number of the key that makes it
     Raises : InvalidParameterError; NotFoundError if its pool does not exist; ConflictError if the
         token was used for another request, or the secret is no longer valid
     """
@@ -49,13 +49,13 @@ def make_key(
         with store.read() as connection:
             get_pool(connection, request.pool)
     new, secret = keys.create_key(
-        store, request.name, request.role, request.pool, expires, now, by=by, token=request.token
+        store, request.name, request.role, request.pool, expires, now, by=key, token=request.token
     )
     return NewKeyMessage(message_of(new), secret)
 
 
 def rotate_key(
-    store: Store, number: int, request: RotationRequest, now: int, *, by: int | None = None
+    store: Store, number: int, request: RotationRequest, now: int, *, key: int | None = None
 ) -> NewKeyMessage:
     """Return a key with a new secret. The previous secret remains valid for a time.
 
@@ -70,7 +70,7 @@ def rotate_key(
     )
     _check_token(request.token)
     new, secret = keys.rotate_key(
-        store, number, now, keep=keep * 1_000_000, by=by, token=request.token
+        store, number, now, keep=keep * 1_000_000, by=key, token=request.token
     )
     return NewKeyMessage(message_of(new), secret)
 
@@ -86,9 +86,9 @@ def all_keys(store: Store) -> KeyList:
     return KeyList([message_of(key) for key in keys.list_keys(store)])
 
 
-def end_key(store: Store, number: int, now: int, *, by: int | None = None) -> KeyMessage:
+def end_key(store: Store, number: int, now: int, *, key: int | None = None) -> KeyMessage:
     """Revoke a key for good, and return it. Raises : NotFoundError."""
-    return message_of(keys.revoke_key(store, number, now, by=by))
+    return message_of(keys.revoke_key(store, number, now, by=key))
 
 
 def message_of(key: KeyRecord) -> KeyMessage:

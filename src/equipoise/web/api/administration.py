@@ -1,4 +1,7 @@
-"""Endpoints of keys, webhooks, the audit log, and of the operation of the service."""
+"""Endpoints of keys, webhooks, the audit log, and of the operation of the service.
+
+All but the last are for administrators; `equipoise.web.api` says so for whole groups.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,7 @@ from starlette.responses import Response
 from equipoise.errors import DamagedError, NotFoundError
 from equipoise.messages.upkeep import (
     AuditPage,
-    KeyList,
-    KeyMessage,
     KeyRequest,
-    NewKeyMessage,
     NewWebhookMessage,
     RotationRequest,
     WebhookRequest,
@@ -22,7 +22,6 @@ from equipoise.messages.upkeep import (
 from equipoise.pools import webhooks
 from equipoise.pools.pool import access
 from equipoise.store.connection import Store, accepts_writes, oldest_on_server
-from equipoise.store.schema import now
 from equipoise.web.http.access import MISSING_KEY, audited_pool
 from equipoise.web.http.endpoints import (
     ApiRequest,
@@ -44,40 +43,12 @@ from equipoise.web.http.errors import (
 from equipoise.web.monitoring import MEDIA_TYPE
 from equipoise.web.openapi import docs_page
 
-
-async def list_keys(request: ApiRequest) -> KeyList:
-    """Return all keys."""
-    return await request.service.read(access.all_keys)
-
-
-async def create_key(request: ApiRequest) -> NewKeyMessage:
-    """Create a key."""
-    body: KeyRequest = request.body
-    return await request.service.change(access.make_key, body, now(), by=request.key_number)
-
-
-async def rotate_key(request: ApiRequest) -> NewKeyMessage:
-    """Give a key a new secret."""
-    return await request.service.change(
-        access.rotate_key, request.number("key"), request.body, now(), by=request.key_number
-    )
-
-
-async def revoke_key(request: ApiRequest) -> KeyMessage:
-    """Revoke a key."""
-    return await request.service.change(
-        access.end_key, request.number("key"), now(), by=request.key_number
-    )
-
-
 KEYS = (
     Endpoint(
         route="GET /v1/keys",
         name="listKeys",
         summary="List keys, newest first",
-        handler=list_keys,
-        right="admin",
-        all_pools=True,
+        handler=reads(access.all_keys),
     ),
     Endpoint(
         route="POST /v1/keys",
@@ -86,9 +57,7 @@ KEYS = (
         description="Only this response contains the secret. With a `token`, random text that is "
         "not stored, you can repeat the request: it creates only one key, and every response "
         "contains the secret.",
-        handler=create_key,
-        right="admin",
-        all_pools=True,
+        handler=changes(access.make_key),
         body=Body(shape=KeyRequest, example={"name": "game server", "role": "writer"}),
         errors=(404, 409),
     ),
@@ -99,9 +68,7 @@ KEYS = (
         description="The previous secret remains valid for `keep_seconds`, one day by default. "
         "An older one ends at once. With a `token`, you can repeat the request, as in "
         "`createKey`.",
-        handler=rotate_key,
-        right="admin",
-        all_pools=True,
+        handler=changes(access.rotate_key),
         body=Body(shape=RotationRequest, example={"keep_seconds": 86_400}, required=False),
         errors=(404, 409),
     ),
@@ -109,9 +76,7 @@ KEYS = (
         route="POST /v1/keys/{key}/revoke",
         name="revokeKey",
         summary="Revoke a key permanently",
-        handler=revoke_key,
-        right="admin",
-        all_pools=True,
+        handler=changes(access.end_key),
         errors=(404,),
     ),
 )
@@ -142,7 +107,6 @@ AUDIT = (
         description="Of one pool or of all pools. With the key of a pool, the actions in that "
         "pool.",
         handler=list_audit,
-        right="admin",
         query=AuditQuery,
     ),
 )
@@ -171,7 +135,6 @@ WEBHOOKS = (
         "signed according to the Standard Webhooks specification. Only this response contains "
         "the secret.",
         handler=create_webhook,
-        right="admin",
         body=Body(shape=WebhookRequest, example=_HOOK),
         errors=(409,),
     ),
@@ -181,7 +144,6 @@ WEBHOOKS = (
         summary="List the webhooks of a pool, newest first",
         description="With the number of events that wait for each, and the last failure.",
         handler=reads(webhooks.list_webhooks),
-        right="admin",
     ),
     Endpoint(
         route="DELETE /v1/pools/{pool}/webhooks/{webhook}",
@@ -190,7 +152,6 @@ WEBHOOKS = (
         description="The webhook receives no more events, and its address and secret are "
         "deleted. The audit log keeps its entries.",
         handler=changes(webhooks.delete_webhook),
-        right="admin",
     ),
     Endpoint(
         route="POST /v1/pools/{pool}/webhooks/{webhook}/disable",
@@ -199,7 +160,6 @@ WEBHOOKS = (
         description="The webhook stays in the list, but receives no more events. No events are "
         "stored for it.",
         handler=changes(webhooks.disable_webhook),
-        right="admin",
     ),
     Endpoint(
         route="POST /v1/pools/{pool}/webhooks/{webhook}/enable",
@@ -208,7 +168,6 @@ WEBHOOKS = (
         description="The webhook receives events from now on, but none from the time when it was "
         "disabled.",
         handler=changes(webhooks.enable_webhook),
-        right="admin",
         errors=(409,),
     ),
     Endpoint(
@@ -217,7 +176,6 @@ WEBHOOKS = (
         summary="Send a test message to a webhook",
         description="The message has the type `webhook.test`. The response contains the result.",
         handler=test_webhook,
-        right="admin",
         errors=(409,),
     ),
 )
@@ -312,14 +270,12 @@ ENDPOINTS = (
         name="health",
         summary="Check whether the process responds",
         handler=health,
-        right=None,
     ),
     Endpoint(
         route="GET /readyz",
         name="ready",
         summary="Check whether the service can handle requests",
         handler=ready,
-        right=None,
         errors=(503,),
     ),
     Endpoint(
@@ -327,7 +283,6 @@ ENDPOINTS = (
         name="metrics",
         summary="Get metrics for Prometheus",
         handler=metrics,
-        right=None,
         media=("text/plain",),
         errors=(401, 403, 404),
     ),
@@ -336,14 +291,12 @@ ENDPOINTS = (
         name="openapi",
         summary="Get this description as OpenAPI 3.1",
         handler=openapi,
-        right=None,
     ),
     Endpoint(
         route="GET /docs",
         name="docs",
         summary="Get this description as a web page",
         handler=docs,
-        right=None,
         media=("text/html",),
     ),
 )

@@ -31,8 +31,12 @@ from equipoise.data.rebalancing import MOST_MEGABYTES
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.matchmaking.request import read_tick_request
 from equipoise.messages.histories import PerformanceMessage, StrengthsMessage
-from equipoise.messages.matchmaking import TickMessage, tick_message
-from equipoise.messages.questions import RebalanceMessage, rebalance_message
+from equipoise.messages.questions import (
+    RebalanceMessage,
+    TickMessage,
+    rebalance_message,
+    tick_message,
+)
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.reading.questions import ratings_in_pool
 from equipoise.store.connection import Store

@@ -100,12 +100,14 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     if query.cursor is not None and query.around is not None:
         raise InvalidParameterError("around cannot be combined with cursor")
     # Counting places and leaving out players take longer than reading an index.
-    listed = (query.inactive or request.lists_all) and query.context is None
+    pool = request.known_pool
+    lists_all = query.inactive or (pool is not None and pool.inactive_days is None)
+    listed = lists_all and query.context is None
     short = listed and query.around is None and query.limit <= _SHORT
     parameters = request.parameters()
     if short:
-        pool = request.pool_name
-        return await request.service.read_inline(players.leaderboard, pool, **parameters)
+        name = request.pool_name
+        return await request.service.read_inline(players.leaderboard, name, **parameters)
     return await request.read(players.leaderboard, **parameters)
 
 

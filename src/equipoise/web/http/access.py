@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Generic, TypeVar, get_args
 
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
@@ -214,14 +214,6 @@ class KeyUses:
         return times
 
 
-class _Pool(NamedTuple):
-    """What the checks need of a pool; lists_all : whether no player becomes inactive in it."""
-
-    public: bool
-    archive_of: str | None
-    lists_all: bool
-
-
 class Access:
     """The checks that come before anything else in a request."""
 
@@ -236,7 +228,7 @@ class Access:
         self._executor = executor
         self._clock = clock
         self._keys: ExpiringCache[KeyRecord] = ExpiringCache(settings.key_seconds)
-        self._pools: ExpiringCache[_Pool] = ExpiringCache(settings.key_seconds)
+        self._pools: ExpiringCache[PoolMessage] = ExpiringCache(settings.key_seconds)
         self.rates = Rates(settings)
         self.uses = KeyUses()
         self._open_calculations = settings.calculations == "open"
@@ -262,12 +254,9 @@ class Access:
             self.rates.check_address(address_of(scope), scope["headers"], self._clock())
         else:
             self.rates.check_key(key.id, self._clock())
-        if endpoint.of_pool:
-            await self._admit_to_pool(request)
-        if endpoint.right is not None and (
-            not endpoint.of_pool or endpoint.group == "Calculations"
-        ):
-            self._admit_to_all(request)
+        pool = await self._pool(request.pool_name) if endpoint.of_pool else None
+        self._check_right(request, pool)
+        request.known_pool = pool
 
     async def identify(self, request: ApiRequest) -> KeyRecord | None:
         """Return the key of a request, None if it has none.
@@ -289,26 +278,20 @@ class Access:
         """Return the error for a wrong key, which names the database it was looked for in."""
         return UnauthorisedError(INVALID_KEY.format(database=self._store.name))
 
-    async def _key_of(self, secret: str) -> KeyRecord | None:
-        digest = hashlib.sha256(secret.encode("latin-1")).digest()
-        key = self._keys.get(digest, self._clock())
-        if key is None:
-            key = await self._used(find_key, secret)
-            if key is not None:
-                self._keys.put(digest, key, self._clock())
-        return key
-
     async def of_secret(self, secret: str, scope: Scope) -> KeyRecord | None:
         """Return the key of a secret, None for a wrong one.
 
         Raises : TooManyRequestsError after too many wrong ones
         """
+        key = None
         if secret.isascii() and secret.isprintable() and 0 < len(secret) <= LONGEST_SECRET:
-            key = await self._key_of(secret)
-            if key is not None:
-                return key
-        self.rates.check_wrong(address_of(scope), self._clock())
-        return None
+            digest = hashlib.sha256(secret.encode()).digest()
+            key = self._keys.get(digest, self._clock())
+            if key is None and (key := await self._used(find_key, secret)) is not None:
+                self._keys.put(digest, key, self._clock())
+        if key is None:
+            self.rates.check_wrong(address_of(scope), self._clock())
+        return key
 
     async def _of_session(self, request: ApiRequest) -> KeyRecord | None:
         """Return the key of the session of a page, None without one, or if it has ended.
@@ -318,12 +301,11 @@ class Access:
         token = HTTPConnection(request.scope).cookies.get(SESSION_COOKIE)
         if token is None:
             return None
-        if 0 < len(token) <= LONGEST_SECRET:
-            key = await self._used(find_session, token)
-            if key is not None:
-                return key
-        self.rates.check_wrong(address_of(request.scope), self._clock())
-        return None
+        fits = 0 < len(token) <= LONGEST_SECRET
+        key = await self._used(find_session, token) if fits else None
+        if key is None:
+            self.rates.check_wrong(address_of(request.scope), self._clock())
+        return key
 
     async def _used(
         self, find: Callable[[Store, str, int], KeyRecord | None], secret: str
@@ -335,45 +317,41 @@ class Access:
             self.uses.note(key, at)
         return key
 
-    async def _admit_to_pool(self, request: ApiRequest) -> None:
-        endpoint, key, pool = request.endpoint, request.key, request.pool_name
-        facts = await self._pool(pool)
-        public, archive_of = (None, None) if facts is None else (facts.public, facts.archive_of)
-        if facts is not None:
-            request.lists_all = facts.lists_all
-        if public and endpoint.right == "reader":
-            return
-        if key is None:
-            raise UnauthorisedError(MISSING_KEY)
-        if not is_key_of(key, pool, archive_of):
-            raise ForbiddenError("the key is for another pool")
-        _check_all_pools(request, key)
-        _check_role(request, key)
-        if public is None and not endpoint.new_pool:
-            raise NotFoundError(f"no pool {pool!r}")
-
-    async def _pool(self, pool: str) -> _Pool | None:
-        """Return what the checks need of a pool, None if there is no pool of this name."""
+    async def _pool(self, name: str) -> PoolMessage | None:
+        """Return a pool as it was lately, None if there is none of this name."""
         now = self._clock()
-        facts = self._pools.get(pool, now)
-        if facts is None:
+        pool = self._pools.get(name, now)
+        if pool is None:
             try:
-                message = await self._executor.run(pools_workflow.pool_message, self._store, pool)
+                pool = await self._executor.run(pools_workflow.pool_message, self._store, name)
             except NotFoundError:
                 return None
-            lists_all = message.inactive_days is None
-            facts = _Pool(message.public, message.archive_of, lists_all)
-            self._pools.put(pool, facts, now)
-        return facts
+            self._pools.put(name, pool, now)
+        return pool
 
-    def _admit_to_all(self, request: ApiRequest) -> None:
-        key = request.key
-        if request.endpoint.group == "Calculations" and self._open_calculations:
+    def _check_right(self, request: ApiRequest, pool: PoolMessage | None) -> None:
+        """Check the key of a request, its role, and whether its pool exists."""
+        endpoint, key = request.endpoint, request.key
+        public = pool is not None and pool.public and endpoint.right == "reader"
+        free = public if endpoint.of_pool else endpoint.right is None
+        if endpoint.group == "Calculations":
+            free = self._open_calculations and (public or not endpoint.of_pool)
+        if free:
             return
         if key is None:
             raise UnauthorisedError(MISSING_KEY)
-        _check_all_pools(request, key)
-        _check_role(request, key)
+        if endpoint.of_pool and not public:
+            archive_of = None if pool is None else pool.archive_of
+            if not is_key_of(key, request.pool_name, archive_of):
+                raise ForbiddenError("the key is for another pool")
+        if endpoint.all_pools and key.pool is not None:
+            raise ForbiddenError("this needs a key for all pools")
+        needed = endpoint.right
+        if needed is not None and not has_role(key, needed):
+            article = "an" if needed == "admin" else "a"
+            raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
+        if endpoint.of_pool and pool is None and not endpoint.new_pool:
+            raise NotFoundError(f"no pool {request.pool_name!r}")
 
 
 def has_role(key: KeyRecord | None, role: Role) -> bool:
@@ -405,18 +383,6 @@ def audited_pool(key: KeyRecord | None, pool: str | None) -> str | None:
     if own is not None and pool not in (None, own):
         raise ForbiddenError("the key is for another pool")
     return own or pool
-
-
-def _check_all_pools(request: ApiRequest, key: KeyRecord) -> None:
-    if request.endpoint.all_pools and key.pool is not None:
-        raise ForbiddenError("this needs a key for all pools")
-
-
-def _check_role(request: ApiRequest, key: KeyRecord) -> None:
-    needed = request.endpoint.right
-    if needed is not None and not has_role(key, needed):
-        article = "an" if needed == "admin" else "a"
-        raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
 
 
 def address_of(scope: Scope) -> str:

@@ -19,7 +19,6 @@ from typing import (
     Any,
     Concatenate,
     Literal,
-    NamedTuple,
     ParamSpec,
     TypeAlias,
     TypeVar,
@@ -36,6 +35,7 @@ from starlette.types import Receive
 
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.histories import PerformanceMessage
+from equipoise.messages.pools import PoolMessage
 from equipoise.messages.upkeep import Role
 from equipoise.pools.records import renames_rated
 from equipoise.store.pools import get_pool
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
+#: A function that gets the store and the name of a pool first.
+PoolUseCase: TypeAlias = "Callable[Concatenate[Store, str, P], T]"
 
 #: Headings of the documentation, in their order; pages are not in it.
 Group: TypeAlias = Literal[
@@ -110,7 +112,7 @@ class ApiRequest:
     path : variable parts of the path by name, decoded; key : None without one
     query, body : as the endpoint declares them
     reading : whether the body is arriving
-    lists_all : whether no player becomes inactive in the pool
+    known_pool : the pool as it was at most `key_seconds` ago; None without one
     """
 
     service: Service
@@ -123,28 +125,18 @@ class ApiRequest:
     query: Any = None
     body: Any = None
     reading: bool = False
-    lists_all: bool = False
+    known_pool: PoolMessage | None = None
 
-    async def read(
-        self,
-        use_case: Callable[Concatenate[Store, str, P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
+    async def read(self, use_case: PoolUseCase[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what a use case reads from the pool."""
-        return await self.service.read_for(self.key, use_case, self.pool_name, *args, **kwargs)
+        return await self.service.read_for(self.key, use_case, *self._of_pool, *args, **kwargs)
 
     async def calculate(
-        self,
-        use_case: Callable[Concatenate[Store, str, P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, use_case: PoolUseCase[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Return what a slow use case reads from the pool, unless the client goes away."""
         return await self.while_connected(
-            self.service.calculate_from_store(use_case, self.pool_name, *args, **kwargs)
+            self.service.calculate_from_store(use_case, *self._of_pool, *args, **kwargs)
         )
 
     async def while_connected(self, work: Coroutine[Any, Any, T]) -> T:
@@ -167,7 +159,7 @@ class ApiRequest:
     async def change(self, use_case: Callable[..., T], /, *args: object, **kwargs: object) -> T:
         """Return the result of a use case that changes the pool; it gets the key and the time."""
         return await self.service.change(
-            use_case, self.pool_name, *args, key=self.key_number, now=now(), **kwargs
+            use_case, *self._of_pool, *args, key=self.key_number, now=now(), **kwargs
         )
 
     async def present_ids(self, players: Iterable[str]) -> dict[str, str]:
@@ -184,6 +176,11 @@ class ApiRequest:
     def pool_name(self) -> str:
         """Return the name of the pool."""
         return self.path["pool"]
+
+    @property
+    def _of_pool(self) -> tuple[Any, ...]:
+        """Return the name of the pool, the first argument of its use cases; nothing without one."""
+        return (self.pool_name,) if self.endpoint.of_pool else ()
 
     def number(self, name: str) -> int:
         """Return a part of the path that is a number. Raises : NotFoundError if it is not."""
@@ -241,7 +238,6 @@ class Endpoint:
     tagged : whether the answer has an ETag if it is a message that readers of a pool get
     timed : whether the time limit of requests applies
     page : whether it is a page: its key is that of a session, and its errors are pages
-    by_version : whether a page changes only with its pool
     errors : error statuses beyond those that follow from the other fields
     """
 
@@ -260,7 +256,6 @@ class Endpoint:
     tagged: bool = True
     timed: bool = True
     page: bool = False
-    by_version: bool = False
     errors: tuple[int, ...] = ()
     method: str = field(init=False)
     path: str = field(init=False)
@@ -637,14 +632,6 @@ def decoder(shape: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(shape)
 
 
-class _Complaint(NamedTuple):
-    """An error of msgspec in our words."""
-
-    field: str
-    rule: str
-    got: str
-
-
 def refused_json(error: Exception, shape: Any, line: int | None = None) -> EquipoiseError:
     """Return our error for JSON that msgspec refused.
 
@@ -667,29 +654,30 @@ def refused_json(error: Exception, shape: Any, line: int | None = None) -> Equip
 def problem(error: msgspec.ValidationError, shape: Any, line: int | None = None) -> Problem:
     """Return what is wrong with which field, by its path: teams[0].rank."""
     text, _, path = str(error).partition(" - at ")
-    complaint = _complaint(text, path.strip("`").removeprefix("$").removeprefix("."), shape)
-    return Problem("", line, complaint.field, complaint.rule, complaint.got[:_SHOWN])
+    field, rule, got = _complaint(text, path.strip("`").removeprefix("$").removeprefix("."), shape)
+    return Problem("", line, field, rule, got[:_SHOWN])
 
 
-def _complaint(text: str, path: str, shape: Any) -> _Complaint:
+def _complaint(text: str, path: str, shape: Any) -> tuple[str, str, str]:
+    """Return the field, the rule and the value that break in an error of msgspec."""
     field_match = _FIELD.match(text)
     if field_match:
         field = f"{path}.{field_match['name']}" if path else field_match["name"]
         if field_match["what"] == "missing required":
-            return _Complaint(field, "must be given", "nothing")
-        return _Complaint(field, "unknown field", field_match["name"])
+            return field, "must be given", "nothing"
+        return field, "unknown field", field_match["name"]
     field_match = _CHOICE.match(text)
     if field_match:
         choices = ", ".join(map(str, _choices(shape, path)))
-        return _Complaint(path, f"must be one of {choices}", field_match["got"])
+        return path, f"must be one of {choices}", field_match["got"]
     field_match = _EXPECTED.match(text)
     if field_match:
         rule = _rule(field_match["kind"], field_match["rule"])
         got = "another value" if field_match["got"] is None else _kinds(field_match["got"])
-        return _Complaint(path, rule, got)
+        return path, rule, got
     if "out of range" in text:
-        return _Complaint(path, "must be a smaller number", "a larger one")
-    return _Complaint(path, "must be valid", text)
+        return path, "must be a smaller number", "a larger one"
+    return path, "must be valid", text
 
 
 def _choices(shape: Any, path: str) -> list[Any]:

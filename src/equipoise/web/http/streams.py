@@ -215,58 +215,72 @@ async def take_stream(request: ApiRequest) -> None:
 
     Raises : EquipoiseError if the first piece is rejected; then nothing was answered
     """
-    answer = _Answer(request)
-    key = None if request.key is None else request.key.id
+    started = False
+
+    async def write(line: bytes) -> None:
+        nonlocal started
+        if not started:
+            started = True
+            headers = [(b"content-type", NDJSON.encode()), (b"cache-control", b"no-store")]
+            await request.send({"type": "http.response.start", "status": 200, "headers": headers})
+        body = {"type": "http.response.body", "body": line + b"\n", "more_body": True}
+        await request.send(body)
+
+    try:
+        async for line in _recorded(request):
+            await write(msgspec.json.encode(line))
+        if not started:
+            pool = await request.service.read(pools.pool_message, request.pool_name)
+            await write(msgspec.json.encode(StreamLine(0, 0, 0, pool.last_seq)))
+    except ClientDisconnect:
+        raise
+    except Exception as error:
+        if not started:
+            raise
+        if not isinstance(error, EquipoiseError):
+            log.exception("a stream failed")
+            error = InternalError("the service failed; its log says why")
+        await write(error_body(error))
+    await request.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _recorded(request: ApiRequest) -> AsyncIterator[StreamLine]:
+    """Record a stream; yield a line for each piece when it is committed.
+
+    Raises : EquipoiseError for a piece, once those before it are committed
+    """
     sent: _Sent | None = None
     try:
         async for piece in pieces(request):
-            post = await request.service.read(_read_piece, request.pool_name, piece, key)
+            post = await request.service.read(
+                _read_piece, request.pool_name, piece, request.key_number
+            )
             if sent is not None:
                 earlier, sent = sent, None
-                await _acknowledge(answer, earlier)
+                yield await _committed(*earlier)
             if post is not None:
                 sent = piece, await _enqueue(request, post)
-        if sent is not None:
-            earlier, sent = sent, None
-            await _acknowledge(answer, earlier)
-        if not answer.started:
-            pool = await request.service.read(pools.pool_message, request.pool_name)
-            await answer.write(msgspec.json.encode(StreamLine(0, 0, 0, pool.last_seq)))
     except ClientDisconnect:
         if sent is not None:
             sent[1].cancel()  # It is committed all the same.
         raise
-    except Exception as error:  # noqa: BLE001 - answered and logged by `_refuse`
-        await _refuse(answer, sent, error)
-    await answer.end()
+    except Exception:
+        if sent is not None:
+            yield await _committed(*sent)
+        raise
+    if sent is not None:
+        yield await _committed(*sent)
 
 
-async def _acknowledge(answer: _Answer, sent: _Sent) -> None:
-    """Wait until a piece is committed, and answer with its line. Raises : EquipoiseError."""
-    piece, future = sent
+async def _committed(piece: Piece, future: asyncio.Future[Recorded]) -> StreamLine:
+    """Return the line of a piece once it is committed. Raises : EquipoiseError."""
     try:
         recorded = await future
     except InvalidDataError as error:
         raise _with_lines(error, piece) from None
     if not isinstance(recorded, PostedMessage):
         raise TypeError(f"a piece of a stream was answered with {type(recorded).__name__}")
-    line = StreamLine(piece.through, recorded.new, recorded.known, recorded.seq, recorded.unused)
-    await answer.write(msgspec.json.encode(line))
-
-
-async def _refuse(answer: _Answer, sent: _Sent | None, error: Exception) -> None:
-    """Answer the last piece, then the error that ended the stream. Raises : the error."""
-    if sent is not None:
-        try:
-            await _acknowledge(answer, sent)
-        except EquipoiseError as earlier:
-            error = earlier
-    if not answer.started:
-        raise error
-    if not isinstance(error, EquipoiseError):
-        log.error("a stream failed", exc_info=error)
-        error = InternalError("the service failed; its log says why")
-    await answer.write(error_body(error))
+    return StreamLine(piece.through, recorded.new, recorded.known, recorded.seq, recorded.unused)
 
 
 async def _enqueue(request: ApiRequest, post: Post) -> asyncio.Future[Recorded]:
@@ -335,24 +349,6 @@ def _with_lines(error: InvalidDataError, piece: Piece) -> InvalidDataError:
             for problem in error.problems
         ]
     )
-
-
-class _Answer:
-    """The answer to a stream. It starts when its first line is written."""
-
-    def __init__(self, request: ApiRequest) -> None:
-        self._send = request.send
-        self.started = False
-
-    async def write(self, line: bytes) -> None:
-        if not self.started:
-            self.started = True
-            headers = [(b"content-type", NDJSON.encode()), (b"cache-control", b"no-store")]
-            await self._send({"type": "http.response.start", "status": 200, "headers": headers})
-        await self._send({"type": "http.response.body", "body": line + b"\n", "more_body": True})
-
-    async def end(self) -> None:
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def pieces(request: ApiRequest) -> AsyncIterator[Piece]:

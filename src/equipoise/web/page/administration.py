@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, get_args
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 from starlette.responses import Response
 
 from equipoise.errors import ConflictError, EquipoiseError
@@ -119,20 +119,15 @@ async def choose_theme(context: PageContext) -> Response:
     return answer
 
 
-async def keys_page(context: PageContext) -> Response:
-    """Return all keys, and the form that creates one."""
-    return await _keys_form(context)
-
-
 async def create_key(context: PageContext) -> Response:
     """Create a key and show its secret, which is not shown again."""
     form = await context.form()
     try:
         request = form.body(KeyRequest, token=None)  # the field `token` is that of the session
-        key = await context.service.change(access.make_key, request, now(), by=context.key_number)
+        key = await context.change(access.make_key, request)
     except EquipoiseError as error:
-        return await _keys_form(context, error)
-    return await _keys_form(context, new_key=key)
+        return await keys_page(context, error)
+    return await keys_page(context, new_key=key)
 
 
 async def rotate_key(context: PageContext) -> Response:
@@ -140,24 +135,23 @@ async def rotate_key(context: PageContext) -> Response:
     form = await context.form()
     number = form.whole("key")
     try:
-        new_key = await context.service.change(
-            access.rotate_key, number, RotationRequest(), now(), by=context.key_number
-        )
+        new_key = await context.change(access.rotate_key, number, RotationRequest())
     except EquipoiseError as error:
-        return await _keys_form(context, error)
-    return await _keys_form(context, new_key=new_key)
+        return await keys_page(context, error)
+    return await keys_page(context, new_key=new_key)
 
 
 async def revoke_key(context: PageContext) -> Response:
     """Revoke a key."""
     form = await context.form()
-    await context.service.change(access.end_key, form.whole("key"), now(), by=context.key_number)
+    await context.change(access.end_key, form.whole("key"))
     return context.redirect("/keys")
 
 
-async def _keys_form(
+async def keys_page(
     context: PageContext, error: EquipoiseError | None = None, new_key: NewKeyMessage | None = None
 ) -> Response:
+    """Return all keys, and the form that creates one."""
 
     def read(store: Store) -> tuple[list[KeyMessage], list[PoolMessage]]:
         with store.moment() as moment:
@@ -232,16 +226,6 @@ LATE = {
     "replay": "replay in order",
 }
 TIMES = {"seconds": "seconds since 1970", "datetime": "ISO 8601"}
-#: Settings that are numbers.
-_NUMBERS = (
-    "placement_matches",
-    "provisional_deviation",
-    "inactive_days",
-    "display_deviations",
-    "display_floor",
-    "display_decay_per_day",
-    "display_decay_after_days",
-)
 #: Tiers in words.
 TIERS = {
     "none": "none",
@@ -294,47 +278,43 @@ EVENT_KINDS = {
 
 async def admin_page(context: PageContext) -> Response:
     """Return the page that links to all tasks of an administrator."""
-    await context.pool()
     listed = await context.read(amending.amendments, limit=10)
     return context.render("admin.html", amendments=listed.amendments)
 
 
 async def settings_page(context: PageContext) -> Response:
     """Return the form with the settings of a pool."""
-    pool = await context.pool()
+    pool = context.pool
     return _settings_form(context, _fields_of(pool), saved=context.parameter("saved") == "1")
 
 
 async def save_settings(context: PageContext) -> Response:
     """Change the settings of a pool."""
-    pool = await context.pool()
     form = await context.form()
     try:
         await context.change(change_settings, change_of(form))
     except EquipoiseError as error:
         return _settings_form(context, form, error)
-    return context.redirect(path("pools", pool.pool, "settings", saved=1))
+    return context.redirect(path("pools", context.pool_name, "settings", saved=1))
 
 
 async def entry_page(context: PageContext) -> Response:
     """Return the form with the parameters of the entry and level of a pool."""
-    pool = await context.pool()
-    wanted = await context.service.read(pool_as_wanted, pool.pool)
+    wanted = await context.service.read(pool_as_wanted, context.pool_name)
     return _entry_form(context, _entry_of(wanted))
 
 
 async def change_entry(context: PageContext) -> Response:
     """Return a preview of a changed entry or level. Change it if the form comes from there."""
-    pool = await context.pool()
     form = await context.form()
     try:
         request = entry_of(form)
-        seen = digest("entry", pool.pool, request)
+        seen = digest("entry", context.pool_name, request)
         if form.text("do") == seen:
             key = context.key_number
-            await context.service.change_settings(pool.pool, request, key)
-            return context.redirect(path("pools", pool.pool, "amendments"))
-        work = context.service.preview_settings(pool.pool, request)
+            await context.service.change_settings(context.pool_name, request, key)
+            return context.redirect(path("pools", context.pool_name, "amendments"))
+        work = context.service.preview_settings(context.pool_name, request)
         preview = await context.while_connected(work)
     except EquipoiseError as error:
         return _entry_form(context, form, error)
@@ -361,9 +341,7 @@ def _entry_of(pool: PoolMessage) -> Form:
     """Return the form with the parameters of a pool, or else their defaults."""
     usual = EntryParameters()
     values = {name: pool.parameters.get(name, getattr(usual, name)) for name in ENTRY_PARAMETERS}
-    return Form.of(
-        **{name: text if isinstance(text, str) else f"{text:.12g}" for name, text in values.items()}
-    )
+    return Form.of(**{name: _text_of(value) for name, value in values.items()})
 
 
 def _entry_form(
@@ -375,7 +353,7 @@ def _entry_form(
 
 async def delete_pool(context: PageContext) -> Response:
     """Delete a pool, if its name was typed to confirm this."""
-    pool = await context.pool()
+    pool = context.pool
     form = await context.form()
     try:
         await context.change(pools.delete_pool, form.text("confirm"))
@@ -424,14 +402,16 @@ def _chosen_tiers(pool: PoolMessage) -> str:
 
 def _fields_of(pool: PoolMessage) -> Form:
     """Return the form with the settings of a pool."""
-    fields = {"late": pool.late, "times": pool.times, "public": "1" if pool.public else ""}
-    fields["calibrate"] = "1" if pool.calibrate else ""
-    for name in _NUMBERS:
-        value = getattr(pool, name)
-        fields[name] = "" if value is None else f"{value:.12g}"
-    fields |= {"title": pool.title, "description": pool.description, "unit": pool.unit}
-    fields |= {"tiers": _chosen_tiers(pool), "own_tiers": _tier_lines(pool.tiers)}
-    return Form.of(**fields)
+    texts = {name: _text_of(value) for name, value in structs.asdict(pool).items()}
+    texts |= {"tiers": _chosen_tiers(pool), "own_tiers": _tier_lines(pool.tiers)}
+    return Form.of(**texts)
+
+
+def _text_of(value: object) -> str:
+    """Return a setting as a form has it: an empty text for none, and for a box without a tick."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:.12g}"
+    return "" if value is None or value is False else "1" if value is True else str(value)
 
 
 def _settings_form(
@@ -443,20 +423,18 @@ def _settings_form(
 
 async def season_end_page(context: PageContext) -> Response:
     """Return the form that ends a season."""
-    await context.pool()
     return context.render("season_end.html", typed=Form.of(**_SEASON_DEFAULTS))
 
 
 async def end_season(context: PageContext) -> Response:
     """Return a preview of the end of a season. End it if the form comes from its preview."""
-    pool = await context.pool()
     form = await context.form()
     try:
         request = season_of(form)
-        seen = digest("season", pool.pool, request)
+        seen = digest("season", context.pool_name, request)
         if form.text("do") == seen:
             done = await context.change(seasons.end_season, request)
-            return context.redirect(path("pools", pool.pool, "seasons", ended=done.season))
+            return context.redirect(path("pools", context.pool_name, "seasons", ended=done.season))
         preview = await context.calculate(seasons.preview_season, request)
     except EquipoiseError as error:
         return context.render("season_end.html", error, typed=form)
@@ -476,11 +454,6 @@ def season_of(form: Form) -> SeasonRequest:
     return form.body(SeasonRequest, keep=0.5 if keep is None else keep / 100)
 
 
-async def webhooks_page(context: PageContext) -> Response:
-    """Return the webhooks of a pool, and the form that creates one."""
-    return await _webhook_form(context)
-
-
 async def create_webhook(context: PageContext) -> Response:
     """Create a webhook and show its secret, which is not shown again."""
     form = await context.form()
@@ -491,8 +464,8 @@ async def create_webhook(context: PageContext) -> Response:
             private=context.service.settings.private_webhooks,
         )
     except EquipoiseError as error:
-        return await _webhook_form(context, error, typed=form)
-    return await _webhook_form(context, made=new_webhook)
+        return await webhooks_page(context, error, typed=form)
+    return await webhooks_page(context, made=new_webhook)
 
 
 async def change_webhook(context: PageContext) -> Response:
@@ -502,16 +475,15 @@ async def change_webhook(context: PageContext) -> Response:
     try:
         await context.change(change, number)
     except ConflictError as error:
-        return await _webhook_form(context, error)
+        return await webhooks_page(context, error)
     return context.redirect(path("pools", context.pool_name, "webhooks"))
 
 
 async def test_webhook(context: PageContext) -> Response:
     """Send a webhook a test message and show the result."""
-    pool = await context.pool()
     number = (await context.form()).whole("webhook")
-    delivery = await context.service.test_webhook(pool.pool, number)
-    return await _webhook_form(context, tried=delivery, number=number)
+    delivery = await context.service.test_webhook(context.pool_name, number)
+    return await webhooks_page(context, tried=delivery, number=number)
 
 
 def webhook_of(form: Form) -> WebhookRequest:
@@ -522,11 +494,13 @@ def webhook_of(form: Form) -> WebhookRequest:
     return form.body(WebhookRequest, events=list(dict.fromkeys(kinds)))
 
 
-async def _webhook_form(
+async def webhooks_page(
     context: PageContext, error: EquipoiseError | None = None, **done: Any
 ) -> Response:
-    """Return the page; done : what the request has created or tried, and its form."""
-    await context.pool()
+    """Return the webhooks of a pool, and the form that creates one.
+
+    done : what the request has created or tried, and its form
+    """
     shown = {"made": None, "tried": None, "typed": Form({"event": list(EVENT_KINDS)}), **done}
     return context.render(
         "webhooks.html",

@@ -60,15 +60,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class LobbyForm:
-    """The complete form, as typed."""
+    """The complete form, as typed; `typed` has the fields beside the players and pairs."""
 
+    typed: Form
     rows: list[Row] = field(default_factory=list)
     avoid: list[tuple[str, str]] = field(default_factory=list)
-    teams: str = "2"
-    objective: str = ""
-    top_two: bool = False
-    uneven: bool = False
-    alternatives: str = "3"
 
     @property
     def offered(self) -> list[Row]:
@@ -89,15 +85,7 @@ def lobby_of(form: Form) -> LobbyForm:
     rows = [Row(*row) for row in zip(*padded, strict=True) if row[0]][:MOST_PLAYERS]
     rows = [*rows, *_pasted(form.text("paste"), {row.party for row in rows})][:MOST_PLAYERS]
     pairs = zip(form.texts("avoid"), form.texts("avoided"), strict=False)
-    return LobbyForm(
-        rows=rows,
-        avoid=[pair for pair in pairs if pair[0] or pair[1]][:MOST_PLAYERS],
-        teams=form.text("teams", "2"),
-        objective=form.text("objective"),
-        top_two=bool(form.text("top_two")),
-        uneven=bool(form.text("uneven")),
-        alternatives=form.text("alternatives", "3"),
-    )
+    return LobbyForm(form, rows, [pair for pair in pairs if pair[0] or pair[1]][:MOST_PLAYERS])
 
 
 def _pasted(text: str, taken: set[str]) -> list[Row]:
@@ -114,11 +102,12 @@ def _pasted(text: str, taken: set[str]) -> list[Row]:
 def request_of(lobby: LobbyForm) -> BalanceRequest:
     """Return the request for a split. Raises : InvalidDataError with every problem."""
     problems = [*_player_problems(lobby.rows), *_pair_problems(lobby)]
-    teams = _whole(lobby.teams, "teams", 2, MOST_TEAMS, problems)
-    most = _whole(lobby.alternatives, "alternatives", 0, MOST_ALTERNATIVES, problems)
-    if lobby.objective not in ("", *get_args(Objective)):
+    typed, objective = lobby.typed, lobby.typed.text("objective")
+    teams = _whole(typed.text("teams", "2"), "teams", 2, MOST_TEAMS, problems)
+    most = _whole(typed.text("alternatives", "3"), "alternatives", 0, MOST_ALTERNATIVES, problems)
+    if objective not in ("", *get_args(Objective)):
         rule = f"must be one of {', '.join(get_args(Objective))}"
-        problems.append(Problem("", None, "compare", rule, lobby.objective[:50]))
+        problems.append(Problem("", None, "compare", rule, objective[:50]))
     if problems:
         raise InvalidDataError(problems, "the lobby cannot be split")
     avoided: dict[str, list[str | int]] = {}
@@ -135,9 +124,9 @@ def request_of(lobby: LobbyForm) -> BalanceRequest:
             for row in lobby.rows
         ],
         teams=teams,
-        objective=lobby.objective or None,
-        top_two=lobby.top_two or None,
-        uneven=lobby.uneven or None,
+        objective=objective or None,
+        top_two=typed.flag("top_two") or None,
+        uneven=typed.flag("uneven") or None,
         alternatives=most,
     )
 
@@ -200,23 +189,20 @@ class Team:
 
 async def balance_page(context: PageContext) -> Response:
     """Return the form, with the players named in the query."""
-    await context.pool()
     wanted = context.request.query_params.getlist("player")[:MOST_PLAYERS]
-    return _balance_form(context, LobbyForm(rows=[Row(name) for name in wanted if name]))
+    return _balance_form(context, LobbyForm(Form(), [Row(name) for name in wanted if name]))
 
 
 async def balance(context: PageContext) -> Response:
     """Return the teams of a lobby, or only the form with pasted players in rows."""
-    await context.pool()
-    form: Form = await context.form()
-    lobby = lobby_of(form)
-    if form.text("do") == "rows":
+    lobby = lobby_of(await context.form())
+    if lobby.typed.text("do") == "rows":
         return _balance_form(context, lobby)
     try:
         request = request_of(lobby)
         names = [row.player for row in lobby.rows]
         pool, answer_message, ratings = await context.calculate(split_and_ratings, request, names)
-        context.use_pool(pool)
+        context.known_pool = pool
     except EquipoiseError as error:
         return _balance_form(context, lobby, error)
     played = await _result_path(
@@ -230,20 +216,20 @@ async def balance(context: PageContext) -> Response:
 async def _result_path(context: PageContext, teams: Sequence[Sequence[str]]) -> str | None:
     """Return the path of the form for the result of teams, None if the pool cannot rate it."""
     able = await context.read(capabilities_of)
-    pool = (await context.pool()).pool
+    pool = context.pool_name
     fits = able.fits([len(team) for team in teams])
     return teams_path("pools", pool, "post", teams=teams) if fits else None
 
 
 async def teams_page(context: PageContext) -> Response:
     """Return the teams in the query with their ratings and chances now, for all who can read."""
-    pool = await context.pool()
+    pool = context.pool
     entries = [entry for entry in entries_of(teams_in_query(context)) if entry.players]
     teams = [list(entry.players) for entry in entries]
     if len(teams) < 2:
         return context.redirect(path("pools", pool.pool, "balance"))
     pool, chances, ratings = await context.calculate(teams_now, teams)
-    context.use_pool(pool)
+    context.known_pool = pool
     shown = [
         Team(
             number,

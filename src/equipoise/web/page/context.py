@@ -17,7 +17,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, Generic, ParamSpec, TypeVar, get_args
+from typing import Any, Generic, ParamSpec, TypeVar, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -31,7 +31,7 @@ from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Pr
 from equipoise.messages.matches import HighlightsMessage, OverviewMessage, RecordsMessage
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.upkeep import Role
-from equipoise.pools.pool.pools import pool_message, pool_version
+from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.profiles import names_of
 from equipoise.pools.reading import players
 from equipoise.pools.reading.highlights import highlights
@@ -59,7 +59,6 @@ from equipoise.web.page.rendering import (
     digits_of,
     path,
     rendered,
-    static_version,
 )
 from equipoise.web.settings import ServiceSettings
 from equipoise.wording import counted
@@ -79,19 +78,14 @@ def wrong(field: str, rule: str, got: str) -> InvalidDataError:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """An uploaded file."""
-
-    name: str
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Form:
-    """The fields and files of a form by name, in the order in which they were sent."""
+    """The fields of a form by name, in the order in which they were sent.
+
+    files : the name and the content of each file
+    """
 
     fields: dict[str, list[str]] = field(default_factory=dict)
-    files: dict[str, Upload] = field(default_factory=dict)
+    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, **texts: str) -> Form:
@@ -177,34 +171,21 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class FormLimits:
-    """What a form may have. Beyond one of these limits it is refused.
+    """What a form may have: bytes of its body, fields and files together, and files."""
 
-    content_bytes : bytes of names, values and files together
-    fields : number of fields and files
-    files : number of files
-    """
-
-    content_bytes: int
+    body_bytes: int
     fields: int
     files: int = 0
 
-    def body_bytes(self, kind: str) -> int:
-        """Return the largest body of this media type that can have such content."""
-        if kind == _MULTIPART:
-            return self.content_bytes + _FRAME * self.fields
-        return _PERCENT * min(self.content_bytes, FORM.content_bytes)
 
-
-#: Bytes of the headers of a part, and of one byte of content with percent signs.
-_FRAME, _PERCENT = 200, 3
 _MULTIPART, _ENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
 
 #: The form with which anybody signs in.
-SIGN_IN = FormLimits(4_000, 10)
-#: A form of fields. The largest that our pages send is a lobby of 300 players.
-FORM = FormLimits(256_000, MOST_FIELDS)
-#: Content of the fields beside an uploaded file.
-_BESIDE = 4_000
+SIGN_IN = FormLimits(12_000, 10)
+#: A form of fields, encoded or in parts. The largest that our pages send is a lobby of 300 players.
+FORM = FormLimits(768_000, MOST_FIELDS)
+#: Bytes beside an uploaded file: fields, and the heads of parts.
+_BESIDE = 8_000
 
 
 def upload_limits(settings: ServiceSettings) -> FormLimits:
@@ -214,7 +195,7 @@ def upload_limits(settings: ServiceSettings) -> FormLimits:
 
 def match_limits(settings: ServiceSettings) -> FormLimits:
     """Return the limits of a form with a match as JSON and the places of its teams."""
-    return FormLimits(settings.body_bytes + FORM.content_bytes, MOST_FIELDS)
+    return FormLimits(settings.body_bytes + FORM.body_bytes, MOST_FIELDS)
 
 
 async def read_form(request: ApiRequest, limits: FormLimits) -> Form:
@@ -228,8 +209,10 @@ async def read_form(request: ApiRequest, limits: FormLimits) -> Form:
     kind = header.partition(";")[0].strip().lower() or _ENCODED
     if kind not in (_MULTIPART, _ENCODED):
         raise MediaTypeError(f"the form must be {_ENCODED} or {_MULTIPART}; got {kind[:100]}")
-    limit = f"the form must have at most {limits.content_bytes:,} bytes"
-    body = await receive_body(request, limits.body_bytes(kind), limit)
+    most = limits.body_bytes
+    if kind == _ENCODED:  # files and documents come in parts
+        most = min(most, FORM.body_bytes)
+    body = await receive_body(request, most, f"the form must have at most {most:,} bytes")
     # Reading a large form would block the event loop.
     return await run_in_threadpool(parsed, header, body, limits)
 
@@ -241,35 +224,50 @@ def parsed(header: str, body: bytes, limits: FormLimits) -> Form:
     Raises : TooLargeError, InvalidDataError
     """
     kind, options = parse_options_header(header)
-    form = _LimitedForm(limits)
+    form = Form()
     try:
         if kind == _MULTIPART.encode():
-            _read_parts(form, options.get(b"boundary", b""), body)
+            _read_parts(form, options.get(b"boundary", b""), body, limits)
         else:
-            form.check_fields(body.count(b"&") + 1)
+            _check_fields(body.count(b"&") + 1, limits)
             for name, value in parse_qsl(body.decode(), keep_blank_values=True, errors="strict"):
-                form.add_field(name, value)
+                form.fields.setdefault(name, []).append(value)
     except (FormParserError, ValueError) as error:
         raise _bad("must be well-formed and in UTF-8", str(error)) from None
-    return form.form
+    return form
 
 
-def _read_parts(form: _LimitedForm, boundary: bytes, body: bytes) -> None:
+def _check_fields(fields: int, limits: FormLimits) -> None:
+    """Raise a TooLargeError if there may be more fields and files than the form may have."""
+    if fields > limits.fields:
+        raise TooLargeError(f"the form must have at most {limits.fields:,} fields")
+
+
+def _read_parts(form: Form, boundary: bytes, body: bytes, limits: FormLimits) -> None:
     """Add the parts of a body to a form. Raises : FormParserError, ValueError, TooLargeError."""
     if not 1 <= len(boundary) <= _LONGEST_BOUNDARY:
         raise ValueError(f"a boundary must have 1 to {_LONGEST_BOUNDARY} characters")
     # No content may have the boundary at the beginning of a line. The parser would look at each
     # of millions.
-    form.check_fields(body.count(b"\r\n--" + boundary))
+    _check_fields(body.count(b"\r\n--" + boundary), limits)
     ended: list[bool] = []
+
+    def add_field(part: Any) -> None:
+        name = (part.field_name or b"").decode()
+        form.fields.setdefault(name, []).append((part.value or b"").decode())
+
+    def add_file(part: Any) -> None:
+        if len(form.files) >= limits.files:
+            files = counted(limits.files, "file", "files")
+            raise TooLargeError(f"the form must have at most {files}")
+        part.file_object.seek(0)
+        name = (part.file_name or b"").decode("utf-8", "replace")
+        form.files[(part.field_name or b"").decode()] = name, part.file_object.read()
+
     parser = FormParser(
         _MULTIPART,
-        lambda part: form.add_field(
-            (part.field_name or b"").decode(), (part.value or b"").decode()
-        ),
-        lambda part: form.add_file(
-            (part.field_name or b"").decode(), part.file_name, part.file_object
-        ),
+        add_field,
+        add_file,
         lambda: ended.append(True),
         boundary,
         config={"MAX_MEMORY_FILE_SIZE": math.inf},
@@ -277,40 +275,6 @@ def _read_parts(form: _LimitedForm, boundary: bytes, body: bytes) -> None:
     parser.write(body)
     if not ended:
         raise ValueError("the last boundary is missing")
-
-
-class _LimitedForm:
-    """A form that grows up to its limits."""
-
-    def __init__(self, limits: FormLimits) -> None:
-        self.form = Form()
-        self._limits, self._size = limits, 0
-
-    def check_fields(self, fields: int) -> None:
-        """Raise a TooLargeError if there may be more fields and files than the form may have."""
-        if fields > self._limits.fields:
-            raise TooLargeError(f"the form must have at most {self._limits.fields:,} fields")
-
-    def add_field(self, name: str, value: str) -> None:
-        """Add a field. Raises : TooLargeError."""
-        self._count(len(name.encode()) + len(value.encode()))
-        self.form.fields.setdefault(name, []).append(value)
-
-    def add_file(self, name: str, file: bytes | None, opened: IO[bytes]) -> None:
-        """Add a file. Raises : TooLargeError."""
-        if len(self.form.files) >= self._limits.files:
-            files = counted(self._limits.files, "file", "files")
-            raise TooLargeError(f"the form must have at most {files}")
-        opened.seek(0)
-        content = opened.read()
-        self._count(len(name.encode()) + len(content))
-        self.form.files[name] = Upload((file or b"").decode("utf-8", "replace"), content)
-
-    def _count(self, size: int) -> None:
-        self._size += size
-        if self._size > self._limits.content_bytes:
-            most = self._limits.content_bytes
-            raise TooLargeError(f"the form must have at most {most:,} bytes of names and values")
 
 
 def _bad(rule: str, got: str) -> InvalidDataError:
@@ -328,9 +292,10 @@ def upload_of(form: Form, pasted: str, most: int) -> tuple[bytes, str]:
     pasted : name of the field for text; most : bytes of a packed file
     Raises : InvalidDataError
     """
-    file, text = form.files.get("file"), form.fields.get(pasted, [""])[0]
-    if file is not None and file.content:
-        return file.content, file.name
+    name, content = form.files.get("file", ("", b""))
+    text = form.fields.get(pasted, [""])[0]
+    if content:
+        return content, name
     if text.strip() or not form.text("held"):
         return text.encode("utf-8", "replace"), ""
     try:
@@ -358,6 +323,8 @@ def digest(*what: object) -> str:
     return hashlib.sha256(msgspec.json.encode(what)).hexdigest()
 
 
+#: The form of a page that nothing was sent to.
+EMPTY = Form()
 #: Headings of error pages.
 _TITLES = {
     401: "Sign-in required",
@@ -485,7 +452,7 @@ class OverviewCache:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What all requests to pages share; it is `app.state.page`."""
+    """What all requests to pages share."""
 
     overviews: OverviewCache = field(default_factory=OverviewCache)
     player_pages: TaskCache[Any] = field(default_factory=lambda: TaskCache(_PLAYER_PAGES))
@@ -506,9 +473,7 @@ class PageContext(ApiRequest):
         super().__init__(*parts)
         self.state = state
         self.request = Request(self.scope, self.receive)
-        self._pool: PoolMessage | None = None
         self._form: Form | None = None
-        self._tag: str | None = None
 
     async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
         """Return what a function reads from the pool of this page in one transaction.
@@ -519,27 +484,26 @@ class PageContext(ApiRequest):
         def in_one_transaction(store: Store, pool: str) -> T:
             with store.moment() as moment:
                 # If `read` fails, the error page still links to the pool.
-                self._pool = pool_message(moment, pool)
-                return read(moment, self._pool)
+                self.known_pool = pool_message(moment, pool)
+                return read(moment, self.known_pool)
 
         return await self.read(in_one_transaction)
 
-    async def pool(self) -> PoolMessage:
-        """Return the pool of this page."""
-        if self._pool is None:
-            self._pool = await self.service.read(pool_message, self.pool_name)
-        return self._pool
+    @property
+    def pool(self) -> PoolMessage:
+        """Return the pool of this page, as it was when it was last read."""
+        assert self.known_pool is not None
+        return self.known_pool
 
     async def answer(self) -> Response:
         """Return the page, once its request was admitted."""
-        answer = await self.unchanged() if self.endpoint.by_version else None
-        if answer is None:
-            try:
-                answer = await self.endpoint.handler(self)
-            except NotFoundError:
-                answer = await self.with_present_ids()
-                if answer is None:
-                    raise
+        try:
+            answer: Response = await self.endpoint.handler(self)
+        except NotFoundError:
+            moved = await self.with_present_ids()
+            if moved is None:
+                raise
+            answer = moved
         self.delete_ended_session(answer)
         return answer
 
@@ -577,29 +541,6 @@ class PageContext(ApiRequest):
         if seconds is not None:
             answer.headers["Retry-After"] = str(math.ceil(seconds))
         return answer
-
-    async def unchanged(self) -> Response | None:
-        """Return the answer that a page about a pool has not changed; None if it may have.
-
-        A sender without a key sees the same page as long as the pool, the address and the theme
-        are the same, so that nothing but the pool is read.
-        """
-        if self.key is not None:
-            return None
-
-        version = await self.snapshot(lambda store, pool: pool_version(store, pool.pool))
-        pool = self.service.kernels.known_of(await self.pool())
-        theme = self.request.cookies.get(THEME_COOKIE, "")
-        seen = (static_version(), str(self.request.url), theme, str(version), pool)
-        self._tag = tag_of(digest(*seen).encode())
-        tag = self.request.headers.get("if-none-match")
-        if not matches_tag(tag, self._tag):
-            return None
-        return Response(status_code=304, headers=_revalidated(self._tag))
-
-    def use_pool(self, pool: PoolMessage) -> None:
-        """Set the pool of this page to the state in which the rest of the page was read."""
-        self._pool = pool
 
     def may(self, role: Role, pool: PoolMessage) -> bool:
         """Return whether the sender has a role in a pool."""
@@ -646,7 +587,8 @@ class PageContext(ApiRequest):
         self, template: str, error: EquipoiseError | None = None, **context: Any
     ) -> Response:
         """Return a page from a template; an error gives its status and its problems."""
-        pool = None if self._pool is None else self.service.kernels.known_of(self._pool)
+        known = self.known_pool
+        pool = None if known is None else self.service.kernels.known_of(known)
         theme = self.request.cookies.get(THEME_COOKIE, "")
         here = self.request.url.path
         query = self.request.url.query
@@ -683,15 +625,17 @@ class PageContext(ApiRequest):
         """Return a page with its tag, or 304; without a tag for a sender with a key."""
         if self.key is not None or self.request.method != "GET":
             return answer
-        tag = self._tag or tag_of(bytes(answer.body))
-        answer.headers.update(_revalidated(tag))
+        # Browsers take the headers of a 304 for the page that they kept.
+        tag = tag_of(bytes(answer.body))
+        kept = {**HEADERS, **REVALIDATED, "ETag": tag}
+        answer.headers.update(kept)
         if matches_tag(self.request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers=_revalidated(tag))
+            return Response(status_code=304, headers=kept)
         return answer
 
     def _names(self, pool: str, players: list[str]) -> dict[str, str]:
         """Return the names of players who have one, by id; pool : "" for that of this page."""
-        own = self._pool
+        own = self.known_pool
         if own is not None and pool in ("", own.pool):
             return names_of(self.service.store, own.pool, players) if own.profiles else {}
         return names_of(self.service.store, pool, players) if pool else {}
@@ -720,11 +664,6 @@ class PageContext(ApiRequest):
     def redirect(self, to: str) -> Response:
         """Return a redirect to another of our pages."""
         return RedirectResponse(to, 303, headers=dict(HEADERS))
-
-
-def _revalidated(tag: str) -> dict[str, str]:
-    """Return the headers of a page with a tag. Browsers take those of a 304 for the kept page."""
-    return {**HEADERS, **REVALIDATED, "ETag": tag}
 
 
 def _check_origin(request: Request) -> None:

@@ -22,18 +22,18 @@ from equipoise.store.schema import now
 from equipoise.web.http.endpoints import check_table, compression_of
 from equipoise.web.page.administration import ENTRIES, LATE
 from equipoise.web.page.context import (
+    EMPTY,
     Form,
-    FormLimits,
     PageContext,
     digest,
     packed,
     problems_of,
+    upload_limits,
     upload_of,
     wrong,
 )
 from equipoise.web.page.rendering import path
 from equipoise.web.page.tournaments import guessed
-from equipoise.web.settings import ServiceSettings
 
 
 class Play(NamedTuple):
@@ -50,7 +50,7 @@ PLAYS = {
     "contests": Play("All against all", "Races, quizzes, programming contests", "elo-mmr"),
 }
 #: Values with which the form of a pool begins.
-_POOL_FIELDS = {"play": "duels", "entry": "fixed", "late": "replay", "times": "1", "public": "1"}
+_NEW_POOL = Form.of(play="duels", entry="fixed", late="replay", times="1", public="1")
 _LONGEST_NAME = 63
 #: Characters of pasted rows that the form shows again; more are kept as a file is.
 _SHOWN = 200_000
@@ -66,11 +66,6 @@ _PARTS = 4
 _FORMATS = {"xlsx": "excel", "xlsm": "excel", "xls": "excel", "ods": "excel"}
 
 
-async def new_pool_page(context: PageContext) -> Response:
-    """Return the form that creates a pool."""
-    return _pool_form(context, Form.of(**_POOL_FIELDS))
-
-
 async def new_pool(context: PageContext) -> Response:
     """Create a pool and go to it."""
     form = await context.form()
@@ -80,7 +75,7 @@ async def new_pool(context: PageContext) -> Response:
             create_pool, name, request, now(), key=context.key_number
         )
     except EquipoiseError as error:
-        return _pool_form(context, form, error)
+        return await new_pool_page(context, form, error)
     # The kernels are compiled while the form of the first match is filled.
     context.service.kernels.known_of(pool)
     return context.redirect(path("pools", name))
@@ -109,7 +104,10 @@ def pool_name(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_NAME].rstrip("-")
 
 
-def _pool_form(context: PageContext, form: Form, error: EquipoiseError | None = None) -> Response:
+async def new_pool_page(
+    context: PageContext, form: Form = _NEW_POOL, error: EquipoiseError | None = None
+) -> Response:
+    """Return the form that creates a pool."""
     # The further fields are open if one of them was changed, as the fault may be there.
     more = any(form[name] for name in ("name", "system", "placement_matches"))
     return context.render(
@@ -124,25 +122,13 @@ def _pool_form(context: PageContext, form: Form, error: EquipoiseError | None = 
     )
 
 
-def upload_form_limits(settings: ServiceSettings) -> FormLimits:
-    """Return the limits of a form with a file and with the copy that a preview sends back."""
-    return FormLimits(settings.body_bytes, 100, files=1)
-
-
-async def upload_page(context: PageContext) -> Response:
-    """Return the form in which a file of matches is uploaded."""
-    await context.pool()
-    return _upload_form(context, Form())
-
-
 async def upload(context: PageContext) -> Response:
     """Return how a file is understood and what it would change; post it if that was shown."""
-    pool = await context.pool()
-    form = await context.form(upload_form_limits(context.service.settings))
+    form = await context.form(upload_limits(context.service.settings))
     try:
         content, name = _content(form, context.service.settings.body_bytes // _PARTS)
         dates = form.choice("dates", tuple(DATES)) if form.text("dates") else ""
-        await context.service.check_kernels(pool.pool)
+        await context.service.check_kernels(context.pool_name)
         uploaded = await context.calculate(
             read_upload,
             content,
@@ -152,17 +138,17 @@ async def upload(context: PageContext) -> Response:
             skip_bad=form.flag("skip_bad"),
             future_seconds=context.service.settings.future_seconds,
         )
-        seen = digest("upload", pool.pool, uploaded.matches)
+        seen = digest("upload", context.pool_name, uploaded.matches)
         if uploaded.matches and form.text("do") == seen:
             post = Post(uploaded.matches, context.key_number, detailed=False)
-            await context.service.writer.enqueue(pool.pool, post)
+            await context.service.writer.enqueue(context.pool_name, post)
             done = len(uploaded.matches)
-            return context.redirect(path("pools", pool.pool, "matches", posted=done))
+            return context.redirect(path("pools", context.pool_name, "matches", posted=done))
     except EquipoiseError as error:
-        return _upload_form(context, form, error)
+        return await upload_page(context, form, error)
     pasted = form.text("matches")
     held = "" if pasted and len(pasted) <= _SHOWN else packed(content)
-    return _upload_form(context, form, uploaded=uploaded, name=name, seen=seen, held=held)
+    return await upload_page(context, form, None, uploaded, held, name=name, seen=seen)
 
 
 def _content(form: Form, most: int) -> tuple[bytes, str]:
@@ -188,14 +174,15 @@ def _format_of(name: str, content: bytes) -> str:
     return kind
 
 
-def _upload_form(
+async def upload_page(
     context: PageContext,
-    form: Form,
+    form: Form = EMPTY,
     error: EquipoiseError | None = None,
     uploaded: Uploaded | None = None,
     held: str = "",
     **preview: Any,
 ) -> Response:
+    """Return the form in which a file of matches is uploaded, and how it was understood."""
     fault = None if uploaded is None else uploaded.fault
     return context.render(
         "upload.html",

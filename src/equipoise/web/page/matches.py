@@ -86,16 +86,14 @@ async def matches_page(context: PageContext) -> Response:
     """Return the list of matches, newest first, or a redirect to the match named in the query."""
     wanted = context.parameter("match")[:200]
     if wanted:
-        pool = await context.pool()
-        return context.redirect(path("pools", pool.pool, "matches", wanted))
+        return context.redirect(path("pools", context.pool_name, "matches", wanted))
     cursor, around = context.parameter("cursor") or None, context.parameter("around")[:200] or None
     listed = await context.snapshot(
         lambda store, pool: matches.matches(
             store, pool.pool, cursor=cursor, limit=PAGE_SIZE, around=around
         )
     )
-    pool = await context.pool()
-    here = ("pools", pool.pool, "matches")
+    here = ("pools", context.pool_name, "matches")
     return context.render(
         "matches.html",
         matches=listed.matches,
@@ -109,7 +107,6 @@ async def matches_page(context: PageContext) -> Response:
 
 async def match_page(context: PageContext) -> Response:
     """Return the page of a match."""
-    await context.pool()
     wanted = context.id_of("match")
     cursor, around = context.parameter("cursor") or None, context.parameter("around")[:200] or None
     details = await context.snapshot(
@@ -117,8 +114,7 @@ async def match_page(context: PageContext) -> Response:
             store, pool.pool, wanted, cursor=cursor, limit=MOST_PLAYERS, around=around
         )
     )
-    pool = await context.pool()
-    here = ("pools", pool.pool, "matches", details.match)
+    here = ("pools", context.pool_name, "matches", details.match)
     players = [member for team in details.teams for member in team.players]
     people, teams = (
         details.players_in_match or len(players),
@@ -152,19 +148,18 @@ async def post_page(context: PageContext) -> Response:
 
 async def post_match(context: PageContext) -> Response:
     """Return a preview of a match. Record the match if the form comes from its preview."""
-    pool = await context.pool()
     form = await context.form(match_limits(context.service.settings))
     if form.text("do") in ("players", "team"):
         return await _post_form(context, form, more=form.text("do"))
     try:
         match = match_of_json(form.text("json")) if form.text("json") else match_of_form(form)
         seen = digest(match)
-        await context.service.check_kernels(pool.pool)
+        await context.service.check_kernels(context.pool_name)
         if form.text("do") == seen:
-            done = await context.service.submit_match(pool.pool, match, context.key_number)
+            done = await context.service.submit_match(context.pool_name, match, context.key_number)
             if isinstance(done, msgspec.Raw):
                 done = msgspec.json.decode(done, type=MatchMessage)
-            return context.redirect(path("pools", pool.pool, "matches", done.match))
+            return context.redirect(path("pools", context.pool_name, "matches", done.match))
         future = context.service.settings.future_seconds
         preview = await context.calculate(preview_match, match, now(), future_seconds=future)
         names = players_of(match)
@@ -184,7 +179,7 @@ async def _post_form(
     unknown: Sequence[Newcomer] = (),
     more: str = "",
 ) -> Response:
-    pool = await context.pool()
+    pool = context.pool
     able = await context.read(capabilities_of)
     alone = able.max_team_size == 1
     entries = entries_of(form)
@@ -431,11 +426,10 @@ ACTIONS = {action.name: action for action in _ACTIONS}
 
 async def amendments_page(context: PageContext) -> Response:
     """Return the list of amendments, newest first."""
-    pool = await context.pool()
     listed = await context.read(
         amending.amendments, cursor=context.parameter("cursor") or None, limit=_PAGE_SIZE
     )
-    here = ("pools", pool.pool, "amendments")
+    here = ("pools", context.pool_name, "amendments")
     return context.render(
         "amendments.html",
         amendments=listed.amendments,
@@ -447,7 +441,6 @@ async def amendments_page(context: PageContext) -> Response:
 
 async def amendment_page(context: PageContext) -> Response:
     """Return the page of an amendment. While it is pending the page reloads itself."""
-    await context.pool()
     text = context.path["seq"]
     seq = whole_number(text, 18)
     if seq is None:
@@ -467,7 +460,6 @@ async def amendment_page(context: PageContext) -> Response:
 
 async def form_page(context: PageContext) -> Response:
     """Return the form of an action."""
-    await context.pool()
     action = _action(context)
     wanted = context.id_of("id")
     if action.of == "player":
@@ -477,7 +469,6 @@ async def form_page(context: PageContext) -> Response:
 
 async def perform(context: PageContext) -> Response:
     """Return a preview of an action. Perform the action if the form comes from its preview."""
-    await context.pool()
     action = _action(context)
     wanted = context.id_of("id")
     correcting = action.name == "correct"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -87,7 +87,6 @@ async def pools_page(context: PageContext) -> Response:
 
 async def pool_page(context: PageContext) -> Response:
     """Return the overview of a pool."""
-    await context.pool()
     overviews = context.state.overviews
 
     def read(store: Store, pool: PoolMessage) -> tuple[list[LeaderboardRow], Home, list[MatchLine]]:
@@ -98,7 +97,7 @@ async def pool_page(context: PageContext) -> Response:
         )
 
     rows, home, matches = await context.snapshot(read)
-    pool, overview = await context.pool(), home.overview
+    pool, overview = context.pool, home.overview
     records, waiting = await _records(context, pool)
     return context.render(
         "pool.html",
@@ -195,7 +194,7 @@ async def seasons_page(context: PageContext) -> Response:
     ended, every = await context.snapshot(
         lambda store, pool: (seasons.seasons(store, pool.pool).seasons, pool_messages(store)),
     )
-    pool = await context.pool()
+    pool = context.pool
     archives = [archive for archive in every if archive.archive_of == pool.pool]
     return context.render(
         "seasons.html",
@@ -269,7 +268,7 @@ async def leaderboard_page(context: PageContext) -> Response:
         return players.recent_ratings(store, pool, [row.player for row in rows], CHANGE_DAYS)
 
     rows, board, year = await context.snapshot(read)
-    pool = await context.pool()
+    pool = context.pool
     filters: dict[str, int | str | None] = {
         "provisional": 1 if provisional else None,
         "inactive": 1 if inactive else None,
@@ -300,7 +299,7 @@ async def leaderboard_page(context: PageContext) -> Response:
 
 async def embedded_leaderboard(context: PageContext) -> Response:
     """Return the best players of a public pool without forms, for a frame on another site."""
-    if not (await context.pool()).public:
+    if not context.pool.public:
         raise ForbiddenError("only the leaderboard of a public pool can be embedded")
     board = await context.snapshot(
         lambda store, pool: players.leaderboard(store, pool.pool, limit=BEST, inactive=False)
@@ -348,14 +347,13 @@ async def names(context: PageContext) -> Response:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerView:
+class PlayerView(NamedTuple):
     """The content of a player's page, read in one transaction.
 
     place, ranked : among active, settled players, and their number
     meetings : the best other players with the chance of the player against each
     known : opponents in the explanation who are in the pool -> rating and deviation
-    problems : reasons why there is no explanation
+    unexplained : reasons why there is no explanation
     """
 
     player: PlayerMessage
@@ -367,8 +365,8 @@ class PlayerView:
     bins: Sequence[RatingBin]
     meetings: Sequence[tuple[LeaderboardRow, float]]
     why: Why | None = None
-    known: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
+    known: Mapping[str, tuple[float, float | None]] = {}
+    unexplained: Sequence[str] = ()
 
 
 #: Which matches a player's page lists: a cursor, or the match in their middle.
@@ -377,20 +375,20 @@ _Part: TypeAlias = tuple[str | None, str | None]
 
 async def player_page(context: PageContext) -> Response:
     """Return the page of a player; with `match` or `wait` also why the rating changed."""
-    await context.pool()
     name, match = context.id_of("player"), context.parameter("match") or None
     part = context.parameter("cursor") or None, context.parameter("around")[:200] or None
     asked = match is not None or bool(context.parameter("wait"))
     view: PlayerView | None = None
-    problems: tuple[str, ...] = ()
+    problems: Sequence[str] = ()
     try:
         view = await _with_explanation(context, name, match, part) if asked else None
     except OverloadedError as error:
-        problems = tuple(problems_of(error))
+        problems = problems_of(error)
     pending = asked and view is None and not problems
     if view is None:
         view = await context.snapshot(lambda store, pool: _view(store, pool, name, part))
-    pool = await context.pool()
+        view = view._replace(unexplained=problems)
+    pool = context.pool
     timeline, history = view.timeline, view.history
     older = page_at(history.next, "pools", pool.pool, "players", name)
     label = f"Rating of {name} over {in_units(len(timeline.ratings), pool)}"
@@ -399,19 +397,14 @@ async def player_page(context: PageContext) -> Response:
     tiers = [] if differs else pool.tiers
     return context.render(
         "player.html",
-        player=view.player,
+        **view._asdict(),
         differs=differs,
         facts=_facts(view.player),
         started=_started(pool, timeline),
-        history=history,
         around=part[1],
         newest=path("pools", pool.pool, "players", name) if any(part) else None,
         most_players=MOST_PLAYERS,
         asked=asked,
-        summary=view.summary,
-        place=view.place,
-        ranked=view.ranked,
-        meetings=view.meetings,
         standing=_standing(view),
         with_home=bool(pool.parameters.get("home_advantage"))
         or bool(pool.parameters.get("learn_home_advantage")),
@@ -419,7 +412,6 @@ async def player_page(context: PageContext) -> Response:
         with_fields=any(line.teams > 2 for line in history.matches),
         with_scores=any(line.score is not None for line in history.matches if line.result),
         next=older and older + "#matches",
-        timeline=timeline,
         with_band=any(timeline.deviations),
         chart=timeline_chart(timeline, label, tiers) if len(timeline.ratings) > 1 else None,
         tiers=[(tier.lower, tier.short, tier.level) for tier in tiers],
@@ -427,9 +419,6 @@ async def player_page(context: PageContext) -> Response:
         on_scale=pool.system in _ON_SCALE,
         with_expected=any(line.expected is not None for line in history.matches),
         with_performance=any(line.performance is not None for line in history.matches),
-        why=view.why,
-        known=view.known,
-        unexplained=list(view.problems or problems),
         later=path("pools", pool.pool, "players", name, match=match, wait=1) if pending else None,
     )
 
@@ -442,7 +431,7 @@ async def _with_explanation(
     A replay may replace the ratings at any time, so the explanation is computed in the transaction
     that reads the rest.
     """
-    pool, service = (await context.pool()).pool, context.service
+    pool, service = context.pool_name, context.service
     version = await service.read(pool_version, pool)
 
     async def make() -> tuple[PoolMessage, PlayerView]:
@@ -455,7 +444,7 @@ async def _with_explanation(
     if explanation is None:
         return None
     shown, view = explanation
-    context.use_pool(shown)
+    context.known_pool = shown
     return view
 
 
@@ -513,11 +502,11 @@ def _explained(
     try:
         why = why_of(explain_player(store, pool.pool, player, match))
     except NotFoundError as error:
-        return replace(view, problems=() if match is None else tuple(problems_of(error)))
+        return view if match is None else view._replace(unexplained=problems_of(error))
     except EquipoiseError as error:
-        return replace(view, problems=tuple(problems_of(error)))
+        return view._replace(unexplained=problems_of(error))
     known = ratings_of_players(store, pool.pool, why.opponent_names)
-    return replace(view, why=why, known=known)
+    return view._replace(why=why, known=known)
 
 
 def _started(pool: PoolMessage, timeline: RatingTimeline) -> float | None:
@@ -542,7 +531,7 @@ async def player_timeline(context: PageContext) -> Response:
     timeline = await context.snapshot(
         lambda store, pool: rating_timeline(store, pool.pool, name, most=TIMELINE_MATCHES)
     )
-    pool = await context.pool()
+    pool = context.pool
     performances = timeline.performances if pool.system in _ON_SCALE else None
     return context.data(
         {
@@ -596,7 +585,6 @@ async def compare_page(context: PageContext) -> Response:
         meetings = against(store, pool.pool, first, second, cursor=cursor, limit=_MEETINGS)
         return [ComparedPlayer.of(store, pool.pool, name) for name in (first, second)], meetings
 
-    await context.pool()
     both: list[ComparedPlayer] = []
     meetings = chart = error = None
     if first and second:
@@ -610,7 +598,7 @@ async def compare_page(context: PageContext) -> Response:
         else:
             label = f"Ratings of {first} and {second} over time"
             chart = comparison(both[0].timeline, both[1].timeline, label)
-    pool = await context.pool()
+    pool = context.pool
     here = ("pools", pool.pool, "compare")
     more = None if meetings is None else meetings.next
     return context.render(

@@ -27,10 +27,9 @@ _FONT = "Verdana, DejaVu Sans, sans-serif"
 
 async def badge(context: PageContext) -> Response:
     """Return a picture with the rating of a player, for other sites."""
-    await context.pool()
     wanted = context.parameter("player")
     standing = await context.snapshot(lambda store, pool: players.player(store, pool.pool, wanted))
-    pool = await context.pool()
+    pool = context.pool
     title = (pool.title or pool.pool)[:40]
     rating = number(standing.display, digits_of(pool))
     text = f"{rating} (provisional)" if standing.provisional else rating
@@ -101,7 +100,7 @@ async def leaderboard_csv(context: PageContext) -> Response:
         return [{name: getattr(row, name) for name in columns} for row in board.players]
 
     rows = await context.snapshot(read)
-    return csv_file(context, (await context.pool()).pool, "leaderboard", rows)
+    return csv_file(context, context.pool_name, "leaderboard", rows)
 
 
 async def history_csv(context: PageContext) -> Response:
@@ -124,7 +123,7 @@ async def history_csv(context: PageContext) -> Response:
         ]
 
     rows = await context.snapshot(read)
-    return csv_file(context, (await context.pool()).pool, wanted, rows)
+    return csv_file(context, context.pool_name, wanted, rows)
 
 
 async def match_csv(context: PageContext) -> Response:
@@ -154,7 +153,7 @@ async def match_csv(context: PageContext) -> Response:
                 return rows
 
     rows = await context.snapshot(read)
-    return csv_file(context, (await context.pool()).pool, wanted, rows)
+    return csv_file(context, context.pool_name, wanted, rows)
 
 
 def csv_file(

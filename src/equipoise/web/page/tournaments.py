@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -31,6 +31,7 @@ from equipoise.store.connection import Store
 from equipoise.tournament.tie_breaks import CODES, TieBreak
 from equipoise.web.http.endpoints import check_sweeps, check_table, compression_of
 from equipoise.web.page.context import (
+    EMPTY,
     Form,
     PageContext,
     packed,
@@ -58,15 +59,6 @@ _SUFFIXES = {"trfx": "trf", "trf16": "trf", "txt": "trf", "ndjson": "jsonl"}
 _HEIGHT = 20
 #: Players in a cross table, which would be unreadable with more.
 MOST_IN_CROSS_TABLE = 40
-#: Classes of the share of points, from none to all.
-_NONE, _LESS, _HALF, _MORE, _ALL = range(5)
-
-
-class HeadToHead(NamedTuple):
-    """Points and games of every player (row) against every other (column), shape (N, N)."""
-
-    points: Floats
-    games: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +119,6 @@ class Standing:
         return None if self.before is None or self.change is None else self.before + self.change
 
 
-async def tournament_page(context: PageContext) -> Response:
-    """Return the form."""
-    return _tournament_form(context, Form())
-
-
 async def tournament(context: PageContext) -> Response:
     """Return the tables of a tournament."""
     form = await context.form(upload_limits(context.service.settings))
@@ -147,18 +134,18 @@ async def tournament(context: PageContext) -> Response:
         )
         rated = await context.while_connected(work)
     except EquipoiseError as error:
-        return _tournament_form(context, form, error)
+        return await tournament_page(context, form, error)
     if form.text("do") == "csv":
         return csv_file(context, "tournament", name.partition(".")[0], _rows_of(rated))
     # A form with scripts sends the file again beside it, so a large one is not kept.
     small = len(content) <= context.service.settings.body_bytes // 4
     held = packed(content) if small and not form.text("games") else ""
-    return _tournament_form(context, form, table=table_of(rated), name=name, held=held)
+    return await tournament_page(context, form, table=table_of(rated), name=name, held=held)
 
 
 async def pool_tournament(context: PageContext) -> Response:
     """Return the tournament of some days of a pool: the page, or the standings as CSV."""
-    pool = await context.pool()
+    pool = context.pool
     since, until = _days(context, pool)
     chosen = context.parameter("tie_breaks", TIE_BREAKS)
     shown: dict[str, Any] = {"since": since, "until": until, "tie_breaks": chosen}
@@ -251,7 +238,7 @@ def performance_of(
     if games is None or len(players) > MOST_IN_CROSS_TABLE:
         return Rated(message, [], request.tie_breaks)
     texts = [str(player) for player in players]
-    return Rated(message, cross_lines(texts, head_to_head(games, players)), request.tie_breaks)
+    return Rated(message, cross_lines(texts, *head_to_head(games, players)), request.tie_breaks)
 
 
 def standings_of(rated: Rated) -> list[Standing]:
@@ -392,9 +379,10 @@ def _axis(scale: Scale) -> Markup:
     return picture("axis", 16, names)
 
 
-def _tournament_form(
-    context: PageContext, form: Form, error: EquipoiseError | None = None, **result: Any
+async def tournament_page(
+    context: PageContext, form: Form = EMPTY, error: EquipoiseError | None = None, **result: Any
 ) -> Response:
+    """Return the form, and the tables of a tournament."""
     return context.render(
         "tournament.html",
         error,
@@ -409,8 +397,8 @@ def _tournament_form(
     )
 
 
-def head_to_head(games: Games, players: Sequence[Any]) -> HeadToHead:
-    """Return the points of each player against each other player.
+def head_to_head(games: Games, players: Sequence[Any]) -> tuple[Floats, Floats]:
+    """Return the points and games of each player (row) against each other (column).
 
     players : ids of all players, in the order of rows and columns
     """
@@ -423,25 +411,21 @@ def head_to_head(games: Games, players: Sequence[Any]) -> HeadToHead:
     np.add.at(points, (black, white), weight - games.points)
     np.add.at(played, (white, black), weight)
     np.add.at(played, (black, white), weight)
-    return HeadToHead(points, played)
+    return points, played
 
 
-def cross_lines(players: list[str], meetings: HeadToHead) -> list[CrossLine]:
+def cross_lines(players: list[str], points: Floats, played: Floats) -> list[CrossLine]:
     """Return the rows of the cross table."""
-    rows = zip(players, meetings.points.tolist(), meetings.games.tolist(), strict=True)
+    rows = zip(players, points.tolist(), played.tolist(), strict=True)
     return [
-        CrossLine(player, [_cell(*pair) for pair in zip(points, games, strict=True)])
-        for player, points, games in rows
+        CrossLine(player, [_cell(*pair) for pair in zip(won, games, strict=True)])
+        for player, won, games in rows
     ]
 
 
 def _cell(points: float, games: float) -> Cell | None:
     if games <= 0:
         return None
-    return Cell(halves(points), halves(games), _score_share(points / games))
-
-
-def _score_share(share: float) -> int:
-    if share in (0.0, 0.5, 1.0):
-        return {0.0: _NONE, 0.5: _HALF, 1.0: _ALL}[share]
-    return _LESS if share < 0.5 else _MORE
+    share = points / games
+    class_ = 4 * int(share) if share in (0.0, 1.0) else 2 + (share > 0.5) - (share < 0.5)
+    return Cell(halves(points), halves(games), class_)
