@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 import equipoise as eq
-from equipoise.cli import run
+from equipoise.charts import theme
 from equipoise.display import HALF_WIDTH
 from report import DATA, ROOT, Part, needs, report_parts
 
@@ -102,13 +102,9 @@ def main() -> None:
     ]
     covered = Part("Coverage", ("games of a player", "skills within the 95 % range, %"), shares)
     report_parts("looking_back", (__doc__ or "").strip(), [parameters, best, covered])
-    words = ["plot", source, "--look-back", "--system", "glicko"]
-    for name in GRID:
-        words += ["--set", f"{name}={getattr(system, name):g}"]
-    for team in ("Brazil", "Argentina", "Hungary", "England"):
-        words += ["--player", team]
-    title = "Four football teams, judged by all results"
-    run([*words, "--title", title, "--output", str(ROOT / "docs" / "figures" / "hindsight.png")])
+    teams = ("Brazil", "Argentina", "Hungary", "England")
+    figure = trace.plot(*teams, title="Four football teams, judged by all results")
+    theme.write(figure, str(ROOT / "docs" / "figures" / "hindsight.png"))
 
 
 if __name__ == "__main__":

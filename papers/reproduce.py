@@ -16,7 +16,7 @@ import typer
 from equipoise.analysis.requests import typed
 from equipoise.charts import theme
 from equipoise.cli import options
-from equipoise.cli.helping import SHORT_HELP
+from equipoise.cli.application import SHORT_HELP
 from equipoise.cli.options import add_command
 from equipoise.cli.report import (
     Table,
@@ -25,7 +25,6 @@ from equipoise.cli.report import (
     print_table,
     report_error,
     say,
-    say_compiled,
     working,
 )
 from equipoise.errors import EquipoiseError, exit_status
@@ -116,7 +115,6 @@ def reproduce(
         say(f"wrote {output}")
     for path in figures:
         say(f"drew {path}")
-    say_compiled(job.compilation)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

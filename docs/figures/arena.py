@@ -11,7 +11,7 @@ from pathlib import Path
 from equipoise.cli import run
 
 HERE = Path(__file__).parent
-OPTIONS = ("--by", "category", "--title", "Synthetic arena: eight models, three categories")
+OPTIONS = ("--by", "category")
 
 
 def main(target: Path = HERE / "arena.svg") -> int:

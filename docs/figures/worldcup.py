@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equipoise.cli import run
+import equipoise as eq
+from equipoise.charts import theme
 
 HERE = Path(__file__).parent
 
 
 def main(target: Path = HERE / "worldcup.svg") -> int:
     """Draw the chart; return the exit status."""
-    games = str(HERE.parents[1] / "examples" / "worldcup2022.csv")
-    return run(["performance", games, "--title", "the World Cup of 2022", "--chart", str(target)])
+    games = eq.read_games(HERE.parents[1] / "examples" / "worldcup2022.csv")
+    theme.write(eq.performance(games).plot(name="the World Cup of 2022"), str(target))
+    return 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.analysis.plot.values import tournament_chart
+from equipoise.analysis.performance.chart import tournament_chart
 from equipoise.tournament.tournament import performance
 from papers.items import Facts
 from papers.performance.tournaments import (

@@ -17,6 +17,7 @@ own.
 
 from __future__ import annotations
 
+import atexit
 import dis
 import hashlib
 import os
@@ -27,7 +28,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -749,3 +750,23 @@ def watch_compilation(on_first: Callable[[], None] = lambda: None) -> Iterator[C
         event.install_listener(_LOADING, listener),
     ):
         yield record
+
+
+def working_time() -> float:
+    """Return the seconds of a clock that stops while kernels are compiled or loaded.
+
+    Kernels are compiled once on a machine and loaded once in a process, so their time says nothing
+    about the speed of rating. Only the difference of two values is meaningful.
+    """
+    _, compilation = _watch()
+    return time.perf_counter() - compilation.seconds - compilation.loading
+
+
+@lru_cache(maxsize=1)
+def _watch() -> tuple[AbstractContextManager[Compilation], Compilation]:
+    """Return a watch of all compilation from now on; the cache keeps it alive."""
+    watch = watch_compilation()
+    compilation = watch.__enter__()
+    # Closed before the interpreter unloads Numba, which would print an error.
+    atexit.register(watch.__exit__, None, None, None)
+    return watch, compilation

@@ -163,7 +163,7 @@ def draw(value: object, *arguments: Any, **options: Any) -> Figure:
 
     Charts stand above values, so their table is looked up by name when one is drawn.
     """
-    charts = importlib.import_module("equipoise.analysis.plot.values").CHARTS
+    charts = importlib.import_module("equipoise.analysis.plot.computation").CHARTS
     figure: Figure = charts[type(value)](value, *arguments, **options)
     return figure
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.analysis.advice import advice_on
+from equipoise.analysis.reading import advice_on
 from equipoise.errors import Problem
 from equipoise.formats.delimited import SEPARATED
 

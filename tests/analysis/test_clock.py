@@ -13,8 +13,7 @@ import pytest
 from numba.core import event
 from numba.core.caching import FunctionCache
 
-from equipoise._jit import _KernelCache, watch_compilation
-from equipoise.analysis.clock import working_time
+from equipoise._jit import _KernelCache, watch_compilation, working_time
 
 
 @dataclass

@@ -16,8 +16,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 #: What a backtest and a search have in common here: one system, few values, few resamples.
 QUICK = {
-    "backtest": ["--system", "elo", "--resamples", "10"],
-    "tune": ["--system", "elo", "--grid", "k=8,64", "--resamples", "10"],
+    "backtest": ["--system", "elo"],
+    "tune": ["--system", "elo", "--grid", "k=8,64"],
 }
 
 

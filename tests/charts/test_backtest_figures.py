@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from equipoise.analysis.backtest.chart import Estimate, intervals_figure
+from equipoise.analysis.backtest.presentation import Estimate, intervals_figure
 from equipoise.charts import theme
 
 NAN = math.nan

@@ -1,20 +1,24 @@
-"""equipoise backtest as its users run it."""
+"""equipoise backtest as its users run it, and the page of --report as they get it."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import equipoise as eq
+from cli.command_line import Cli
 from equipoise.analysis.backtest.computation import _able
-from equipoise.analysis.backtest.tables import CALIBRATION, METRIC
+from equipoise.analysis.backtest.presentation import CALIBRATION, METRIC
 from equipoise.cli import run
 from equipoise.rating.registry import SYSTEMS, make_system, system_names
+from report.report_by_hand import Balanced, part, rows, words
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
@@ -25,27 +29,9 @@ METRICS = (
 )
 
 
-def backtest(*arguments: str) -> int:
-    return run(["backtest", *arguments])
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert backtest(*arguments, "--json") == 0
-    found: dict = json.loads(capsys.readouterr().out)
-    return found
-
-
-def table(capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
-    lines = capsys.readouterr().out.splitlines()
-    return {line.split()[0]: line.split()[1:] for line in lines}
-
-
-def test_the_table_has_a_row_a_system_and_the_baseline_last(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_table_has_a_row_a_system_and_the_baseline_last(cli: Cli) -> None:
     """Plain when piped, and what was scored is said on standard error."""
-    assert backtest(SAMPLE, "--system", "elo-mmr", "--system", "elo", "--from", "10%") == 0
-    out, err = capsys.readouterr()
+    out, err = cli("backtest", SAMPLE, "--system", "elo-mmr", "--system", "elo", "--from", "10%")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines] == ["system", "elo-mmr", "elo", "baseline"]
     assert lines[0].split()[1:3] == ["pair_inv", "rank_dev"]
@@ -56,23 +42,25 @@ def test_the_table_has_a_row_a_system_and_the_baseline_last(
     assert f"\n{lead}.\n" in err
 
 
-def test_the_seed_decides_the_intervals(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_seed_decides_the_intervals(cli: Cli) -> None:
     first, other = (
-        answer(capsys, SAMPLE, "--system", "elo", "--seed", seed)["systems"][0] for seed in "12"
+        cli.json("backtest", SAMPLE, "--system", "elo", "--seed", seed)["systems"][0]
+        for seed in "12"
     )
     assert first["intervals"] != other["intervals"]
     assert [first[name] for name in METRICS] == [other[name] for name in METRICS]
 
 
-def test_elo_mmr_is_compared_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert backtest(SAMPLE) == 0
-    out, err = capsys.readouterr()
+def test_elo_mmr_is_compared_where_none_is_named(cli: Cli) -> None:
+    out, err = cli("backtest", SAMPLE)
     assert [line.split()[0] for line in out.splitlines()] == ["system", "elo-mmr", "baseline"]
     assert "elo-mmr is better than the baseline, which has no ratings, by every metric" in err
 
 
-def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, SAMPLE, "--system", "elo-mmr", "--system", "elo", "--set", "elo.k=24")
+def test_json_holds_everything(cli: Cli) -> None:
+    found = cli.json(
+        "backtest", SAMPLE, "--system", "elo-mmr", "--system", "elo", "--set", "elo.k=24"
+    )
     one, other, baseline = found["systems"]
     assert (one["label"], other["label"], baseline["label"]) == ("elo-mmr", "elo", "baseline")
     assert other["parameters"]["k"] == 24
@@ -95,26 +83,24 @@ def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["history"]["participations"] == 2189
 
 
-def test_what_nothing_is_known_of_is_null(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_nothing_is_known_of_is_null(tmp_path: Path, cli: Cli) -> None:
     """A single draw says nothing of orders; the bins of calibration are mostly empty."""
     path = tmp_path / "h.csv"
     path.write_text("match,player,rank\n1,a,0\n1,b,0\n")
-    found = answer(capsys, str(path), "--min-history", "0", "--system", "elo")
+    found = cli.json("backtest", str(path), "--min-history", "0", "--system", "elo")
     assert found["systems"][0]["pair_inversion"] is None
     assert found["systems"][0]["intervals"]["ndcg"] == [None, None]
     assert found["systems"][0]["log_loss"] == pytest.approx(math.log(2))
     assert found["systems"][0]["calibration"]["bins"][0]["expected"] is None
     assert found["scoring"]["undecided"] == 1
-    assert backtest(str(path), "--min-history", "0", "--system", "elo", "--details") == 0
-    assert "left with one tie" in capsys.readouterr().err
+    shown = cli("backtest", str(path), "--min-history", "0", "--system", "elo", "--details")
+    assert "left with one tie" in shown.err
 
 
-def test_one_system_may_be_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_system_may_be_compared_with_itself(cli: Cli) -> None:
     """Labels may hold dots; --set goes by them."""
-    found = answer(
-        capsys,
+    found = cli.json(
+        "backtest",
         *(SAMPLE, "--system", "rho0.04=elo-mmr", "--set", "rho0.04.rho=0.04"),
         *("--system", "endless=elo-mmr", "--set", "endless.rho=inf"),
     )
@@ -124,33 +110,29 @@ def test_one_system_may_be_compared_with_itself(capsys: pytest.CaptureFixture[st
     assert found["systems"][1]["parameters"]["rho"] == "inf"
 
 
-def test_a_parameter_file_is_for_the_system_it_names(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_parameter_file_is_for_the_system_it_names(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "p.toml"
     path.write_text('system = "elo"\n[parameters]\nk = 10\n')
-    found = answer(capsys, SAMPLE, "--parameters", str(path))
+    found = cli.json("backtest", SAMPLE, "--parameters", str(path))
     assert found["systems"][0]["parameters"]["k"] == 10
     both = ["--system", "elo", "--system", "elo-mmr"]
-    found = answer(capsys, SAMPLE, *both, "--parameters", str(path), "--set", "elo.scale=300")
+    found = cli.json("backtest", SAMPLE, *both, "--parameters", str(path), "--set", "elo.scale=300")
     assert found["systems"][0]["parameters"]["k"] == 10
     assert found["systems"][0]["parameters"]["scale"] == 300
 
 
-def test_scoring_starts_at_a_share_or_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scoring_starts_at_a_share_or_a_time(cli: Cli) -> None:
     """The season has a contest a week from 2020 on."""
     for text, learned in (("0", 0), ("25%", 10), ("0.25", 10), ("2020-01-15", 2)):
-        found = answer(capsys, SAMPLE, "--from", text)
-        assert found["scoring"]["learned"] == learned
-    late = answer(capsys, SAMPLE, "--until", "2020-05-01")
+        assert cli.json("backtest", SAMPLE, "--from", text)["scoring"]["learned"] == learned
+    late = cli.json("backtest", SAMPLE, "--until", "2020-05-01")
     assert late["history"]["matches"] < 40
 
 
-def test_the_table_is_written_by_suffix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_is_written_by_suffix(tmp_path: Path, cli: Cli) -> None:
     """With the bounds of every metric, and nothing on standard output."""
     target = tmp_path / "found.csv"
-    assert backtest(SAMPLE, "--system", "elo", "--output", str(target)) == 0
-    assert capsys.readouterr().out == ""
+    assert cli("backtest", SAMPLE, "--system", "elo", "--output", str(target)).out == ""
     written = pl.read_csv(target)
     assert written["label"].to_list() == ["elo", "baseline"]
     assert {"brier", "brier_lower", "brier_upper", "calibration_error"} <= set(written.columns)
@@ -168,11 +150,9 @@ def team_matches(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_all_is_every_system_that_can_rate_the_history(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_is_every_system_that_can_rate_the_history(tmp_path: Path, cli: Cli) -> None:
     """The others are named with the reason, once for all that have the same."""
-    found = answer(capsys, team_matches(tmp_path), "--system", "all", "--resamples", "0")
+    found = cli.json("backtest", team_matches(tmp_path), "--system", "all")
     assert [one["label"] for one in found["systems"]] == [*TEAMS, "baseline"]
     (note,) = [one for one in found["history"]["notes"] if one.startswith("left out")]
     reason, _, names = note.partition(": ")
@@ -193,60 +173,54 @@ def test_all_leaves_out_systems_that_run_away_in_large_fields() -> None:
     assert _able(averaged, history, frozenset(averaged)) == (averaged, [])
 
 
-def test_systems_beside_all_have_labels_and_parameters(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_systems_beside_all_have_labels_and_parameters(tmp_path: Path, cli: Cli) -> None:
     """One that is named is not added again; one that cannot rate the history is an error."""
     teams = team_matches(tmp_path)
-    named = ("--system", "all", "--system", "home=elo", "--system", "trueskill", "--resamples", "0")
-    found = answer(capsys, teams, *named, "--set", "home.k=20", "--set", "elo.k=40")["systems"]
+    named = ("--system", "all", "--system", "home=elo", "--system", "trueskill")
+    found = cli.json("backtest", teams, *named, "--set", "home.k=20", "--set", "elo.k=40")[
+        "systems"
+    ]
     labels = [one["label"] for one in found]
     assert sorted(labels) == sorted([*TEAMS, "home", "baseline"])
     assert labels[:2] == ["home", "trueskill"]
     k = {one["label"]: one["parameters"].get("k") for one in found}
     assert (k["home"], k["elo"]) == (20, 40)
-    assert backtest(teams, "--system", "all", "--system", "glicko2") == 1
-    assert "glicko2 cannot rate teams of 2" in capsys.readouterr().err
+    shown = cli("backtest", teams, "--system", "all", "--system", "glicko2", status=1)
+    assert "glicko2 cannot rate teams of 2" in shown.err
 
 
-def test_without_times_a_share_still_starts_the_scoring(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_times_a_share_still_starts_the_scoring(tmp_path: Path, cli: Cli) -> None:
     """A time does not, and neither do parameters that count days."""
     path = tmp_path / "h.csv"
     rows = "".join(f"{m},a,0\n{m},b,1\n" for m in range(20))
     path.write_text("match,player,rank\n" + rows)
-    assert answer(capsys, str(path), "--from", "50%")["scoring"]["learned"] == 10
-    assert backtest(str(path), "--from", "2020-01-01") == 2
-    assert "no time column" in capsys.readouterr().err
-    assert backtest(str(path), "--set", "drift_per_day=1") == 2
-    assert "no time column" in capsys.readouterr().err
+    assert cli.json("backtest", str(path), "--from", "50%")["scoring"]["learned"] == 10
+    assert "no time column" in cli("backtest", str(path), "--from", "2020-01-01", status=2).err
+    assert "no time column" in cli("backtest", str(path), "--set", "drift_per_day=1", status=2).err
 
 
-def test_scores_by_experience_and_details_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_by_experience_and_details_are_printed(cli: Cli) -> None:
     """For newcomers, few matches, five or more, and all, whatever the main table is about."""
     for arguments in ((), ("--details",)):
-        assert backtest(SAMPLE, "--system", "elo", "--system", "glicko", *arguments) == 0
-        printed = capsys.readouterr()
+        printed = cli("backtest", SAMPLE, "--system", "elo", "--system", "glicko", *arguments)
         told = printed.out if arguments else printed.err
         table = told.partition("By earlier matches of the less experienced of each pair")[2]
         names = [line.split("  ")[0] for line in table.splitlines()[1:14] if " elo " in line]
         assert names == ["0", "1 to 4", "5 or more", "all"]
         titles = ("Intervals (95 % of 1,000 resamples)", "Differences", "Calibration\n")
         assert all((f"\n\n{title}" in printed.out) == bool(arguments) for title in titles)
-    groups = answer(capsys, SAMPLE, "--system", "elo")["groups"]
+    groups = cli.json("backtest", SAMPLE, "--system", "elo")["groups"]
     assert [(one["first"], one["last"]) for one in groups] == [(0, 0), (1, 4), (5, None), (0, None)]
 
 
-def test_small_differences_do_not_matter(capsys: pytest.CaptureFixture[str]) -> None:
+def test_small_differences_do_not_matter(cli: Cli) -> None:
     """By default, and as small as one says; the interval is told all the same."""
     pair = ("--system", "a=elo", "--system", "b=elo", "--set", "b.k=32.001")
-    assert backtest(SAMPLE, *pair, "--json") == 0
-    found = json.loads(capsys.readouterr().out)["differences"][0]
+    found = cli.json("backtest", SAMPLE, *pair)["differences"][0]
     assert found["judgements"]["log_loss"] == "no difference that matters"
     assert found["intervals"]["log_loss"][0] < found["intervals"]["log_loss"][1]
-    assert backtest(SAMPLE, *pair, "--least-difference", "log_loss=0", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    shown = cli("backtest", SAMPLE, *pair, "--least-difference", "log_loss=0", "--json")
+    told = json.loads(shown.out)
     assert told["differences"][0]["judgements"]["log_loss"] in ("beyond noise", "within noise")
     assert told["scoring"]["least_differences"]["log_loss"] == 0
     assert told["scoring"]["least_differences"]["pair_inversion"] == 0.05
@@ -255,42 +229,40 @@ def test_small_differences_do_not_matter(capsys: pytest.CaptureFixture[str]) -> 
         ("luck=1", "about one of pair_inversion"),
         ("brier=-1", "must be a number of at least 0; got '-1'"),
     ):
-        assert backtest(SAMPLE, *pair, "--least-difference", wrong) == 2
-        assert why in capsys.readouterr().err
+        assert why in cli("backtest", SAMPLE, *pair, "--least-difference", wrong, status=2).err
 
 
 def test_players_begin_with_known_ratings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """They change the predictions of systems; what has no effect is noted, or refused if strict."""
     known = tmp_path / "known.csv"
     known.write_text("player,rating,deviation\njade-kite,2400,50\n")
     both = (SAMPLE, "--system", "elo-mmr", "--system", "elo", "--min-history", "0")
-    plain, found = answer(capsys, *both), answer(capsys, *both, "--initial", str(known))
+    plain, found = cli.json("backtest", *both), cli.json("backtest", *both, "--initial", str(known))
     for one, other in zip(plain["systems"], found["systems"], strict=True):
         assert (one["log_loss"] == other["log_loss"]) == (one["label"] == "baseline")
     told = "elo does not use the deviations of --initial: no rating depends on it"
     assert found["history"]["notes"] == [told]
     monkeypatch.chdir(tmp_path)
     Path("equipoise.toml").write_text("[reading]\nstrict = true\n")
-    assert backtest(*both, "--initial", str(known)) == 2
+    assert told in cli("backtest", *both, "--initial", str(known), status=2).err
     Path("equipoise.toml").unlink()
-    assert told in capsys.readouterr().err
     known.write_text("player,rating\nnobody,2400\nno-one,2000\n")
-    nobody = answer(capsys, *both, "--initial", str(known))
+    nobody = cli.json("backtest", *both, "--initial", str(known))
     assert nobody["history"]["notes"] == ["none of the 2 players of --initial is in the history"]
     assert nobody["systems"][0]["log_loss"] == plain["systems"][0]["log_loss"]
-    assert backtest(*both, "--initial", str(known), "--output", str(known)) == 2
-    assert "--initial" in capsys.readouterr().err
+    shown = cli("backtest", *both, "--initial", str(known), "--output", str(known), status=2)
+    assert "--initial" in shown.err
 
 
-def test_missing_columns_are_noted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_columns_are_noted_once(tmp_path: Path, cli: Cli) -> None:
     """As in rate, for each system that would use them."""
     rows = "".join(f"{m},{p},{(p > 'a') ^ (m % 3 > 0):d}\n" for m in range(20) for p in "ab")
     (tmp_path / "games.csv").write_text("match,player,rank\n" + rows, encoding="utf-8")
-    named = ("--system", "uscf", "--system", "again=uscf", "--system", "elo", "--resamples", "0")
-    found = answer(
-        capsys, str(tmp_path / "games.csv"), *named, "--set", "elo.margin_rule=square-root"
+    named = ("--system", "uscf", "--system", "again=uscf", "--system", "elo")
+    found = cli.json(
+        "backtest", str(tmp_path / "games.csv"), *named, "--set", "elo.margin_rule=square-root"
     )
     notes = found["history"]["notes"]
     assert sum(one.startswith("no column birth_year: uscf assumes") for one in notes) == 1
@@ -298,11 +270,11 @@ def test_missing_columns_are_noted_once(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_all_leaves_out_systems_that_would_compare_too_many_pairs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     teams = team_matches(tmp_path)
     monkeypatch.setattr("equipoise.analysis.backtest.computation._MOST_PAIRS", 0)
-    found = answer(capsys, teams, "--system", "all", "--resamples", "0")
+    found = cli.json("backtest", teams, "--system", "all")
     pairs = {"bradley-terry", "thurstone-mosteller"}
     labels = [one["label"] for one in found["systems"]]
     assert labels == [*(one for one in TEAMS if one not in pairs), "baseline"]
@@ -310,15 +282,15 @@ def test_all_leaves_out_systems_that_would_compare_too_many_pairs(
     assert note.endswith(
         "bradley-terry, thurstone-mosteller; --system bradley-terry compares them all the same"
     )
-    named = ("--system", "thurstone-mosteller", "--resamples", "0")
-    assert len(answer(capsys, teams, *named)["systems"]) == 2
+    named = ("--system", "thurstone-mosteller")
+    assert len(cli.json("backtest", teams, *named)["systems"]) == 2
 
 
-def test_predictions_and_calibrated_chances_are_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_predictions_and_calibrated_chances_are_written(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "p.csv"
-    found = answer(capsys, LEAGUE, "--system", "elo", "--calibrate", "--predictions", str(path))
+    found = cli.json(
+        "backtest", LEAGUE, "--system", "elo", "--calibrate", "--predictions", str(path)
+    )
     assert [one["label"] for one in found["systems"]] == ["elo", "elo calibrated", "baseline"]
     assert found["systems"][1]["parameters"] == found["systems"][0]["parameters"]
     difference = found["differences"][0]
@@ -331,11 +303,8 @@ def test_predictions_and_calibrated_chances_are_written(
 
 
 @pytest.mark.parametrize("word", ["-h", "--help"])
-def test_the_help_says_of_every_measure_which_value_is_better(
-    word: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["backtest", word]) == 0
-    text = capsys.readouterr().out.partition("Measures")[2].partition("Example:")[0]
+def test_the_help_says_of_every_measure_which_value_is_better(word: str, cli: Cli) -> None:
+    text = cli("backtest", word).out.partition("Measures")[2].partition("Example:")[0]
     meanings = dict(re.findall(r"(?s)^    (\w+) +(.*?)(?=^    \w|^  \w)", text, re.MULTILINE))
     measures = [one for one in METRIC.values() if not one.key.endswith("top100")]
     assert [*meanings] == [one.column for one in (*measures, CALIBRATION)]
@@ -343,7 +312,130 @@ def test_the_help_says_of_every_measure_which_value_is_better(
         assert meanings[one.column].strip().endswith(f": {one.better.partition(' ')[0]}")
 
 
-def test_a_page_shows_calibrated_chances(tmp_path: Path) -> None:
+def test_a_page_shows_calibrated_chances(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "r.html"
-    assert backtest(LEAGUE, "--system", "elo", "--calibrate", "--report", str(path)) == 0
+    cli("backtest", LEAGUE, "--system", "elo", "--calibrate", "--report", str(path))
     assert "elo calibrated" in path.read_text()
+
+
+TWO = ("--system", "elo-mmr", "--system", "slow=elo", "--set", "slow.k=16")
+
+
+def page_of(folder: Path, *arguments: str, history: Path = Path(SAMPLE)) -> str:
+    """Return the page that a run writes into a folder."""
+    target = folder / "found.html"
+    assert run(["backtest", str(history), "--report", str(target), *arguments]) == 0
+    return target.read_text(encoding="utf-8")
+
+
+def test_the_page_shows_what_the_tables_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Cli
+) -> None:
+    """The same numbers as in JSON, which a report does not change; it is told where it went."""
+    page = page_of(tmp_path, *TWO, "--from", "10%")
+    out, err = capsys.readouterr()
+    assert out.startswith("system ")
+    assert f"wrote {tmp_path / 'found.html'}" in err
+    found = cli.json("backtest", SAMPLE, *TWO, "--from", "10%")
+    for one, row in zip(found["systems"], list(rows(page, "metrics-table"))[1:], strict=True):
+        lower, upper = one["intervals"]["log_loss"]
+        assert row[0] == one["label"]
+        assert row[3] == f"{one['log_loss']:.5f} | {lower:.5f} to {upper:.5f}"
+        assert row[6] == f"{one['calibration']['error']:.5f}"
+    section = words(part(page, "history"))
+    assert "source contests.csv" in section
+    assert "period 2020-01-01 to 2020-09-30" in section
+    assert [words(one) for one in part(page, "systems").iter("strong")] == ["k 16.0"]
+    Balanced(page)
+
+
+def test_the_same_history_gives_the_same_bytes_in_any_folder(tmp_path: Path) -> None:
+    """Neither a clock nor a path of the machine goes into the page, and threads do not show."""
+    pages = []
+    for name in ("here", "there"):
+        folder = tmp_path / name
+        folder.mkdir()
+        copy = Path(shutil.copy(Path(SAMPLE), folder))
+        pages.append(page_of(folder, *TWO, history=copy))
+    assert pages[0] == pages[1]
+    assert str(tmp_path) not in pages[0]
+
+
+def test_the_command_can_be_typed_again(tmp_path: Path) -> None:
+    """As it was given, defaults left out; of files the names, without their folders."""
+    settings = tmp_path / "my settings.toml"
+    settings.write_text('system = "elo"\n[parameters]\nk = 10\n')
+    table = tmp_path / "table.csv"
+    page = page_of(
+        tmp_path,
+        *("--system", "elo", "--system", "<b>=elo", "--parameters", str(settings)),
+        *("--ties-as-authors", "--skip-bad", "--output", str(table)),
+    )
+    command = part(page, "command").find("pre/code")
+    assert command is not None
+    assert command.text == (
+        "equipoise backtest contests.csv --system elo --system '<b>=elo' "
+        "--parameters 'my settings.toml' --ties-as-authors --output table.csv "
+        "--report found.html --skip-bad"
+    )
+    assert table.exists()
+    assert "as the authors of Elo-MMR count it" in words(part(page, "scoring"))
+
+
+def test_settings_of_the_project_are_in_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their values too: without them, the command would read the file in another way.
+
+    What the command has no option for is a comment, in the form of the file.
+    """
+    monkeypatch.chdir(tmp_path)
+    Path("names.csv").write_text("name,same_as\nx,y\n")
+    Path("equipoise.toml").write_text(
+        '[reading]\nskip-bad = "rows"\nstrict = true\ntime-format = "s"\nunplaced = "last"\n'
+        'from = 1577836800\nsynonyms = "names.csv"\nwhere = { match = "1" }\n'
+    )
+    page = page_of(tmp_path, "--system", "elo", "--where", "match=2")
+    shown = words(part(page, "command"))
+    assert "--where match=2 --skip-bad=rows --time-format s" in shown
+    assert shown.rstrip().endswith(
+        '# with unplaced = "last", from = "1577836800", synonyms = "names.csv", strict = true '
+        "below [reading] in equipoise.toml"
+    )
+
+
+def test_bad_rows_are_listed_without_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the answer is JSON, and the page is written beside it."""
+    history = tmp_path / "h.csv"
+    good = "".join(f"{m},a,0\n{m},b,1\n" for m in range(10))
+    history.write_text("match,player,rank\n" + good + "10,a,zero<i>\n10,b,1\n")
+    page = page_of(tmp_path, "--skip-bad=rows", "--json", history=history)
+    assert json.loads(capsys.readouterr().out)["systems"][0]["label"] == "elo-mmr"
+    row = list(rows(page, "problems"))[1]
+    assert row[:3] == ["h.csv", "22", "rank"]
+    assert "zero<i>" in row[4]
+    assert "without times" in words(part(page, "history"))
+    assert "--skip-bad=rows" in words(part(page, "command"))
+
+
+def test_an_old_page_stays_where_the_new_one_fails(tmp_path: Path, cli: Cli) -> None:
+    old = tmp_path / "found.html"
+    old.write_text("old")
+    arguments = ["--report", str(old), "--min-history", "1000"]
+    cli("backtest", SAMPLE, *arguments, status=1)
+    assert old.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+@pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
+def test_a_library_that_is_missing_is_named_before_anything_is_rated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, cli: Cli
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    target = tmp_path / "found.html"
+    out, err = cli("backtest", SAMPLE, "--system", "elo", "--report", str(target), status=1)
+    assert f"HTML reports need {library}, which is not installed: pip install" in err
+    assert out == ""
+    assert not target.exists()

@@ -69,7 +69,7 @@ def test_the_printed_mapping_is_the_line(tables: tuple[str, str], cli: Cli) -> N
 
 def test_table_and_chart_are_written(tables: tuple[str, str], tmp_path: Path, cli: Cli) -> None:
     table, chart = tmp_path / "all.csv", tmp_path / "chart.svg"
-    given = ["--output", str(table), "--chart", str(chart), "--title", "Mine"]
+    given = ["--output", str(table), "--chart", str(chart)]
     told = cli("compare", *tables, *given)
     assert "across:" not in told.out
     assert f"drew {chart}" in told.err

@@ -14,7 +14,6 @@ from numba import config
 from numba.core import event
 
 from equipoise import _jit
-from equipoise.analysis.doctor import compiling as ahead
 from equipoise.cli import report, run
 from equipoise.cli.application import create_application
 
@@ -49,7 +48,7 @@ def test_what_cannot_be_compiled_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(ahead, "compiles_kernels", lambda: False)
+    monkeypatch.setattr(_jit, "compiles_kernels", lambda: False)
     assert run(["doctor", *arguments]) == status
     assert message in capsys.readouterr().err
 
@@ -59,7 +58,7 @@ def test_what_cannot_be_compiled_is_refused(
 def test_a_folder_that_cannot_be_written_is_an_error(
     as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ahead, "cache_folder", lambda: None)
+    monkeypatch.setattr(_jit, "cache_folder", lambda: None)
     assert run(["doctor", "--compile", "elo", *["--json"] * as_json]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""

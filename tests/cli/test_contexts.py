@@ -66,7 +66,7 @@ def test_tune_tells_what_a_context_is_worth(surfaces: str, cli: Cli) -> None:
 def test_leaderboards_tell_what_columns_are_worth(surfaces: str, cli: Cli) -> None:
     """The same figures as those of a backtest: calibration, a context and a rating period."""
     board = ["leaderboard", surfaces, "--system", "glicko2", "--system", "performance"]
-    gains = cli.json(*board, "--errors", "none")["gains"]
+    gains = cli.json(*board)["gains"]
     found = {one["kind"]: one for one in gains}
     assert [one["kind"] for one in gains] == ["calibration", "context", "periods"]
     assert {one["system"] for one in gains} == {"glicko2"}
@@ -82,7 +82,7 @@ def test_leaderboards_tell_what_columns_are_worth(surfaces: str, cli: Cli) -> No
         assert found[kind]["difference"]["metrics"] == alone["metrics"]
         assert found[kind]["difference"]["intervals"] == alone["intervals"]
     assert found["context"]["difference"]["intervals"]["log_loss"][1] < 0
-    lines = cli(*board, "--errors", "none").err.splitlines()
+    lines = cli(*board).err.splitlines()
     said = "glicko2: surface as a context (--column context=surface --set glicko2.{})".format(
         f"context_deviation={found['context']['value']:g}"
     )
@@ -92,7 +92,7 @@ def test_leaderboards_tell_what_columns_are_worth(surfaces: str, cli: Cli) -> No
 
 
 def test_leaderboards_of_groups_or_of_few_matches_tell_nothing(surfaces: str, cli: Cli) -> None:
-    board = ["leaderboard", surfaces, "--system", "elo", "--errors", "none", "--json"]
+    board = ["leaderboard", surfaces, "--system", "elo", "--json"]
     for few in (["--by", "surface"], ["--until", "2020-01-10"]):
         assert json.loads(cli(*board, *few).out)["gains"] == []
 

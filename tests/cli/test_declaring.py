@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Any
 
-import pytest
 import typer
 import typer.main
 
 from equipoise.analysis.requests import Typed, assignments, typed
 from equipoise.cli.options import add_command
 from equipoise.cli.report import cell, cut, dates, minutes, table
-from equipoise.errors import InvalidParameterError
 
 Loud: Any = Annotated[bool, Typed("Louder.")]
 
@@ -43,7 +41,6 @@ class Sound:
     breath: bool = typed(True, "No breath.", name="--no-breath", off=True)
     tune: tuple[str, ...] = typed((), "Tones.")
     ears: int = typed(1, "Listeners. [default: all]", otherwise=lambda: 9)
-    title: str | None = typed(None, "Of the chart.", needs="tune")
     pitch: Pitch = field(default_factory=Pitch)
     unheard: int = 5
 
@@ -62,7 +59,6 @@ def now(*, sound: Sound) -> int:
         breath=False,
         tune=("c", "d"),
         ears=1,
-        title="t",
         pitch=Pitch(high=True),
     )
     return sound.times_
@@ -83,9 +79,9 @@ def test_a_command_gets_its_groups_whole() -> None:
 def test_options_stand_where_their_field_does_and_say_their_defaults() -> None:
     *parameters, short_help = made(command).params
     assert (short_help.opts, short_help.hidden) == (["-h"], True)
-    names = "word --loud --times --from --spelled --no-breath --tune --ears --title --high --last"
+    names = "word --loud --times --from --spelled --no-breath --tune --ears --high --last"
     assert [one.opts for one in parameters] == [[name] for name in names.split()]
-    assert [one.secondary_opts for one in parameters] == [[]] * 11
+    assert [one.secondary_opts for one in parameters] == [[]] * 10
     helps = ["Louder.", "How often. [default: 2]", "From when. [default: now]", "Letters."]
     assert [one.help for one in parameters[1:5]] == helps
 
@@ -95,7 +91,7 @@ def test_values_are_those_of_the_fields_and_commands_can_lack_an_option() -> Non
     names = [name for parameter in one.params for name in parameter.opts]
     assert not {"--loud", "--from", "--unheard"} & {*names}
     typed = ["--spelled", "a", "--spelled", "b", "--no-breath", "--tune", "c", "--tune", "d"]
-    words = ["ho", *typed, "--ears", "1", "--title", "t", "--high"]
+    words = ["ho", *typed, "--ears", "1", "--high"]
     assert one.main(words, standalone_mode=False) == 2
 
 
@@ -109,13 +105,6 @@ def test_a_command_gets_the_default_that_a_class_makes() -> None:
 
     for words, settings in (([], 0), (["--set", "a=b"], 1)):
         assert made(told).main(words, standalone_mode=False) == settings
-
-
-def test_an_option_about_a_chart_needs_it() -> None:
-    with pytest.raises(
-        InvalidParameterError, match=r"^--title is about the chart, and needs --tune$"
-    ):
-        made(command).main(["ho", "--title", "t"], standalone_mode=False)
 
 
 def test_a_table_writes_numbers_by_their_column_and_leaves_unknown_ones_blank() -> None:

@@ -1,4 +1,4 @@
-"""equipoise doctor: what it looks at, what it says of broken things, and what it leaves alone.
+"""equipoise doctor and systems: what is looked at, said of broken things, left alone and listed.
 
 Importing every library takes seconds, so most tests do without.
 """
@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from cli.command_line import Cli
 from equipoise.analysis import doctor as findings
 from equipoise.analysis.doctor import (
     EXTRAS,
@@ -27,7 +28,7 @@ from equipoise.analysis.doctor import (
     requirements_of,
 )
 from equipoise.cli import run
-from equipoise.rating.registry import SYSTEMS
+from equipoise.rating.registry import SYSTEMS, system_class
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -395,3 +396,39 @@ def test_a_database_that_cannot_be_read_is_a_finding(
     out = " ".join(capsys.readouterr().out.split())
     assert said in out
     assert "secret" not in out
+
+
+def test_all_systems_are_listed(cli: Cli) -> None:
+    out = cli("systems").out
+    assert [line.split()[0] for line in out.splitlines()[1:]] == list(SYSTEMS)
+
+
+def test_one_system_is_shown_with_its_parameters(cli: Cli) -> None:
+    assert "home_advantage" in cli("systems", "elo").out
+    (found,) = cli.json("systems", "elo")
+    assert {"name": "k", "type": "float", "default": 32.0} in found["parameters"]
+
+
+def test_an_unknown_system_is_an_error(cli: Cli) -> None:
+    shown = cli("systems", "chess", status=1)
+    assert f"the systems are {', '.join(list(SYSTEMS)[:5])}" in shown.err
+
+
+#: Systems with rules of their own for first ratings.
+NO_ENTRY = [name for name in SYSTEMS if not system_class(name).takes_entry]
+
+
+@pytest.mark.parametrize("name", NO_ENTRY)
+def test_a_system_does_not_list_an_entry_that_it_refuses(name: str, cli: Cli) -> None:
+    out = cli("systems", name).out
+    assert "initial_rating" in out
+    assert "entry" not in out
+    assert "hold_level" not in out
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if name not in NO_ENTRY])
+def test_every_system_says_what_a_learned_entry_and_a_held_level_are(name: str, cli: Cli) -> None:
+    out = cli("systems", name).out
+    assert "fixed | learned" in out
+    assert "entry is where newcomers begin: fixed at initial_rating, or learned" in out
+    assert "hold_level is the share of what the level has lost" in out

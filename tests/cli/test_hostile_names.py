@@ -73,16 +73,16 @@ def commands(history: str, games: str, folder: Path) -> list[list[str]]:
     ratings.write_csv(lobby)
     some = ["--player", NAMES[0], "--player", NAMES[1]]
     teams = [word for at in (0, 1, 3) for word in ("--team", f'"{NAMES[at]}"')]
-    small = ["--min-history", "0", "--resamples", "10"]
+    small = ["--min-history", "0"]
     return [
         ["rate", history, "--save", state],
         ["rate", history, "--system", "elo", "--where", "kind\x1b[2J=x"],
         ["explain", history, "--player", NAMES[2]],
-        ["plot", history, *some, "--title", "a\x1b[2J"],
+        ["plot", history, *some],
         ["plot", history, "--distribution", *some],
-        ["backtest", history, "--details", "--min-history", "1", "--resamples", "10"],
+        ["backtest", history, "--details", "--min-history", "1"],
         ["tune", history, "--system", "elo", "--grid", "k=16,32", "--first", "50%", *small],
-        ["leaderboard", history, "--rounds", "20"],
+        ["leaderboard", history],
         ["audit", "drift", history],
         ["audit", "incentives", history, "--system", "topcoder", *some],
         ["predict", "--state", state, *teams, "--places", "--samples", "10", "--what-if"],

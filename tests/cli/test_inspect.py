@@ -7,11 +7,13 @@ import json
 import random
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
+from cli.command_line import Cli
 from equipoise.analysis.inspect.inspection import InspectRequest, inspect_source
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.cli import run
@@ -37,17 +39,25 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
-def inspected(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """Return the JSON answer; the exit status says whether the file is ready."""
-    status = run(["inspect", *arguments, "--json"])
-    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert status == (0 if answer["ready"] else 1)
-    return answer
+Inspected: TypeAlias = Callable[..., dict[str, Any]]
 
 
-def test_a_history_is_described(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def inspected(capsys: pytest.CaptureFixture[str]) -> Inspected:
+    """Give what returns the JSON answer; the exit status says whether the file is ready."""
+
+    def answered(*arguments: str) -> dict[str, Any]:
+        status = run(["inspect", *arguments, "--json"])
+        answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+        assert status == (0 if answer["ready"] else 1)
+        return answer
+
+    return answered
+
+
+def test_a_history_is_described(inspected: Inspected) -> None:
     """The counts are those of `equipoise rate` on the same file."""
-    answer = inspected(capsys, str(EXAMPLES / "contests.csv"))
+    answer = inspected(str(EXAMPLES / "contests.csv"))
     assert (answer["format"], answer["kind"], answer["ready"]) == ("csv", "history", True)
     contents = answer["contents"]
     assert (contents["matches"], contents["participations"], contents["players"]) == (40, 2189, 120)
@@ -57,9 +67,8 @@ def test_a_history_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer["matches"][0]["result"].startswith("cedar-bear = cedar-crane, fjord-kite")
 
 
-def test_text_has_every_part(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["inspect", str(EXAMPLES / "worldcup2022.csv"), "--matches", "2"]) == 0
-    out, err = capsys.readouterr()
+def test_text_has_every_part(cli: Cli) -> None:
+    out, err = cli("inspect", str(EXAMPLES / "worldcup2022.csv"), "--matches", "2")
     assert "  64 matches, 128 participations, 32 players\n  2022-11-20 to 2022-12-18\n" in out
     assert "Qatar (white) against Ecuador        Ecuador won" in out
     assert "against Iran" not in out
@@ -72,21 +81,21 @@ def test_text_has_every_part(capsys: pytest.CaptureFixture[str]) -> None:
     "name", ["contests.csv", "worldcup2022.csv", "lobby.csv", "rebalance.json"]
 )
 def test_the_command_to_type_next_runs(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch, inspected: Inspected
 ) -> None:
     monkeypatch.chdir(ROOT)
-    command = inspected(capsys, f"examples/{name}")["next"]["command"]
+    command = inspected(f"examples/{name}")["next"]["command"]
     assert run(shlex.split(command)[1:]) == 0, command
 
 
 def test_reading_options_are_in_the_commands_to_type_next(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    tmp_path: Path, inspected: Inspected
 ) -> None:
     text = BAD.replace("match,", "spiel nr,").replace("x\n", "2\n")
     path = write(tmp_path / "my games.txt", text)
     options = ["--format", "csv", "--column", "match=spiel nr", "--skip-bad"]
     options += ["--until", "2024-02-01"]
-    answer = inspected(capsys, path, *options)
+    answer = inspected(path, *options)
     assert answer["contents"]["dropped_matches"] == 1
     words = shlex.split(answer["next"]["command"])
     assert words[2] == path
@@ -95,9 +104,9 @@ def test_reading_options_are_in_the_commands_to_type_next(
 
 
 def test_problems_are_counted_by_rule_and_the_rest_is_described(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    tmp_path: Path, inspected: Inspected
 ) -> None:
-    answer = inspected(capsys, write(tmp_path / "bad.csv", BAD))
+    answer = inspected(write(tmp_path / "bad.csv", BAD))
     assert answer["ready"] is False
     rules = {(one["field"], one["count"]): one["advice"] for one in answer["rules"]}
     assert set(rules) == {("player", 1), ("rank", 1)}
@@ -110,12 +119,10 @@ def test_problems_are_counted_by_rule_and_the_rest_is_described(
     assert run(shlex.split(command)[1:]) == 0
 
 
-def test_standard_input_is_read_once(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch, inspected: Inspected) -> None:
     """Also if it is read a second time, without the bad matches."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
-    answer = inspected(capsys, "-", "--format", "csv")
+    answer = inspected("-", "--format", "csv")
     assert answer["source"] == "standard input"
     assert answer["contents"]["matches"] == 1
     assert answer["next"]["command"] == "equipoise rate - --skip-bad --format csv --system glicko2"
@@ -135,14 +142,9 @@ MANY = "".join(f"p{at},{1500 + at},50\n" for at in range(200))
     ids=["lobby", "many rated players", "log", "nothing"],
 )
 def test_other_kinds_name_the_command_that_reads_them(
-    name: str,
-    text: str,
-    kind: str,
-    command: str | None,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    name: str, text: str, kind: str, command: str | None, tmp_path: Path, inspected: Inspected
 ) -> None:
-    answer = inspected(capsys, write(tmp_path / name, text))
+    answer = inspected(write(tmp_path / name, text))
     assert answer["kind"] == kind
     if command is None:
         assert [one["column"] for one in answer["columns"]] == ["colour", "weight"]
@@ -169,17 +171,16 @@ def test_a_dry_run_does_nothing_and_gives_the_command_back(
     command: str,
     name: str,
     options: list[str],
-    capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    cli: Cli,
 ) -> None:
     if command == "db import":
         pytest.importorskip("sqlalchemy")
     monkeypatch.chdir(tmp_path)
     path = str(EXAMPLES / name)
     command_words = command.split()
-    assert run([*command_words, path, *options, "--dry-run", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = cli.json(*command_words, path, *options, "--dry-run")
     words = shlex.split(answer["next"]["command"])
     named = ["equipoise", *command_words, path]
     assert words[: len(named)] == named
@@ -187,13 +188,12 @@ def test_a_dry_run_does_nothing_and_gives_the_command_back(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dry_run_says_what_would_be_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_says_what_would_be_refused(cli: Cli) -> None:
     path = str(EXAMPLES / "contests.csv")
-    assert run(["rate", path, "--system", "glicko2", "--dry-run"]) == 1
-    out, err = capsys.readouterr()
+    out, err = cli("rate", path, "--system", "glicko2", "--dry-run", status=1)
     assert "glicko2 cannot rate matches of 67 players" in err
     assert f"equipoise rate {path}\n" in out
-    assert run(["rate", str(EXAMPLES / "lobby.csv"), "--dry-run"]) == 1
+    cli("rate", str(EXAMPLES / "lobby.csv"), "--dry-run", status=1)
 
 
 def test_damaged_files_never_fail_in_another_way(tmp_path: Path) -> None:
@@ -213,15 +213,13 @@ def test_damaged_files_never_fail_in_another_way(tmp_path: Path) -> None:
             assert answer.ready or answer.problems or answer.next is None
 
 
-def test_the_format_of_times_is_suggested(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_format_of_times_is_suggested(tmp_path: Path, inspected: Inspected) -> None:
     """The day comes first if both orders fit. The command runs, and the file is then ready."""
     text = (
         "home_team,away_team,home_goals,away_goals,date\nA,B,2,1,05/04/2024\nB,A,0,0,06/04/2024\n"
     )
     path = write(tmp_path / "dates.csv", text)
-    answer = inspected(capsys, path)
+    answer = inspected(path)
     assert answer["ready"] is False
     assert answer["next"]["does"] == (
         "reads the times as day/month/year, if that is what they are: month/day/year is possible "
@@ -229,7 +227,7 @@ def test_the_format_of_times_is_suggested(
     )
     words = shlex.split(answer["next"]["command"])[1:]
     assert words == ["inspect", path, "--time-format", "%d/%m/%Y"]
-    assert inspected(capsys, *words[1:])["ready"] is True
+    assert inspected(*words[1:])["ready"] is True
 
 
 @pytest.mark.parametrize(
@@ -255,47 +253,44 @@ CLOCK = (
 
 
 def test_a_column_that_is_not_what_its_name_says_can_be_set_aside(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    tmp_path: Path, inspected: Inspected
 ) -> None:
     """A lap time beside a place. The command runs. A time of day beside a date is read with it."""
-    answer = inspected(capsys, write(tmp_path / "clock.csv", CLOCK))
+    answer = inspected(write(tmp_path / "clock.csv", CLOCK))
     assert "Date and Time together are the times" in answer["notes"]
     words = shlex.split(answer["next"]["command"])[1:]
     assert words == ["inspect", str(tmp_path / "clock.csv"), "--time-format", "%d/%m/%Y %H:%M"]
-    assert inspected(capsys, *words[1:])["contents"]["dated"]
+    assert inspected(*words[1:])["contents"]["dated"]
     path = write(tmp_path / "laps.csv", "Race,Driver,Position,Time\n1,a,1,1:20.5\n1,b,2,1:21.5\n")
-    words = shlex.split(inspected(capsys, path)["next"]["command"])[1:]
+    words = shlex.split(inspected(path)["next"]["command"])[1:]
     assert words == ["inspect", path, "--column", "unused=Time"]
-    assert inspected(capsys, *words[1:])["ready"]
+    assert inspected(*words[1:])["ready"]
 
 
-def test_what_decides_nothing_is_not_said_to_decide(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_what_decides_nothing_is_not_said_to_decide(tmp_path: Path, inspected: Inspected) -> None:
     """An empty column of times, rounds that are words, and times under an unknown name."""
     text = "winner,loser,round,tourney_date,time\na,b,R32,20230105,\nb,c,R16,20230106,\n"
-    answer = inspected(capsys, write(tmp_path / "tennis.csv", text))
+    answer = inspected(write(tmp_path / "tennis.csv", text))
     uses = {one["column"]: one["use"] for one in answer["columns"]}
     assert uses["round"] == "kept; no rating depends on it"
     assert uses["time"] == "has no values, so the order of the file counts"
     text = text.replace(",time\n", "\n").replace(",\n", "\n").replace("tourney", "start")
-    answer = inspected(capsys, write(tmp_path / "tennis.csv", text))
+    answer = inspected(write(tmp_path / "tennis.csv", text))
     advice = {one["kind"]: one["advice"] for one in answer["oddities"]}
     assert advice["unread-times"] == "if so, name the column: --column time=start_date"
 
 
 def test_a_file_whose_name_begins_with_a_hyphen_is_typed_with_its_folder(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "-x.csv", "match,player,rank\n1,a,1\n1,b,2\n")
-    assert run(["inspect", "--json", "--", "-x.csv"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = json.loads(cli("inspect", "--json", "--", "-x.csv").out)
     assert answer["next"]["command"] == "equipoise rate ./-x.csv --system glicko2"
 
 
 def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    tmp_path: Path, inspected: Inspected
 ) -> None:
     rows = "".join(
         f"{match},{player},{place},{place * 10}\n"
@@ -303,11 +298,11 @@ def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(
         for place, player in enumerate("abc", 1)
     )
     path = write(tmp_path / "reversed.csv", f"Match,Player,Order,points\n{rows}")
-    answer = inspected(capsys, path, "--column", "rank=Order")
+    answer = inspected(path, "--column", "rank=Order")
     assert answer["next"]["does"].endswith(", if the highest rank is the best")
     assert "--column score=Order" in answer["next"]["command"]
     assert "--column score=Order" in answer["oddities"][0]["advice"]
-    turned = inspected(capsys, path, "--column", "score=Order")
+    turned = inspected(path, "--column", "score=Order")
     assert turned["matches"][0]["result"] == "c, b, a"
 
 
@@ -322,10 +317,10 @@ def contests(path: Path) -> str:
 
 
 def test_the_way_to_skip_that_keeps_most_is_offered_with_what_it_costs(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    tmp_path: Path, inspected: Inspected
 ) -> None:
     path = contests(tmp_path / "contests.csv")
-    answer = inspected(capsys, path)
+    answer = inspected(path)
     assert answer["next"]["command"] == f"equipoise rate {path} --skip-bad=rows"
     assert "leaves out 3 rows" in answer["next"]["does"]
     assert "no match" in answer["next"]["does"]
@@ -333,33 +328,30 @@ def test_the_way_to_skip_that_keeps_most_is_offered_with_what_it_costs(
 
 
 def test_no_way_to_skip_is_offered_that_leaves_nothing(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    tmp_path: Path, inspected: Inspected
 ) -> None:
     """Marks of thousands are no times."""
     rows = '1,a,"1,200"\n1,b,900\n2,a,"2,200"\n2,b,950\n'
     path = write(tmp_path / "scores.csv", f"match,player,score\n{rows}")
-    answer = inspected(capsys, path)
+    answer = inspected(path)
     assert answer["next"] is None
     (rule,) = answer["rules"]
     assert rule["advice"].startswith("correct these cells")
 
 
-def test_many_equal_problems_are_one_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_many_equal_problems_are_one_line(tmp_path: Path, cli: Cli) -> None:
     rows = "".join(f"{match},a,DNF\n{match},b,1\n" for match in range(20))
     path = write(tmp_path / "x.csv", f"match,player,rank\n{rows}")
-    assert run(["rate", path]) == 1
-    lines = [line for line in capsys.readouterr().err.splitlines() if "got 'DNF'" in line]
+    lines = [line for line in cli("rate", path, status=1).err.splitlines() if "got 'DNF'" in line]
     assert len(lines) == 1
     assert "line 2" in lines[0]
     assert "20 times to line 40" in lines[0]
 
 
-def test_the_system_suits_the_matches(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_system_suits_the_matches(tmp_path: Path, inspected: Inspected) -> None:
     """As the guide says."""
     duels = write(tmp_path / "duels.csv", "white,black,result\na,b,1-0\nb,c,0-1\n")
-    assert inspected(capsys, duels)["next"]["command"].endswith("--system glicko2")
+    assert inspected(duels)["next"]["command"].endswith("--system glicko2")
     text = "left,right,result\na,b,left\nb,c,tie\nc,a,right\na,c,left\n"
     votes = write(tmp_path / "votes.csv", text)
-    assert inspected(capsys, votes)["next"]["command"] == f"equipoise leaderboard {votes}"
+    assert inspected(votes)["next"]["command"] == f"equipoise leaderboard {votes}"

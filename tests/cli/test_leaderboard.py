@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import runpy
 from pathlib import Path
@@ -13,22 +12,15 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.cli import run
+from cli.command_line import Cli
+from equipoise.analysis.leaderboard import LeaderboardRequest
+from equipoise.analysis.leaderboard.computation import leaderboard_json, make_leaderboards
+from equipoise.analysis.requests import HistoryRequest
 from equipoise.evaluate.leaderboard_errors import bootstrap_deviations, ratings_after, some_matches
 
 ROOT = Path(__file__).parents[2]
 ARENA = str(ROOT / "examples" / "arena.csv")
 CONTESTS = str(ROOT / "examples" / "contests.csv")
-
-
-def leaderboard(*arguments: str) -> int:
-    return run(["leaderboard", *arguments])
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert leaderboard(*arguments, "--json") == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
 
 
 def test_the_battles_are_those_of_the_script() -> None:
@@ -37,24 +29,24 @@ def test_the_battles_are_those_of_the_script() -> None:
     assert (ROOT / "examples" / "arena_truth.csv").read_text() == script["truth"]()
 
 
-def test_columns_are_what_single_commands_give(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_are_what_single_commands_give() -> None:
     """Ratings are those of `rate`, performances those of `performance`."""
-    found = answer(capsys, ARENA, "--rounds", "20", "--errors", "deviation")
+    history = HistoryRequest(source=ARENA)
+    request = LeaderboardRequest(history=history, errors="deviation", rounds=20)
+    found = leaderboard_json(make_leaderboards(request))
     assert [(one["label"], one["errors"]) for one in found["systems"]] == [
         ("elo", "bootstrap"),
         ("bradley-terry", "deviation"),
         ("performance", "likelihood"),
     ]
-    history = eq.read_history(ARENA)
-    rated = eq.replay(eq.BradleyTerry(), history).ratings
+    matches = eq.read_history(ARENA)
+    rated = eq.replay(eq.BradleyTerry(), matches).ratings
     games = eq.performance(eq.read_games(ARENA), anchor=1500).table
     ppr = dict(zip(games["player"], zip(games["ppr"], games["error"], strict=True), strict=True))
     assert len(found["rows"]) == 8
     for row in found["rows"]:
         player, ratings = row["player"], row["ratings"]
-        assert ratings["elo"]["rating"] == eq.replay(eq.Elo(), history).ratings.of(player)["rating"]
+        assert ratings["elo"]["rating"] == eq.replay(eq.Elo(), matches).ratings.of(player)["rating"]
         assert ratings["bradley-terry"]["rating"] == rated.of(player)["rating"]
         expected = 1.959963984540054 * rated.of(player)["deviation"]
         assert ratings["bradley-terry"]["error"] == pytest.approx(expected, rel=1e-12)
@@ -62,12 +54,10 @@ def test_columns_are_what_single_commands_give(
         assert row["matches"] == rated.of(player)["matches"]
 
 
-def test_error_bars_of_bradley_terry_are_from_all_results(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_error_bars_of_bradley_terry_are_from_all_results(cli: Cli) -> None:
     """Ratings keep their bits; what ten to one is follows from the deviations."""
     chosen = ("--system", "bradley-terry")
-    found = answer(capsys, ARENA, *chosen)
+    found = cli.json("leaderboard", ARENA, *chosen)
     assert found["systems"][0]["errors"] == "results"
     rated = eq.replay(eq.BradleyTerry(), eq.read_history(ARENA)).ratings
     unit = math.log(10) * math.sqrt(2 * np.mean(rated.deviation**2 + 3.5**2 + 175**2))
@@ -77,8 +67,7 @@ def test_error_bars_of_bradley_terry_are_from_all_results(
         # One deviation, without the factor 1.96, is 68.8 points or more.
         assert 50 < one["error"] < 125
         assert row["ten_to_one"] == {"bradley-terry": pytest.approx(unit, rel=1e-12)}
-    assert leaderboard(ARENA, *chosen) == 0
-    assert capsys.readouterr().out.splitlines()[-2:] == [
+    assert cli("leaderboard", ARENA, *chosen).out.splitlines()[-2:] == [
         "Error bars (+-) have 95 % confidence: from all results for bradley-terry.",
         "bradley-terry: a difference of 618 points means odds of ten to one.",
     ]
@@ -93,90 +82,89 @@ def test_error_bars_of_bradley_terry_are_from_all_results(
     ],
 )
 def test_error_bars_are_deviations_where_results_do_not_say_all(
-    rows: str, parameter: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rows: str, parameter: str, tmp_path: Path, cli: Cli
 ) -> None:
     """Of a home advantage, of scores, and of matches of more than two, the posterior knows none."""
     data = tmp_path / "matches.csv"
     data.write_text(rows)
     chosen = ("--system", "bradley-terry", f"--set=bradley-terry.{parameter}")
-    found = answer(capsys, str(data), *chosen)
+    found = cli.json("leaderboard", str(data), *chosen)
     assert found["systems"][0]["errors"] == "deviation"
     assert found["rows"][0]["ten_to_one"] == {}
 
 
-def test_a_group_is_what_where_selects(capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, ARENA, "--by", "category", "--rounds", "20")
+def test_a_group_is_what_where_selects(cli: Cli) -> None:
+    found = cli.json("leaderboard", ARENA, "--by", "category")
     for category in ("coding", "math", "writing"):
-        alone = answer(capsys, ARENA, "--where", f"category={category}", "--rounds", "20")
+        alone = cli.json("leaderboard", ARENA, "--where", f"category={category}")
         rows = [{**row, "group": None} for row in found["rows"] if row["group"] == category]
         assert rows == alone["rows"]
 
 
-def test_a_period_is_what_from_and_until_select(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_period_is_what_from_and_until_select(cli: Cli) -> None:
     """Ratings go on from week to week; performances are of the week alone."""
-    chosen = ("--system", "elo", "--system", "performance", "--errors", "none")
-    found = answer(capsys, ARENA, "--every", "week", *chosen)
+    chosen = ("--system", "elo", "--system", "performance")
+    found = cli.json("leaderboard", ARENA, "--every", "week", *chosen)
     weeks = sorted({row["period"] for row in found["rows"]})
     assert weeks[:2] == ["2026-03-02", "2026-03-09"]
     assert len(weeks) == 6
-    until = answer(capsys, ARENA, "--until", weeks[2], *chosen)["rows"]
-    within = answer(capsys, ARENA, "--from", weeks[1], "--until", weeks[2], *chosen)["rows"]
+    until = cli.json("leaderboard", ARENA, "--until", weeks[2], *chosen)["rows"]
+    within = cli.json("leaderboard", ARENA, "--from", weeks[1], "--until", weeks[2], *chosen)[
+        "rows"
+    ]
     second = {row["player"]: row for row in found["rows"] if row["period"] == weeks[1]}
     for row in until:
-        assert second[row["player"]]["ratings"]["elo"] == row["ratings"]["elo"]
+        same = row["ratings"]["elo"]["rating"]
+        assert second[row["player"]]["ratings"]["elo"]["rating"] == same
     for row in within:
         assert second[row["player"]]["ratings"]["performance"] == row["ratings"]["performance"]
         assert second[row["player"]]["matches"] == row["matches"]
 
 
-def test_the_table_and_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_and_its_file(tmp_path: Path, cli: Cli) -> None:
     table = tmp_path / "board.csv"
-    chosen = ["--by", "category", "--every", "month", "--system", "elo", "--rounds", "20"]
-    assert leaderboard(ARENA, *chosen, "--output", str(table)) == 0
-    assert "wrote" in capsys.readouterr().err
+    chosen = ["--by", "category", "--every", "month", "--system", "elo"]
+    assert "wrote" in cli("leaderboard", ARENA, *chosen, "--output", str(table)).err
     frame = pl.read_csv(table)
     assert frame.columns == ["category", "month", "player", "matches", "elo", "elo_error"]
     assert set(frame["month"]) == {"2026-03", "2026-04"}
-    assert leaderboard(ARENA, *chosen) == 0
-    out = capsys.readouterr().out.splitlines()
+    out = cli("leaderboard", ARENA, *chosen).out.splitlines()
     assert out[0].split() == ["category", "month", "player", "matches", "elo"]
     assert len(out) == len(frame) + 4
-    assert out[-2].startswith("Error bars (+-) have 95 % confidence: from 20 resampled histories")
+    assert out[-2].startswith("Error bars (+-) have 95 % confidence: from 100 resampled")
     assert out[-1] == "elo: ratings at the end of the month."
 
 
-def test_the_chart(tmp_path: Path) -> None:
+def test_the_chart(tmp_path: Path, cli: Cli) -> None:
     """The same command draws the same bytes."""
     files = [tmp_path / "first.svg", tmp_path / "second.svg"]
     for file in files:
-        assert leaderboard(ARENA, "--by", "category", "--rounds", "20", "--chart", str(file)) == 0
+        cli("leaderboard", ARENA, "--by", "category", "--chart", str(file))
     assert files[0].read_bytes() == files[1].read_bytes()
     assert b"</svg>" in files[0].read_bytes()
 
 
-def test_contests_have_strengths_instead_of_performances(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    found = answer(capsys, CONTESTS, "--errors", "none")
+def test_contests_have_strengths_instead_of_performances(cli: Cli) -> None:
+    found = cli.json("leaderboard", CONTESTS)
     assert [one["label"] for one in found["systems"]] == ["elo", "strengths"]
     # Some players of the sample never beat anyone.
     assert found["notes"][1:] == [
         "strengths: no finite strengths exist; `equipoise strengths --ties breslow` says why, and "
         "with --prior 1 they exist"
     ]
-    assert leaderboard(CONTESTS, "--system", "performance") == 1
-    assert "use --system strengths instead" in capsys.readouterr().err
+    shown = cli("leaderboard", CONTESTS, "--system", "performance", status=1)
+    assert "use --system strengths instead" in shown.err
     # A system that runs away in large fields is left out, unless it is named.
     (note,) = eq.BradleyTerry().field_notes(eq.read_history(CONTESTS))
     assert found["notes"][0] == f"left out: {note}"
-    averaged = answer(capsys, CONTESTS, "--errors", "none", "--set", "bradley-terry.average=true")
+    averaged = cli.json("leaderboard", CONTESTS, "--set", "bradley-terry.average=true")
     assert [one["label"] for one in averaged["systems"]] == ["elo", "bradley-terry", "strengths"]
     assert not any("bradley-terry" in one for one in averaged["notes"])
-    named = answer(capsys, CONTESTS, "--errors", "none", "--system", "bt=bradley-terry")
+    named = cli.json("leaderboard", CONTESTS, "--system", "bt=bradley-terry")
     assert ([one["label"] for one in named["systems"]], named["notes"]) == (["bt"], [note])
 
 
-def test_matches_of_teams_have_neither(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_matches_of_teams_have_neither(tmp_path: Path, cli: Cli) -> None:
     """Both compare single players."""
     path = tmp_path / "teams.csv"
     lines = ["match,player,team,rank"]
@@ -185,32 +173,30 @@ def test_matches_of_teams_have_neither(capsys: pytest.CaptureFixture[str], tmp_p
             f"{match},{player},{rank},{rank}" for rank in (0, 1) for player in (won, lost)[rank]
         ]
     path.write_text("\n".join(lines))
-    found = answer(capsys, str(path), "--rounds", "20")
+    found = cli.json("leaderboard", str(path))
     assert [one["label"] for one in found["systems"]] == ["elo", "bradley-terry"]
-    assert leaderboard(str(path), "--system", "performance") == 1
-    assert "use --system" not in capsys.readouterr().err
+    shown = cli("leaderboard", str(path), "--system", "performance", status=1)
+    assert "use --system" not in shown.err
 
 
-def test_the_order_is_that_of_the_maximum_likelihood(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_order_is_that_of_the_maximum_likelihood(cli: Cli) -> None:
     """Wherever its column is; of the first system where there is none."""
-    both = ("--system", "elo", "--system", "performance", "--errors", "none")
+    both = ("--system", "elo", "--system", "performance")
     for arguments in (both, (*both, "--every", "week"), (*both, "--by", "category")):
         boards: dict[tuple[Any, Any], list[float]] = {}
-        for row in answer(capsys, ARENA, *arguments)["rows"]:
+        for row in cli.json("leaderboard", ARENA, *arguments)["rows"]:
             rating = row["ratings"]["performance"]["rating"]
             boards.setdefault((row["group"], row["period"]), []).append(rating)
         assert all(one == sorted(one, reverse=True) for one in boards.values())
-    contests = answer(capsys, CONTESTS, "--errors", "none")["rows"]
+    contests = cli.json("leaderboard", CONTESTS)["rows"]
     elo = [row["ratings"]["elo"]["rating"] for row in contests]
     assert elo == sorted(elo, reverse=True)
 
 
-def test_players_without_a_performance_are_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_players_without_a_performance_are_counted(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "sweep.csv"
     path.write_text("model_a,model_b,winner,subject\na,b,model_a,x\na,c,model_a,x\nb,c,tie,x\n")
-    found = answer(capsys, str(path), "--by", "subject", "--system", "performance")
+    found = cli.json("leaderboard", str(path), "--by", "subject", "--system", "performance")
     assert found["notes"] == [
         "performance, x: 3 players have no PPR, because some took every point from others; "
         "`equipoise performance` names them and gives bounds"
@@ -218,14 +204,12 @@ def test_players_without_a_performance_are_counted(
     assert {row["ratings"]["performance"]["rating"] for row in found["rows"]} == {None}
 
 
-def test_without_ties_strengths_are_performances(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_ties_strengths_are_performances(tmp_path: Path, cli: Cli) -> None:
     """Both are the maximum likelihood of Bradley and Terry."""
     frame = pl.read_csv(ARENA).filter(pl.col("winner").str.starts_with("model"))
     path = tmp_path / "decided.csv"
     frame.write_csv(path)
-    found = answer(capsys, str(path), "--system", "performance", "--system", "strengths")
+    found = cli.json("leaderboard", str(path), "--system", "performance", "--system", "strengths")
     means = []
     for label in ("performance", "strengths"):
         ratings = np.array([row["ratings"][label]["rating"] for row in found["rows"]])
@@ -233,15 +217,12 @@ def test_without_ties_strengths_are_performances(
     assert means[0] == pytest.approx(means[1], abs=1e-6)
 
 
-def test_performances_of_successive_weeks_are_drawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_performances_of_successive_weeks_are_drawn(tmp_path: Path, cli: Cli) -> None:
     """The line of a player passes through the PPRs of the table: six weeks, five players."""
     pytest.importorskip("matplotlib")
     path = tmp_path / "weeks.svg"
     weeks = ["--every", "week", "--system", "performance"]
-    assert leaderboard(ARENA, *weeks, "--chart", str(path), "--json") == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = cli.json("leaderboard", ARENA, *weeks, "--chart", str(path))["rows"]
     last = max(row["period"] for row in rows)
     best = max(
         (row["ratings"]["performance"]["rating"], row["player"])
@@ -253,15 +234,13 @@ def test_performances_of_successive_weeks_are_drawn(
     assert f"{best[1]}  {best[0]:.0f}" in drawn
 
 
-def test_periods_need_dates_and_groups_one_value_a_match(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_periods_need_dates_and_groups_one_value_a_match(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "history.csv"
     path.write_text("match,player,rank,country\n1,ann,1,UK\n1,ben,2,FR\n")
-    assert leaderboard(str(path), "--every", "week") == 2
-    assert "--column time=NAME names the column of times" in capsys.readouterr().err
-    assert leaderboard(str(path), "--by", "country") == 2
-    assert "country has 'UK' and 'FR' in match 1" in capsys.readouterr().err
+    shown = cli("leaderboard", str(path), "--every", "week", status=2)
+    assert "--column time=NAME names the column of times" in shown.err
+    shown = cli("leaderboard", str(path), "--by", "country", status=2)
+    assert "country has 'UK' and 'FR' in match 1" in shown.err
 
 
 def test_resampled_histories_with_every_match_once_are_the_history() -> None:
@@ -293,8 +272,8 @@ def test_the_bootstrap_of_one_pair_is_that_of_a_coin() -> None:
     np.testing.assert_array_equal(found, again)
 
 
-def test_scores_are_those_of_a_backtest_of_each_group(capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, ARENA, "--by", "category", "--errors", "none", "--scores")
+def test_scores_are_those_of_a_backtest_of_each_group(cli: Cli) -> None:
+    found = cli.json("leaderboard", ARENA, "--by", "category", "--scores")
     groups = [one["group"] for one in found["scores"]]
     assert groups == [name for name in ("coding", "math", "writing") for _ in range(3)]
     maths = [one for one in found["scores"] if one["group"] == "math"]
@@ -303,22 +282,18 @@ def test_scores_are_those_of_a_backtest_of_each_group(capsys: pytest.CaptureFixt
     expected = eq.backtest({"elo": eq.Elo()}, history, resamples=0).of("elo").metrics
     names = ("log_loss", "outcome_log_loss", "rps")
     assert [maths[0][name] for name in names] == [expected[name] for name in names]
-    assert answer(capsys, ARENA, "--errors", "none")["scores"] == []
+    assert cli.json("leaderboard", ARENA)["scores"] == []
 
-    assert leaderboard(ARENA, "--errors", "none", "--scores") == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("leaderboard", ARENA, "--scores").out.splitlines()
     assert lines[-4].split() == ["system", "log_loss", "outcome_loss", "rps"]
-    assert leaderboard(ARENA, "--system", "performance", "--scores") == 2
-    assert "--scores needs a rating system" in capsys.readouterr().err
+    shown = cli("leaderboard", ARENA, "--system", "performance", "--scores", status=2)
+    assert "--scores needs a rating system" in shown.err
 
 
-def test_scores_have_no_outcomes_where_nobody_draws(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_have_no_outcomes_where_nobody_draws(tmp_path: Path, cli: Cli) -> None:
     rows = "".join(f"{m},a,{m % 3 > 0:d}\n{m},b,{m % 3 == 0:d}\n" for m in range(30))
     path = tmp_path / "duels.csv"
     path.write_text(f"match,player,rank\n{rows}")
-    words = (str(path), "--system", "elo", "--errors", "none", "--scores")
-    assert leaderboard(*words) == 0
-    assert capsys.readouterr().out.splitlines()[-3].split() == ["system", "log_loss"]
-    assert answer(capsys, *words)["scores"][0]["rps"] is None
+    words = (str(path), "--system", "elo", "--scores")
+    assert cli("leaderboard", *words).out.splitlines()[-3].split() == ["system", "log_loss"]
+    assert cli.json("leaderboard", *words)["scores"][0]["rps"] is None

@@ -40,8 +40,7 @@ def test_a_sheet_is_asked_for_with_an_option_that_can_be_copied(cli: Cli) -> Non
     cli("performance", "league.xlsx", status=1)
     Path("equipoise.toml").write_text('[reading]\nsheet = "Spring 24"\n')
     for command in (("rate", "--system", "elo", "--sheet", "Spring 24"), ("performance",)):
-        messages = cli(*command, "league.xlsx").err
-        assert "sheet 'Spring 24'" in messages
+        assert "sheet 'Spring 24'" in cli(*command, "league.xlsx").err
     Path("equipoise.toml").unlink()
 
 
@@ -56,5 +55,4 @@ def test_no_output_replaces_one_of_the_files(cli: Cli) -> None:
 
 
 def test_a_slip_in_a_name_is_answered_with_the_name(cli: Cli) -> None:
-    messages = cli("rate", "leage.xlsx", status=1).err
-    assert "did you mean league.xlsx?" in messages
+    assert "did you mean league.xlsx?" in cli("rate", "leage.xlsx", status=1).err

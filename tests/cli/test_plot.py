@@ -13,14 +13,10 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.cli import run
+from cli.command_line import Cli
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
-
-
-def plot(*arguments: str) -> int:
-    return run(["plot", *arguments])
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +25,10 @@ def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINES", "30")
 
 
-def test_json_has_the_series_of_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_series_of_the_trace(cli: Cli) -> None:
     """Bit for bit what `rate --trace` would write."""
-    assert plot(SAMPLE, "--player", "jade-kite", "--player", "birch-fox", "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
+    shown = cli("plot", SAMPLE, "--player", "jade-kite", "--player", "birch-fox", "--json")
+    answer = json.loads(shown.out)
     assert answer["system"] == "elo-mmr"
     assert answer["distribution"] is None
     trace = eq.replay(eq.EloMMR(), eq.read_history(SAMPLE), trace=True).trace
@@ -45,13 +41,10 @@ def test_json_has_the_series_of_the_trace(capsys: pytest.CaptureFixture[str]) ->
         assert one["points"] == mine.select(columns).to_dicts()
 
 
-def test_look_back_draws_who_was_best_in_hindsight(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_look_back_draws_who_was_best_in_hindsight(tmp_path: Path, cli: Cli) -> None:
     league = str(ROOT / "examples" / "league.csv")
     options = [league, "--look-back", "--system", "glicko"]
-    assert plot(*options, "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = cli.json("plot", *options)
     table = eq.look_back(eq.Glicko(), eq.read_history(league)).to_polars()
     lower = table.with_columns(least=table["rating"] - 1.96 * table["deviation"])
     best = lower.group_by("player").agg(pl.col("least").max()).sort("least", descending=True)
@@ -60,20 +53,17 @@ def test_look_back_draws_who_was_best_in_hindsight(
     for series in answer["series"]:
         mine = table.filter(pl.col("player") == series["player"])
         assert [point["rating"] for point in series["points"]] == mine["rating"].to_list()
-    assert plot(*options, "--player", "ada") == 0
-    assert "in hindsight: glicko rating" in capsys.readouterr().out
-    assert plot(*options, "--output", str(tmp_path / "c.svg")) == 0
-    assert plot(*options, "--distribution") == 2
-    assert "--look-back must be left out with --distribution" in capsys.readouterr().err
+    assert "in hindsight: glicko rating" in cli("plot", *options, "--player", "ada").out
+    cli("plot", *options, "--output", str(tmp_path / "c.svg"))
+    shown = cli("plot", *options, "--distribution", status=2)
+    assert "--look-back must be left out with --distribution" in shown.err
 
 
-def test_dates_stay_dates_and_numbers_stay_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dates_stay_dates_and_numbers_stay_numbers(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "h.csv"
     path.write_text("match,time,player,rank\n7,2024-01-01,10,0\n7,2024-01-01,11,1\n")
-    assert plot(str(path), "--player", "11", "--system", "elo", "--json") == 0
-    (one,) = json.loads(capsys.readouterr().out)["series"]
+    shown = cli("plot", str(path), "--player", "11", "--system", "elo", "--json")
+    (one,) = json.loads(shown.out)["series"]
     point = {"match": 7, "time": "2024-01-01", "rating": 1484, "deviation": None}
     assert one == {"player": 11, "points": [{**point, "performance": None}]}
 
@@ -81,20 +71,21 @@ def test_dates_stay_dates_and_numbers_stay_numbers(
 @pytest.mark.parametrize(
     ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
 )
-def test_files_are_valid_and_the_same_each_time(tmp_path: Path, suffix: str, start: bytes) -> None:
+def test_files_are_valid_and_the_same_each_time(
+    tmp_path: Path, suffix: str, start: bytes, cli: Cli
+) -> None:
     first, again = (tmp_path / f"{name}.{suffix}" for name in ("first", "again"))
     for target in (first, again):
-        assert plot(SAMPLE, "--player", "jade-kite", "--output", str(target)) == 0
+        cli("plot", SAMPLE, "--player", "jade-kite", "--output", str(target))
     assert first.read_bytes().startswith(start)
     assert first.read_bytes() == again.read_bytes()
     if suffix == "svg":
         assert ET.parse(first).getroot().tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def test_without_a_file_the_chart_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_file_the_chart_is_text(cli: Cli) -> None:
     """As wide as COLUMNS says, plain in a pipe."""
-    assert plot(SAMPLE, "--player", "jade-kite") == 0
-    out, err = capsys.readouterr()
+    out, err = cli("plot", SAMPLE, "--player", "jade-kite")
     lines = out.splitlines()
     assert lines[0] == "jade-kite"
     assert "95 % range (band), performances (dots)" in lines[1]
@@ -112,76 +103,64 @@ def test_output_that_knows_ascii_alone_gets_ascii() -> None:
     assert b"jade-kite" in done.stdout.splitlines()[0]
 
 
-def test_an_unknown_player_is_told_with_those_alike(capsys: pytest.CaptureFixture[str]) -> None:
-    assert plot(SAMPLE, "--player", "jade-kit") == 1
-    err = capsys.readouterr().err
+def test_an_unknown_player_is_told_with_those_alike(cli: Cli) -> None:
+    err = cli("plot", SAMPLE, "--player", "jade-kit", status=1).err
     assert "no player 'jade-kit' in this history of 120 players; did you mean jade-kite" in err
-    assert plot(SAMPLE, "--player", "jade-kit", "--json") == 1
-    assert json.loads(capsys.readouterr().err)["error"]["code"] == "not-found"
+    shown = cli("plot", SAMPLE, "--player", "jade-kit", "--json", status=1)
+    assert json.loads(shown.err)["error"]["code"] == "not-found"
 
 
-def test_a_player_whom_nothing_rated_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_player_whom_nothing_rated_is_told(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "h.csv"
     path.write_text("match,player,rank\n1,ann,0\n1,bob,1\n2,cyd,0\n")
-    assert plot(str(path), "--player", "cyd", "--system", "elo") == 1
-    assert "cyd has no match that elo rates" in capsys.readouterr().err
+    shown = cli("plot", str(path), "--player", "cyd", "--system", "elo", status=1)
+    assert "cyd has no match that elo rates" in shown.err
 
 
-def test_a_history_without_times_is_drawn_by_match(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_history_without_times_is_drawn_by_match(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "h.csv"
     rows = "".join(f"{m},ann,{m % 2}\n{m},bob,{1 - m % 2}\n" for m in range(1, 9))
     path.write_text("match,player,rank\n" + rows)
-    assert plot(str(path), "--player", "ann", "--system", "elo") == 0
-    assert capsys.readouterr().out.splitlines()[-1].strip() == "match"
-    assert plot(str(path), "--player", "ann", "--system", "elo", "--by", "time") == 2
-    assert "--by time needs a history with times" in capsys.readouterr().err
+    shown = cli("plot", str(path), "--player", "ann", "--system", "elo")
+    assert shown.out.splitlines()[-1].strip() == "match"
+    shown = cli("plot", str(path), "--player", "ann", "--system", "elo", "--by", "time", status=2)
+    assert "--by time needs a history with times" in shown.err
     target = tmp_path / "chart.svg"
-    assert plot(str(path), "--player", "ann", "--by", "played", "--output", str(target)) == 0
+    cli("plot", str(path), "--player", "ann", "--by", "played", "--output", str(target))
     assert target.exists()
 
 
-def test_the_distribution_counts_everyone_and_places_the_named(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_distribution_counts_everyone_and_places_the_named(cli: Cli) -> None:
     """Against the ratings themselves."""
     table = eq.replay(eq.EloMMR(), eq.read_history(SAMPLE)).ratings.to_polars()
-    assert plot(SAMPLE, "--distribution", "--player", "dune-crane", "--json") == 0
-    found = json.loads(capsys.readouterr().out)["distribution"]
+    shown = cli("plot", SAMPLE, "--distribution", "--player", "dune-crane", "--json")
+    found = json.loads(shown.out)["distribution"]
     assert found["players"] == sum(bar["players"] for bar in found["bars"]) == 120
     assert found["median"] == np.median(table["rating"])
     (place,) = found["places"]
     better = table.filter(table["rating"] > place["rating"])
     assert place["above"] == len(better) / 120
-    assert plot(SAMPLE, "--distribution", "--min-matches", "20", "--json") == 0
-    some = json.loads(capsys.readouterr().out)["distribution"]
+    shown = cli("plot", SAMPLE, "--distribution", "--min-matches", "20", "--json")
+    some = json.loads(shown.out)["distribution"]
     assert some["players"] == int((table["matches"] >= 20).sum())
 
 
-def test_the_distribution_is_drawn_in_text_and_in_a_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert plot(SAMPLE, "--distribution", "--player", "dune-crane", "--min-matches", "5") == 0
-    out = capsys.readouterr().out
+def test_the_distribution_is_drawn_in_text_and_in_a_file(tmp_path: Path, cli: Cli) -> None:
+    out = cli("plot", SAMPLE, "--distribution", "--player", "dune-crane", "--min-matches", "5").out
     assert out.startswith(
         "Ratings of 120 players\nelo-mmr, players with at least 5 rated matches\n"
     )
     assert "median 1504" in out
     target = tmp_path / "pool.svg"
-    assert plot(SAMPLE, "--distribution", "--output", str(target)) == 0
+    cli("plot", SAMPLE, "--distribution", "--output", str(target))
     assert ET.parse(target).getroot().tag.endswith("svg")
 
 
-def test_the_distribution_of_conservative_ratings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_distribution_of_conservative_ratings(cli: Cli) -> None:
     given = [SAMPLE, "--system", "trueskill", "--distribution", "--conservative"]
-    assert plot(*given, "--json") == 0
-    found = json.loads(capsys.readouterr().out)["distribution"]
+    found = cli.json("plot", *given)["distribution"]
     ratings = eq.replay(eq.TrueSkill(), eq.read_history(SAMPLE)).ratings
     assert found["mean"] == pytest.approx((ratings.rating - 3 * ratings.deviation).mean())
-    assert plot(*given) == 0
-    assert "conservative ratings: the rating minus three deviations" in capsys.readouterr().out
-    assert plot(SAMPLE, "--player", "jade-kite", "--conservative") == 2
-    assert "--conservative is for --distribution" in capsys.readouterr().err
+    assert "conservative ratings: the rating minus three deviations" in cli("plot", *given).out
+    shown = cli("plot", SAMPLE, "--player", "jade-kite", "--conservative", status=2)
+    assert "--conservative is for --distribution" in shown.err

@@ -100,7 +100,7 @@ READING = {
     "performance": (),
     "strengths": ("--prior", "1"),
     "leaderboard": (),
-    "backtest": ("--resamples", "0"),
+    "backtest": (),
     "tune": ("--trials", "1", "--system", "elo"),
     "audit drift": (),
     "audit incentives": ("--system", "elo", "--matches", "2", "--budget", "10"),
@@ -181,7 +181,7 @@ RATING = {
     "rate": (),
     "explain": ("--player", "ann"),
     "plot": ("--player", "ann"),
-    "backtest": ("--min-history", "0", "--resamples", "0"),
+    "backtest": ("--min-history", "0"),
     "audit drift": (),
 }
 
@@ -239,9 +239,9 @@ def test_the_system_of_the_project_yields_to_saved_states(cli: Cli) -> None:
 def test_the_system_of_the_project_is_in_the_command_of_a_page(tmp_path: Path, cli: Cli) -> None:
     settings('system = "elo"\n')
     Path("games.csv").write_text(SEASON)
-    words = ["--column", "score=goals", "--min-history", "0", "--resamples", "0"]
+    words = ["--column", "score=goals", "--min-history", "0"]
     cli("backtest", "games.csv", *words, "--report", "r.html")
-    assert "--resamples 0 --report r.html --column score=goals --system elo" in (
+    assert "--min-history 0 --report r.html --column score=goals --system elo" in (
         (tmp_path / "r.html").read_text()
     )
 
@@ -294,20 +294,6 @@ def test_inspect_says_what_a_suggested_command_needs(cli: Cli) -> None:
     shown = cli("inspect", "h.csv", "--lower-score-is-better").out
     assert "equipoise rate h.csv --lower-score-is-better" in shown
     assert "--lower-score-is-better --system all" not in shown
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["compare", "games.csv", "games.csv"],
-        ["performance", "games.csv"],
-        ["tune", "games.csv"],
-        ["leaderboard", "games.csv"],
-    ],
-)
-def test_a_title_needs_a_chart_in_every_command(command: list[str], cli: Cli) -> None:
-    shown = cli(*command, "--title", "Mine", status=2)
-    assert "--title is about the chart, and needs --chart\n" in shown.err
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def test_where_selects_folders(data: Path, tmp_path: Path, message: Message) -> 
         ([], "mode,region", "--by needs --output DIR/"),
         (["--output", "{out}/"], "mode,mode", "--by must be different columns"),
         (["--output", "{out}/"], "mode,", "--by must be names of columns"),
-        (["--output", "{out}/"], "mode,level", "--by must name columns of the history"),
+        (["--output", "{out}/"], "mode,level", "--by must name a column of the history"),
         (["--output", "{out}/", "--state", "x.npz"], "mode", "--state cannot be combined"),
         (["--output", "{out}/", "--dry-run"], "mode", "--dry-run cannot be combined"),
         (["--output", "{data}/out/"], "mode", "outside of the folder that is read"),

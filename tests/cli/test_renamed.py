@@ -9,7 +9,7 @@ import pytest
 from cli.command_line import Cli
 from cli.test_usage import commands
 from equipoise.cli import run
-from equipoise.cli.helping import why_gone
+from equipoise.cli.suggestions import why_gone
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HISTORY = str(EXAMPLES / "league.csv")
@@ -113,14 +113,27 @@ GONE = {
         "--chart --title": "draw no charts",
     },
     "audit drift": {"--chart --title --no-band": "draw no charts", "--threads": "All cores"},
-    "backtest": {"--min-total": "--min-history N", "--sheet --strict --stat": "[reading]"},
+    "backtest": {
+        "--min-total": "--min-history N",
+        "--resamples": "backtest() has resamples",
+        "--sheet --strict --stat": "[reading]",
+    },
     "balance": {"--alternatives": "five next best splits"},
-    "compare": {"--raw --no-escape-formulas": "no .csv or .tsv"},
+    "compare": {"--raw --no-escape-formulas": "no .csv or .tsv", "--title": "plot() of a result"},
     "demo": {"--json": "has --json"},
-    "leaderboard": {"--threads": "All cores", "--raw": "no .csv or .tsv"},
+    "leaderboard": {
+        "--threads": "All cores",
+        "--raw": "no .csv or .tsv",
+        "--title": "plot() of a result",
+        "--errors --rounds": "100 resampled histories",
+    },
     "explain": {"--threads": "All cores", "--sheet": "[reading]"},
-    "performance": {"--ratings --initial": "white_rating", "--synonyms": "[reading]"},
-    "plot": {"--threads": "All cores", "--sheet": "[reading]"},
+    "performance": {
+        "--ratings --initial": "white_rating",
+        "--synonyms": "[reading]",
+        "--title": "plot() of a result",
+    },
+    "plot": {"--threads": "All cores", "--sheet": "[reading]", "--title": "plot() of a result"},
     "rate": {
         "--threads": "All cores",
         "--cluster-ca --cluster-cert --cluster-key": "TLS",
@@ -129,6 +142,12 @@ GONE = {
     "rebalance": {"--time-limit": "--nodes N"},
     "serve": {"--workers": "one process", "--replica --replica-lag": "standby"},
     "simulate": {"--newcomer-gap": "the key `newcomer_gap` of the file of a population"},
+    "tune": {
+        "--threads": "All cores",
+        "--resamples": "1,000 resamples",
+        "--under-way": "8 sampled trials",
+        "--title": "plot() of a result",
+    },
     "strengths": {"--scale": "odds of ten to one", "--raw": "no .csv or .tsv"},
 }
 

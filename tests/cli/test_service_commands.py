@@ -151,7 +151,7 @@ def test_an_import_begins_with_known_ratings(cli: Cli, here: Path) -> None:
 def test_verify_tells_what_differs(cli: Cli) -> None:
     """Exit status 0 while all is as the log gives it, 1 from the first wrong bit on."""
     filled("one")
-    filled("two", "--system", "elo", "--late", "replay", "--public")
+    filled("two", "--system", "elo", "--late", "replay")
     table, _, heads = cli("verify").out.partition("\n\n")
     rows = table.splitlines()
     assert [row.split()[0] for row in rows[1:]] == ["one", "two"]

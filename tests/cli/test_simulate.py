@@ -1,32 +1,36 @@
-"""equipoise simulate as its users run it."""
+"""equipoise simulate as its users run it; and demo: every step works, and leaves nothing behind."""
 
 from __future__ import annotations
 
 import dataclasses
 import gzip
 import json
+import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import typer.main
 
+from cli.command_line import Cli
 from equipoise.analysis.requests import typed_fields
 from equipoise.analysis.simulate import SimulateRequest
 from equipoise.analysis.simulate import computation as workflow
+from equipoise.analysis.simulate.computation import STEPS, Step, tour
 from equipoise.cli import run
+from equipoise.cli.application import create_application
+from equipoise.errors import EquipoiseError
 from equipoise.evaluate.synthetic import ContestModel, TeamModel, simulate_contests, simulate_teams
 from equipoise.formats import read_history, write_history
 from equipoise.formats.times import instant
 
+ROOT = Path(__file__).parents[2]
 SMALL = ["--players", "30", "--contests", "6", "--attendance", "0.6", "--seed", "5"]
 MODEL = ContestModel(players=30, contests=6, attendance=0.6)
-
-
-def simulate(*arguments: str) -> int:
-    return run(["simulate", *arguments])
 
 
 def population(folder: Path, *lines: str) -> str:
@@ -37,9 +41,11 @@ def population(folder: Path, *lines: str) -> str:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl"])
-def test_streaming_writes_the_bytes_of_the_history_in_memory(tmp_path: Path, suffix: str) -> None:
+def test_streaming_writes_the_bytes_of_the_history_in_memory(
+    tmp_path: Path, suffix: str, cli: Cli
+) -> None:
     streamed, whole = tmp_path / f"s.{suffix}", tmp_path / f"w.{suffix}"
-    assert simulate(*SMALL, "--output", str(streamed)) == 0
+    cli("simulate", *SMALL, "--output", str(streamed))
     history, _ = simulate_contests(MODEL, rng=np.random.default_rng(5))
     write_history(history, whole)
     # Compressed bytes depend on the portions in which they come.
@@ -47,18 +53,18 @@ def test_streaming_writes_the_bytes_of_the_history_in_memory(tmp_path: Path, suf
     assert opened(streamed.read_bytes()) == opened(whole.read_bytes())
 
 
-def test_parquet_holds_the_same_history(tmp_path: Path) -> None:
+def test_parquet_holds_the_same_history(tmp_path: Path, cli: Cli) -> None:
     target = tmp_path / "s.parquet"
-    assert simulate(*SMALL, "--output", str(target)) == 0
+    cli("simulate", *SMALL, "--output", str(target))
     history, _ = simulate_contests(MODEL, rng=np.random.default_rng(5))
     assert pl.read_parquet(target).equals(history.file_table())
 
 
-def test_true_skills_come_beside(tmp_path: Path) -> None:
+def test_true_skills_come_beside(tmp_path: Path, cli: Cli) -> None:
     """Each participation's in a column, and everyone's in a table."""
     target, skills = tmp_path / "s.csv", tmp_path / "skills.parquet"
     arguments = [*SMALL, "--with-skill", "--output", str(target), "--skills", str(skills)]
-    assert simulate(*arguments) == 0
+    cli("simulate", *arguments)
     history, truth = simulate_contests(MODEL, rng=np.random.default_rng(5))
     table = pl.read_csv(target)
     assert table.columns == ["match", "time", "player", "rank", "skill"]
@@ -70,11 +76,11 @@ def test_true_skills_come_beside(tmp_path: Path) -> None:
     assert players["skill"].to_numpy()[last["player"]].tolist() == last["skill"].to_list()
 
 
-def test_ties_and_times_are_as_asked(tmp_path: Path) -> None:
+def test_ties_and_times_are_as_asked(tmp_path: Path, cli: Cli) -> None:
     target = tmp_path / "s.csv"
     times = ['first_time = "2024-05-01T12:00:00"', "interval = 3600"]
     made = population(tmp_path, "score-step = 200", *times)
-    assert simulate(made, *SMALL, "--output", str(target)) == 0
+    cli("simulate", made, *SMALL, "--output", str(target))
     history = read_history(target)
     assert np.all(history.distinct_ranks() < history.sizes())
     assert history.time is not None
@@ -82,12 +88,9 @@ def test_ties_and_times_are_as_asked(tmp_path: Path) -> None:
     assert set(np.diff(history.time)) == {3_600_000_000}
 
 
-def test_the_answer_says_all_that_is_needed_to_repeat_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_answer_says_all_that_is_needed_to_repeat_it(tmp_path: Path, cli: Cli) -> None:
     target = str(tmp_path / "s.csv")
-    assert simulate(*SMALL, "--output", target, "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = cli.json("simulate", *SMALL, "--output", target)
     assert ContestModel(**answer["parameters"]) == MODEL
     assert (answer["kind"], answer["seed"], answer["matches"]) == ("contests", 5, 6)
     assert answer["participations"] == len(pl.read_csv(target))
@@ -95,9 +98,9 @@ def test_the_answer_says_all_that_is_needed_to_repeat_it(
 
 def test_without_a_file_csv_is_printed(tmp_path: Path, capfdbinary: Any) -> None:
     target = tmp_path / "s.csv"
-    assert simulate(*SMALL, "--output", str(target)) == 0
+    assert run(["simulate", *SMALL, "--output", str(target)]) == 0
     capfdbinary.readouterr()
-    assert simulate(*SMALL) == 0
+    assert run(["simulate", *SMALL]) == 0
     assert capfdbinary.readouterr().out == target.read_bytes()
 
 
@@ -106,7 +109,7 @@ def test_without_a_file_csv_is_printed(tmp_path: Path, capfdbinary: Any) -> None
 )
 def test_defaults_in_the_guide_are_those_of_the_models(model: type, part: str) -> None:
     """The guide lists every key of a population; flags are off."""
-    guide = (Path(__file__).parents[2] / "docs" / "guides" / "simulate.md").read_text()
+    guide = (ROOT / "docs" / "guides" / "simulate.md").read_text()
     rows = re.findall(
         r"^\| (`.+?`) \| (.+?) \|", guide.partition(part)[2].partition("\n## ")[0], re.M
     )
@@ -141,9 +144,9 @@ def test_defaults_in_the_help_are_those_of_the_models() -> None:
                 assert read(default) == known[name]
 
 
-def test_json_needs_a_file_for_the_history(capsys: pytest.CaptureFixture[str]) -> None:
-    assert simulate(*SMALL, "--json") == 2
-    assert "--output" in json.loads(capsys.readouterr().err)["error"]["message"]
+def test_json_needs_a_file_for_the_history(cli: Cli) -> None:
+    shown = cli("simulate", *SMALL, "--json", status=2)
+    assert "--output" in json.loads(shown.err)["error"]["message"]
 
 
 TEAMS = ["--kind", "teams", "--players", "40", "--matches", "30", "--seed", "5"]
@@ -176,11 +179,11 @@ TEAM_KEYS: list[tuple[list[str], dict[str, object]]] = [
 
 @pytest.mark.parametrize(("lines", "parameters"), TEAM_KEYS)
 def test_teams_are_written_as_the_library_makes_them(
-    tmp_path: Path, lines: list[str], parameters: dict[str, object]
+    tmp_path: Path, lines: list[str], parameters: dict[str, object], cli: Cli
 ) -> None:
     """Every key of a population changes what the model of that name changes."""
     target, made = tmp_path / "teams.csv", population(tmp_path, *lines)
-    assert simulate(made, *TEAMS, "--with-skill", "--output", str(target)) == 0
+    cli("simulate", made, *TEAMS, "--with-skill", "--output", str(target))
     model = dataclasses.replace(TEAM_MODEL, **parameters)  # type: ignore[arg-type]
     history, skill = simulate_teams(model, rng=np.random.default_rng(5))
     table = history.file_table().with_columns(skill=skill)
@@ -194,11 +197,11 @@ def test_teams_are_written_as_the_library_makes_them(
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("rows", [1, 45])
 def test_the_size_of_pieces_changes_nothing_of_teams(
-    tmp_path: Path, rows: int, suffix: str
+    tmp_path: Path, rows: int, suffix: str, cli: Cli
 ) -> None:
     whole, pieces = tmp_path / f"whole.{suffix}", tmp_path / f"pieces.{suffix}"
     options = [population(tmp_path, "leavers = 0.2"), *TEAMS, "--roles", "--with-skill"]
-    assert simulate(*options, "--output", str(whole)) == 0
+    cli("simulate", *options, "--output", str(whole))
     request = SimulateRequest(
         kind="teams",
         population={"players": 40, "matches": 30, "roles": True, "leavers": 0.2},
@@ -211,13 +214,13 @@ def test_the_size_of_pieces_changes_nothing_of_teams(
     assert one.to_polars().equals(other.to_polars())
 
 
-def test_teams_have_the_columns_that_mean_something(tmp_path: Path) -> None:
+def test_teams_have_the_columns_that_mean_something(tmp_path: Path, cli: Cli) -> None:
     target = tmp_path / "teams.csv"
     head = ["match", "time", "player", "team", "rank"]
-    assert simulate(*TEAMS, "--output", str(target)) == 0
+    cli("simulate", *TEAMS, "--output", str(target))
     assert pl.read_csv(target).columns == [*head, *STATISTICS]
     extra = [population(tmp_path, "leavers = 0.2", "roles = true"), "--with-skill"]
-    assert simulate(*TEAMS, *extra, "--output", str(target)) == 0
+    cli("simulate", *TEAMS, *extra, "--output", str(target))
     assert pl.read_csv(target).columns == [*head, "share", *STATISTICS, "role", "skill"]
 
 
@@ -238,20 +241,63 @@ def test_teams_have_the_columns_that_mean_something(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_population_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: list[str], message: str
+    tmp_path: Path, lines: list[str], message: str, cli: Cli
 ) -> None:
     target = tmp_path / "made.csv"
-    assert simulate(population(tmp_path, *lines), "--output", str(target)) == 2
-    assert message in capsys.readouterr().err
+    shown = cli("simulate", population(tmp_path, *lines), "--output", str(target), status=2)
+    assert message in shown.err
     assert not target.exists()
 
 
-def test_options_override_the_population(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_override_the_population(tmp_path: Path, cli: Cli) -> None:
     target = str(tmp_path / "made.csv")
-    example = str(Path(__file__).parents[2] / "examples" / "population.toml")
-    assert simulate(example, "--players", "90", "--matches", "4", "--output", target) == 0
-    assert "4 matches, " in capsys.readouterr().err
-    assert simulate(str(tmp_path / "none.toml")) == 1
-    assert "no file" in capsys.readouterr().err
+    example = str(ROOT / "examples" / "population.toml")
+    shown = cli("simulate", example, "--players", "90", "--matches", "4", "--output", target)
+    assert "4 matches, " in shown.err
+    assert "no file" in cli("simulate", str(tmp_path / "none.toml"), status=1).err
+
+
+def test_every_step_is_shown_with_its_command_and_works(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = cli("demo").out
+    assert "kernels are compiled first" in " ".join(out.split())
+    for number, step in enumerate(STEPS, start=1):
+        assert f"{number}. " in out
+        assert f"$ {step.command}" in out
+    assert "jade-kite    2301.61" in out
+    assert "The tour took" in out
+    assert list(tmp_path.iterdir()) == []
+    assert Path.cwd() == tmp_path
+
+
+def test_the_files_of_the_tour_can_be_kept(tmp_path: Path, cli: Cli) -> None:
+    folder = tmp_path / "tour"
+    cli("demo", "--keep", str(folder))
+    assert {"contests.csv", "season.npz"} <= set(os.listdir(folder))
+    sample = (folder / "contests.csv").read_bytes()
+    assert sample == (ROOT / "examples" / "contests.csv").read_bytes()
+    assert "new or empty folder" in cli("demo", "--keep", str(folder), status=2).err
+    cli("demo", "--keep", str(tmp_path / "no" / "where"), status=2)
+
+
+def test_steps_are_commands_with_their_options() -> None:
+    root: Any = typer.main.get_command(create_application())
+    for step in STEPS:
+        name, *words = shlex.split(step.arguments)
+        known = {option for one in root.commands[name].params for option in one.opts}
+        assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_a_step_that_fails_ends_the_tour() -> None:
+    steps = [Step("this works", "fine"), Step("this does not", "broken"), Step("never", "run")]
+    seen = []
+
+    def pretend(arguments: object) -> int:
+        seen.append(arguments)
+        return 0 if arguments == ["fine"] else 1
+
+    with pytest.raises(EquipoiseError, match="step 2 of the tour failed: equipoise broken"):
+        tour(pretend, lambda number, step: None, steps=steps)
+    assert seen == [["fine"], ["broken"]]

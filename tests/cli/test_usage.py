@@ -18,8 +18,7 @@ import typer.main
 
 from cli.command_line import Cli
 from equipoise.cli.application import create_application
-from equipoise.cli.helping import HEADINGS, OFTEN
-from equipoise.cli.options import LETTERS
+from equipoise.cli.options import HEADINGS, LETTERS, OFTEN
 
 NO_COMMAND = "No such command "
 

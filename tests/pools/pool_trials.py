@@ -27,7 +27,7 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.messages.upkeep import ImportMessage
 from equipoise.pools import amending
 from equipoise.pools.exchange.exporting import export_file
-from equipoise.pools.exchange.history_requests import pieces_of, requests_of
+from equipoise.pools.exchange.histories import pieces_of, requests_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Answer, Post, post_matches
@@ -37,10 +37,9 @@ from equipoise.pools.replay.replaying import collect_garbage, replay_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store import log
 from equipoise.store.bulk import Sizes
-from equipoise.store.chain import Seal
 from equipoise.store.changes import SHOWN, ChangeRow, change_row, counts
 from equipoise.store.connection import Store
-from equipoise.store.log import LogRecord
+from equipoise.store.log import LogRecord, Seal
 from equipoise.store.pools import PoolRecord, get_pool
 
 #: When everything was received, microseconds since 1970.
@@ -59,10 +58,11 @@ def sealed_log(connection: Connection, pool: int) -> Iterator[tuple[list[LogReco
     """Give all records with their seals in the order of receipt, piece by piece."""
     after, last = 0, False
     while not last:
-        records, seals, last = log.records_after(connection, pool, after)
-        if records:
-            yield records, seals
-            after = records[-1].seq
+        rows, last = log.rows_after(connection, pool, after)
+        if rows:
+            sealed = list(map(log.record_and_seal, rows))
+            yield [one.record for one in sealed], [one.seal for one in sealed]
+            after = rows[-1][0]
 
 
 def import_file(store: Store, pool: str, path: Path | str, **more: Any) -> ImportMessage:

@@ -17,11 +17,11 @@ from equipoise.pools.amending import void_match
 from equipoise.pools.replay.chain_checks import find_head, verify_audit
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.replay.verifying import verify_pool
-from equipoise.store import audit, log
-from equipoise.store.chain import Heads, audit_leaf, extended, first_heads, leaf_of
+from equipoise.store import keys, log
 from equipoise.store.connection import Store
-from equipoise.store.log import LogRecord
-from equipoise.store.pools import change_pool, get_pool
+from equipoise.store.keys import audit_leaf
+from equipoise.store.log import LogRecord, extended, leaf_of
+from equipoise.store.pools import Heads, change_pool, first_heads, get_pool
 from equipoise.store.schema import audit as audit_table
 from equipoise.store.schema import log as log_table
 from pools.pool_trials import NOW, Trial, duel, sealed_log
@@ -163,12 +163,12 @@ def test_the_audit_log_is_a_chain(store: Store) -> None:
     done = False
     while not done:
         with store.write() as connection:
-            done = audit.cut_through(connection, 5, limit=2)
+            done = keys.cut_audit(connection, 5, limit=2)
     cut = verify_audit(store)
     assert (cut.identical, cut.rows, cut.deleted_through) == (True, 4, 5)
     assert cut.head == whole.head
     with store.write() as connection:
-        assert audit.cut_through(connection, 9, limit=100)
+        assert keys.cut_audit(connection, 9, limit=100)
     assert (verify_audit(store).rows, verify_audit(store).identical) == (0, True)
     rerate(store, "trial")
     pool.settle()
@@ -180,14 +180,14 @@ def test_a_rewritten_row_of_the_audit_log(store: Store) -> None:
     """It keeps its first leaf, and a later row lists what it says now."""
     Trial(store).post(duel("a", "ana", "ben", 1))
     with store.write() as connection:
-        ((row, seal),) = audit.chained_rows(connection, 0, 10)
+        ((row, seal),) = keys.audit_rows_after(connection, 0, 10)
         new = row._replace(subject="gone")
         values = {"subject": "gone", "salt": SALT, "leaf": audit_leaf(row, seal.salt)}
         connection.execute(update(audit_table).values(**values))
     assert not verify_audit(store).identical
     with store.write() as connection:
         listed = {str(row.id): audit_leaf(new, SALT).hex()}
-        audit.note(connection, "player.erased", now=NOW, key=None, rewritten=listed)
+        keys.add_audit_row(connection, "player.erased", now=NOW, key=None, rewritten=listed)
     assert verify_audit(store).identical
 
 

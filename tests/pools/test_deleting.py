@@ -45,14 +45,8 @@ def full(store: Store, name: str) -> Trial:
 def rows_of(store: Store, number: int) -> int:
     """Return how many rows of other tables are of a pool."""
     with store.read() as connection:
-        return sum(
-            int(
-                connection.execute(
-                    select(func.count()).select_from(table).where(table.c.pool == number)
-                ).scalar_one()
-            )
-            for table in TABLES
-        )
+        counts = (select(func.count()).where(table.c.pool == number) for table in TABLES)
+        return sum(int(connection.execute(query).scalar_one()) for query in counts)
 
 
 def number_of(store: Store, name: str) -> int:
@@ -117,13 +111,13 @@ def test_a_pool_is_deleted_and_its_rows_are_cleared_in_pieces(store: Store) -> N
 
 def test_a_number_is_never_given_again(store: Store) -> None:
     """Also not that of the last pool, when all its rows are gone."""
-    numbers = []
+    numbers = set()
     for _ in range(3):
         Trial(store, "one")
-        numbers.append(number_of(store, "one"))
+        numbers.add(number := number_of(store, "one"))
         delete_pool(store, "one", "one", key=None, now=NOW)
-        assert clear_deleted(store, numbers[-1])
-    assert len(set(numbers)) == 3
+        assert clear_deleted(store, number)
+    assert len(numbers) == 3
 
 
 def test_a_deletion_wants_the_name_and_no_other_seasons(store: Store) -> None:

@@ -42,7 +42,7 @@ from equipoise.pools.amending import void_match
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange import exporting
 from equipoise.pools.exchange.exporting import What, export_bytes, export_file
-from equipoise.pools.exchange.history_requests import pieces_of
+from equipoise.pools.exchange.histories import pieces_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.initial_ratings import initial_content, keep_content
 from equipoise.pools.pool.pools import create_pool, pool_message
@@ -407,7 +407,7 @@ def test_an_export_that_fails_leaves_no_file(
     def fail(*_: Any, **__: Any) -> Any:
         raise OSError("full")
 
-    monkeypatch.setattr(exporting, "_text", fail)
+    monkeypatch.setattr(exporting, "_encoded", fail)
     with pytest.raises(OSError, match="full"):
         export_file(store, "contests", "ratings", str(path))
     assert path.read_text() == "before"

@@ -21,7 +21,6 @@ from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.bulk import SIZES, Sizes
 from equipoise.store.connection import Store, open_store
-from equipoise.store.pools import get_pool
 from equipoise.store.schema import metadata
 from pools.pool_trials import NOW, Trial, duel
 
@@ -169,13 +168,3 @@ def test_a_checkpoint_of_another_history_is_not_kept(
     assert found.identical, found.differences
     first.store.close()
     second.store.close()
-
-
-def test_the_same_match_has_another_head(store: Store) -> None:
-    """Even where the same match is posted again at the same time."""
-    heads = set()
-    for name in ("one", "two"):
-        Trial(store, name).post(duel("m", "ana", "ben", 1))
-        with store.read() as connection:
-            heads.add(get_pool(connection, name).head)
-    assert len(heads) == 2

@@ -32,7 +32,7 @@ from equipoise.pools import initial_ratings as known
 from equipoise.pools.amending import amendment, amendments
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_bytes, export_file
-from equipoise.pools.exchange.history_requests import requests_of
+from equipoise.pools.exchange.histories import requests_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.initial_ratings import (
     content_of,
@@ -134,7 +134,7 @@ def test_a_pool_gives_the_bits_of_rate_initial(
     done = eq.replay(chosen, history, initial=initial).ratings
     expected = {name: done.of(name)["rating"] for name in map(str, done.player_ids.tolist())}
     trial = Trial(store, "bits", system=system, parameters=parameters)
-    keep_content(store, "bits", content_of(initial, None), key=None, now=NOW)
+    keep_content(store, "bits", content_of(initial, InitialRequest()), key=None, now=NOW)
     at = 0
     for size in (1, 1, 3, history.matches - 5):
         matches = requests_of(history, at, at + size)
@@ -186,6 +186,14 @@ def test_they_are_read_page_by_page(store: Store) -> None:
     assert last.next is None
     with pytest.raises(NotFoundError):
         initial_ratings(store, "nowhere")
+    # The record has columns instead of objects, so that a long list is read quickly.
+    head, line = exported(store, "trial").splitlines()
+    assert msgspec.json.decode(head)["equipoise_log"] == 4
+    assert msgspec.json.decode(line)["content"] == {
+        "players": ["ana", "ben", "zoe"],
+        "rating": [1800.0, 1650.5, 1400.0],
+        "deviation": [90.0, None, 50.0],
+    }
 
 
 @pytest.mark.parametrize(
@@ -219,15 +227,13 @@ def test_it_is_an_amendment_without_effect_on_matches(store: Store) -> None:
     (_, first) = amendments(store, "trial").amendments
     assert (first.kind, first.reason, first.status) == ("initial", "moved here", "done")
     assert amendment(store, "trial", 1) == first
-
-
-def test_disqualified_players_stay_so(store: Store) -> None:
-    trial = Trial(store)
-    trial.disqualify("ana")
-    begin(store, "trial")
-    marks = {row.player: row.disqualified for row in leaderboard(store, "trial", limit=10).players}
+    # Disqualified players stay so.
+    barred = Trial(store, "barred")
+    barred.disqualify("ana")
+    begin(store, "barred")
+    marks = {row.player: row.disqualified for row in leaderboard(store, "barred", limit=10).players}
     assert marks == {"ana": True, "ben": False, "zoe": False}
-    assert trial.is_sound()
+    assert barred.is_sound()
 
 
 def test_a_running_replay_begins_again(store: Store) -> None:
@@ -254,7 +260,7 @@ def exported(store: Store, pool: str) -> bytes:
     return b"".join(export_bytes(store, pool, "log", "ndjson"))
 
 
-def test_a_changed_log_is_not_imported(store: Store, tmp_path: Path) -> None:
+def test_a_changed_log_is_not_imported_nor_into_another_scale(store: Store, tmp_path: Path) -> None:
     trial = Trial(store)
     begin(store, "trial")
     played(trial, 2)
@@ -267,13 +273,7 @@ def test_a_changed_log_is_not_imported(store: Store, tmp_path: Path) -> None:
         log.write_bytes(exported(store, "trial").replace(b"1650.5,", rating))
         with pytest.raises(InvalidDataError, match=sentence):
             import_file(store, "copy", log)
-
-
-def test_a_log_is_not_imported_into_another_scale(store: Store, tmp_path: Path) -> None:
-    Trial(store)
-    begin(store, "trial")
-    log = tmp_path / "log.ndjson"
-    export_file(store, "trial", "log", str(log))
+    log.write_bytes(exported(store, "trial"))
     history = HistoryRequest(source=str(log))
     request = ImportRequest(history=history, create=True, settings={"system": "glicko"})
     with pytest.raises(InvalidParameterError, match="known ratings of elo, not of glicko"):
@@ -418,19 +418,6 @@ def test_ratings_that_decay_begin_so_too(store: Store) -> None:
     assert shown["zoe"] == 1400.0
     assert shown["ana"] == pytest.approx(player(store, "trial", "ana").rating - 20.0)
     assert trial.is_sound()
-
-
-def test_the_record_is_small(sqlite_store: Store) -> None:
-    """Columns instead of objects, so that a long list is read quickly."""
-    Trial(sqlite_store)
-    begin(sqlite_store, "trial")
-    head, line = exported(sqlite_store, "trial").splitlines()
-    assert msgspec.json.decode(head)["equipoise_log"] == 4
-    assert msgspec.json.decode(line)["content"] == {
-        "players": ["ana", "ben", "zoe"],
-        "rating": [1800.0, 1650.5, 1400.0],
-        "deviation": [90.0, None, 50.0],
-    }
 
 
 def test_they_are_not_replaced_without_end(

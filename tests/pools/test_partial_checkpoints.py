@@ -20,11 +20,10 @@ from equipoise.pools.erasing import erase_player
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.running import StateCache
-from equipoise.pools.reading import questions
 from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.records import amendments_of, counted_matches
 from equipoise.pools.replay import states as match_state
-from equipoise.pools.replay.states import players_before, running_from_start
+from equipoise.pools.replay.states import PoolPast, running_from_start
 from equipoise.rating.state import DRAWS, pack_players
 from equipoise.store import changes
 from equipoise.store.bulk import Sizes
@@ -118,7 +117,7 @@ def compare(trial: Trial) -> int:
         for matches in counted_matches(connection, pool, amendments, START):
             for match in matches:
                 stored = changes.changes_of_match(connection, pool, match.position)
-                made = players_before(connection, pool, rules, amendments, match.position)
+                made = PoolPast(connection, pool, rules, amendments).players_before(match.position)
                 if made is not None:
                     found += 1
                     compare_states(running, made, list(stored))
@@ -186,8 +185,8 @@ def test_an_explanation_reads_no_checkpoint(store: Store, monkeypatch: pytest.Mo
     trial = Trial(store, system="elo-mmr")
     fill(trial, rng, 6, 0, 60)
     for slow in (False, True):
-        other = "players_before" if slow else "state_before"
-        monkeypatch.setattr(questions, other, lambda *given: None)
+        other = "players_before" if slow else "running_before"
+        monkeypatch.setattr(PoolPast, other, lambda *given: None)
         answers.append(
             [msgspec.json.encode(explain_player(store, trial.name, one)) for one in NAMES]
         )

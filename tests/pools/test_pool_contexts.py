@@ -18,7 +18,7 @@ from equipoise.messages.pools import PoolChange, PoolRequest, SeasonRequest
 from equipoise.messages.questions import BalanceRequest, PredictRequest
 from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import export_file
-from equipoise.pools.exchange.history_requests import requests_of
+from equipoise.pools.exchange.histories import requests_of
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings
 from equipoise.pools.precompiling import precompile
@@ -283,10 +283,8 @@ def test_predictions_and_explanations_know_the_context(store: Store) -> None:
     assert total == pytest.approx(why.rating - why.rating_before, abs=1e-9)
     named = [part.name for part in why.contributions]
     assert ("the context" in named) == (get_match(store, pool.name, last.match).context is not None)
-
-
-def test_the_chance_of_a_match_is_what_predict_answered(store: Store) -> None:
-    pool = made(store)
+    # The chance of a match is what a prediction answered before it.
+    pool = made(store, "chances")
     posted = duels(4, 60, "ab")
     pool.post(*posted[:-1])
     last = posted[-1]
@@ -316,11 +314,7 @@ def test_players_have_offsets_and_leaderboards_follow_them(store: Store) -> None
     assert [one.display for one in weak.values()] == sorted(
         (one.display for one in weak.values()), reverse=True
     )
-
-
-def test_pages_of_a_context_follow_one_another(store: Store) -> None:
-    pool = made(store, placement_matches=0)
-    pool.post(*duels(5, 120, "ab"))
+    # Pages follow one another.
     whole = leaderboard(store, pool.name, context="b").players
     first = leaderboard(store, pool.name, context="b", limit=4)
     second = leaderboard(store, pool.name, context="b", limit=4, cursor=first.next)

@@ -16,15 +16,15 @@ from equipoise.messages.questions import PredictRequest
 from equipoise.pools import seasons
 from equipoise.pools.amending import amendment
 from equipoise.pools.exchange.exporting import export_file
-from equipoise.pools.exchange.history_requests import requests_of
+from equipoise.pools.exchange.histories import requests_of
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings, preview_settings
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.running import StateCache
-from equipoise.pools.reading import questions
 from equipoise.pools.reading.players import player, player_history
 from equipoise.pools.reading.questions import explain_player, predict_in_pool
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools
+from equipoise.pools.replay.states import PoolPast
 from equipoise.rating.head_start import ADVANTAGE, MEAN, VARIANCE
 from equipoise.rating.newcomers import ENTRY, LEVEL, MU, TARGET, WEIGHT
 from equipoise.store.connection import Store
@@ -107,15 +107,8 @@ def test_whoever_was_only_in_skipped_matches_has_the_entry_of_the_last(store: St
     assert shown.rating == shown.display == whole.ratings()["x"]
     assert shown.rating not in (1500.0, numbers(whole)[MU])
     # A new match begins at the entry of today.
-    now = predict_in_pool(store, "whole", predicting([["x"], ["nobody"]]), now=NOW)
+    now = predict_in_pool(store, "whole", PredictRequest([["x"], ["nobody"]]), now=NOW)
     assert {one.rating for team in now.teams for one in team.players} == {numbers(whole)[MU]}
-
-
-def predicting(teams: list[list[str]]) -> Any:
-    """Return the request of a prediction."""
-    from equipoise.messages.questions import PredictRequest
-
-    return PredictRequest(teams=teams)
 
 
 def test_explanations_from_partial_checkpoints_are_complete(
@@ -128,7 +121,7 @@ def test_explanations_from_partial_checkpoints_are_complete(
         post_matches(store, pool.name, [Post([one])], NOW, cache)
     with store.read() as connection:
         found = every_change(connection, get_pool(connection, pool.name))
-    monkeypatch.setattr(questions, "state_before", None)
+    monkeypatch.setattr(PoolPast, "running_before", None)
     started, adjusted = 0, 0
     seen: set[str] = set()
     for row in found:
@@ -215,8 +208,8 @@ def test_a_soft_season_maps_entry_level_and_target(store: Store, towards: Any) -
     assert set(first) - carried
 
 
-def test_a_hard_season_starts_afresh(store: Store) -> None:
-    """Its entry and level are those of a new pool."""
+def test_a_hard_season_starts_afresh_and_a_soft_one_keeps_the_advantage(store: Store) -> None:
+    """The entry and level of a hard one are those of a new pool."""
     pool = learned(store)
     fresh = numbers(pool)
     pool.post(*contests(9, 20))
@@ -225,6 +218,12 @@ def test_a_hard_season_starts_afresh(store: Store) -> None:
     seasons.end_season(store, pool.name, request, key=None, now=NOW)
     assert numbers(pool) == fresh
     assert pool.is_sound()
+    home = learned(store, "home", system="glicko2", parameters=ADVANTAGE_LEARNED)
+    home.post(*duels(5, 40))
+    before = numbers(home, ADVANTAGE)
+    request = SeasonRequest(season="1", reset="soft", settings=SeasonSettings())
+    seasons.end_season(store, "home", request, key=None, now=NOW)
+    assert numbers(home, ADVANTAGE) == before
 
 
 def test_it_can_be_turned_on_and_off_within_a_season_and_between_two(
@@ -317,9 +316,7 @@ def test_sides_and_flags_of_one_pool_are_exported_and_imported_alike(
     ratings = eq.replay(eq.Glicko2(home_advantage=80.0), eq.read_history(str(path))).ratings
     rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
     assert rated == pool.ratings()
-
-
-def test_an_empty_flag_beside_a_side_is_imported_as_it_is_rated(store: Store) -> None:
+    # An empty flag beside a side is imported as it is rated.
     table = {
         "match": [1, 1, 2, 2],
         "player": ["a", "b", "a", "b"],
@@ -329,7 +326,7 @@ def test_an_empty_flag_beside_a_side_is_imported_as_it_is_rated(store: Store) ->
         "time": [1, 1, 2, 2],
     }
     history = eq.read_history(table)
-    pool = learned(store, system="glicko2", parameters={"home_advantage": 80.0})
+    pool = learned(store, "flags", system="glicko2", parameters={"home_advantage": 80.0})
     pool.post(*requests_of(history, 0, 2))
     ratings = eq.replay(eq.Glicko2(home_advantage=80.0), history).ratings
     rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
@@ -359,12 +356,3 @@ def test_predictions_and_explanations_know_the_home_side(store: Store) -> None:
             sides = {one.side for team in match.teams for one in team.players}  # type: ignore[union-attr]
             named = [part.name for part in why.contributions]
             assert ("home advantage" in named) == bool(sides & {"home", "white"})
-
-
-def test_a_soft_reset_keeps_what_was_learned(store: Store) -> None:
-    pool = learned(store, system="glicko2", parameters=ADVANTAGE_LEARNED)
-    pool.post(*duels(5, 40))
-    before = numbers(pool, ADVANTAGE)
-    request = SeasonRequest(season="1", reset="soft", settings=SeasonSettings())
-    seasons.end_season(store, pool.name, request, key=None, now=NOW)
-    assert numbers(pool, ADVANTAGE) == before

@@ -17,7 +17,6 @@ from equipoise.messages.matches import (
     ReasonRequest,
     TeamRequest,
 )
-from equipoise.pools import amending
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
@@ -84,6 +83,8 @@ def test_a_part_has_the_changes_of_its_players(store: Store) -> None:
     pool = Trial(store)
     pool.post(contest([2, 3, 3]))
     whole = match(store, pool.name, "large")
+    assert (whole.players_in_match, whole.teams_in_match) == (None, None)
+    assert (whole.previous, whole.next) == (None, None)
     numbers = {one.player: one for team in whole.teams for one in team.players}
     assert all(one.counted for one in numbers.values())
     part = match(store, pool.name, "large", limit=3, around="p0004")
@@ -109,14 +110,6 @@ def test_the_answer_to_a_post_lists_a_thousand_players(store: Store) -> None:
     assert rest.next is None
 
 
-def test_a_match_of_few_players_has_no_parts(store: Store) -> None:
-    pool = Trial(store)
-    pool.post(contest([2, 2]))
-    found = match(store, pool.name, "large")
-    assert (found.players_in_match, found.teams_in_match) == (None, None)
-    assert (found.previous, found.next) == (None, None)
-
-
 def test_a_disqualified_player_is_marked_in_a_part(store: Store) -> None:
     pool = Trial(store)
     pool.post(contest([1] * 6))
@@ -125,14 +118,10 @@ def test_a_disqualified_player_is_marked_in_a_part(store: Store) -> None:
     part = match(store, pool.name, "large", limit=2, around="p0004")
     marked = {one.player: one.disqualified for team in part.teams for one in team.players}
     assert marked == {"p0003": False, "p0004": True}
-
-
-def test_a_part_that_a_correction_removed_begins_with_the_last_player(store: Store) -> None:
-    pool = Trial(store)
-    pool.post(contest([1] * 6))
+    # A part that a correction removed begins with the last player.
     end = match(store, pool.name, "large", limit=5)
     assert end.next is not None
-    amending.correct_match(store, pool.name, "large", contest([1] * 3), key=None, now=NOW)
+    pool.correct(contest([1] * 3))
     found = match(store, pool.name, "large", cursor=end.next, limit=5)
     assert [player for player, _ in listed(found)] == ["p0002"]
 
@@ -170,40 +159,30 @@ def pool(store: Store) -> Trial:
 
 
 def test_a_preview_is_what_posting_then_does(pool: Trial) -> None:
-    """To the bit; and until then nothing has happened."""
+    """To the bit; until then nothing has happened. What cannot be posted has no preview."""
     before = (pool_message(pool.store, "pool"), leaderboard(pool.store, "pool"))
     shown = preview_match(pool.store, "pool", MATCHES[3], NOW)
     assert (pool_message(pool.store, "pool"), leaderboard(pool.store, "pool")) == before
     assert pool.post(MATCHES[3]) == [shown]
-
-
-def test_what_could_not_be_posted_has_no_preview(pool: Trial) -> None:
-    """For the same reasons."""
     again = msgspec.structs.replace(MATCHES[0], weight=0.5)
-    with pytest.raises(ConflictError):
-        preview_match(pool.store, "pool", again, NOW)
-    early = msgspec.structs.replace(MATCHES[3], time=1_600_000_000)
-    with pytest.raises(InvalidDataError):
-        preview_match(pool.store, "pool", early, NOW)
+    early = msgspec.structs.replace(MATCHES[3], match="early", time=1_600_000_000)
+    for refused, error in ((again, ConflictError), (early, InvalidDataError)):
+        with pytest.raises(error):
+            preview_match(pool.store, "pool", refused, NOW)
     with pytest.raises(NotFoundError):
         preview_match(pool.store, "other", MATCHES[3], NOW)
 
 
 def test_a_match_comes_back_as_it_was_posted(pool: Trial) -> None:
-    """With its time; void or not."""
+    """With its time; void or not, and as it was corrected."""
     assert posted_match(pool.store, "pool", "m1") == MATCHES[1]
     pool.void("m1")
     assert posted_match(pool.store, "pool", "m1") == MATCHES[1]
     with pytest.raises(NotFoundError):
         posted_match(pool.store, "pool", "m9")
-
-
-def test_a_corrected_match_comes_back_as_corrected(pool: Trial) -> None:
-    """The last correction counts; a time that it does not give stays."""
-    teams = [
-        TeamRequest([ParticipationRequest("a", performance=2.0)], rank=1),
-        TeamRequest(["c"], rank=1),
-    ]
+    # The last correction counts; a time that it does not give stays.
+    detailed = TeamRequest([ParticipationRequest("a", performance=2.0)], rank=1)
+    teams = [detailed, TeamRequest(["c"], rank=1)]
     pool.correct(MatchRequest("m1", teams, weight=0.5))
     found = posted_match(pool.store, "pool", "m1")
     assert found == MatchRequest("m1", teams, time=MATCHES[1].time, weight=0.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from equipoise.errors import InvalidParameterError, NotFoundError
@@ -44,43 +45,14 @@ def store(database_url: str) -> Iterator[Store]:
     found.close()
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("anna", {"Anna", "annabel", "Joanna"}),
-        ("ANNA", {"Anna", "annabel", "Joanna"}),
-        ("100%", {"100%"}),
-        ("%", {"100%"}),
-        ("_", {"a_b"}),
-        ("\\", {"back\\slash"}),
-        ("É", {"Éva"}),
-        ("nobody", set()),
-        ("' OR 1=1", set()),
-        ("\0", set()),
-    ],
-)
-def test_players_are_found_by_a_part_of_their_name(
-    store: Store, text: str, names: set[str]
-) -> None:
-    """Small and capital letters alike; signs that databases take for wildcards are themselves."""
-    found = search_players(store, "pool", text, limit=50)
-    assert {row.player for row in found} == names
-
-
 def test_the_best_come_first_and_as_the_leaderboard_has_them(store: Store) -> None:
     """But for their places, which are not looked up."""
     board = leaderboard(store, "pool", provisional=True).players
     found = search_players(store, "pool", "a", limit=50)
     wanted = [row for row in board if "a" in row.player.lower()]
-    assert [row.player for row in found] == [row.player for row in wanted]
-    for row, other in zip(found, wanted, strict=True):
-        assert (row.rating, row.display, row.matches) == (
-            other.rating,
-            other.display,
-            other.matches,
-        )
-        assert (row.last_time, row.provisional) == (other.last_time, other.provisional)
+    assert found == [msgspec.structs.replace(row, place=None) for row in wanted]
     assert search_players(store, "pool", "a", limit=2) == found[:2]
+    assert search_players(store, "pool", "\0", limit=50) == []
     with pytest.raises(InvalidParameterError):
         search_players(store, "pool", "a", limit=1_000)
 
@@ -131,10 +103,7 @@ def test_a_course_is_the_history_the_other_way_round(store: Store) -> None:
     assert short.left_out == len(timeline.matches) - 3
     with pytest.raises(NotFoundError):
         rating_timeline(store, "pool", "nobody", most=3)
-
-
-def test_a_pool_without_times_has_a_course_without_times(store: Store) -> None:
-    """The matches are then in the order of the log."""
+    # Without times, the matches are in the order of the log.
     timeline = rating_timeline(store, "other", "annabel", most=100)
     assert timeline.times is None
     assert timeline.matches == ["m0", "m1"]

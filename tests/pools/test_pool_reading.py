@@ -165,18 +165,6 @@ def test_a_player_is_shown_as_of_a_time(store: Store) -> None:
         player(store, "timeless", "ada", at=1)
 
 
-def test_who_is_disqualified_is_told(store: Store) -> None:
-    """From when on; until the player is reinstated."""
-    pool = Trial(store)
-    pool.post(duel("first", "ada", "bob", 10))
-    pool.disqualify("bob", since=5)
-    assert player(store, pool.name, "bob").disqualified == 5
-    pool.reinstate("bob")
-    assert player(store, pool.name, "bob").disqualified is None
-    pool.disqualify("ada")
-    assert player(store, pool.name, "ada").disqualified == "2030-03-17T17:46:40Z"
-
-
 def test_limits_of_pages_are_bounded(sqlite_store: Store) -> None:
     """From 1 to 1000; a cursor and a player to list around exclude each other."""
     pool = Trial(sqlite_store)
@@ -248,10 +236,15 @@ def test_a_cursor_of_an_earlier_version_leads_on(store: Store) -> None:
 
 
 def test_a_newcomer_who_is_disqualified_to_come_is_marked_at_once(store: Store) -> None:
-    """The first rating of one who may play until then."""
+    """The first rating of one who may play until then; the page says from when on."""
     pool = Trial(store)
     pool.disqualify("new", since=100)
-    pool.post(duel("a", "new", "bob", 10))
+    assert pool.post(duel("a", "new", "bob", 10))
+    assert player(store, pool.name, "new").disqualified == 100
+    pool.reinstate("new")
+    assert player(store, pool.name, "new").disqualified is None
+    pool.disqualify("new")
+    assert player(store, pool.name, "new").disqualified == "2030-03-17T17:46:40Z"
     rows = leaderboard(store, pool.name).players
     assert [(row.player, row.place, row.disqualified) for row in rows] == [
         ("bob", 1, False),

@@ -8,7 +8,7 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import ProfileRequest, ProfilesRequest
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.profiles import set_profiles
-from equipoise.pools.reading.searching import search, similar
+from equipoise.pools.reading.overview import search, similar
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial, duel
 

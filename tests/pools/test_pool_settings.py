@@ -133,16 +133,9 @@ def test_the_board_follows_what_is_shown(store: Store, piece: int) -> None:
     tended(pool)
     decayed = leaderboard(store, pool.name, provisional=True)
     assert decayed.players != seen.players
-    alike = Trial(
-        store,
-        "alike",
-        system="glicko",
-        placement_matches=6,
-        display_deviations=2.0,
-        display_floor=1000.0,
-        display_decay_per_day=5.0,
-        display_decay_after_days=1.0,
-    )
+    shown = {"placement_matches": 6, "display_deviations": 2.0, "display_floor": 1000.0}
+    decay = {"display_decay_per_day": 5.0, "display_decay_after_days": 1.0}
+    alike = Trial(store, "alike", system="glicko", **shown, **decay)
     for at in range(20):
         alike.post(duel(f"m{at}", names[at % 7], names[(at + 1 + at % 3) % 7], at * DAY))
     tended(alike)
@@ -242,10 +235,8 @@ def test_a_pool_has_a_title_and_a_description(store: Store, tmp_path: Path) -> N
     export_file(store, pool.name, "log", str(log))
     imported(store, log, "copy")
     assert pool_message(store, "copy").title == "Friday league"
-    with pytest.raises(InvalidDataError, match="title: must have at most 100 characters"):
+    with pytest.raises(InvalidDataError, match="title: must have at most 100 characters and no c"):
         change(pool, title="x" * 101)
-    with pytest.raises(InvalidDataError, match="no control characters"):
-        change(pool, description="a\x00b")
     assert change(pool, title="").title == ""
     with store.read() as connection:
         assert "title" not in get_pool(connection, pool.name).settings
@@ -259,8 +250,9 @@ def changed_to(store: Store, **settings: object) -> None:
     change_settings(store, "trial", PoolChange(**settings), NOW, key=None)  # type: ignore[arg-type]
 
 
-def test_defaults_are_not_stored() -> None:
-    """So that a program of an earlier version reads the settings of pools that do not use them."""
+def test_defaults_are_not_stored_and_seasons_can_change_every_setting() -> None:
+    """So a program of an earlier version reads the settings of pools that do not use them."""
+    assert set(SeasonSettings.__struct_fields__) == set(PoolRequest.__struct_fields__)
     stored = settings_json(PoolRequest(placement_matches=3))
     later = ("unit", "tiers", "provisional_deviation", "title", "description", "package")
     assert not [name for name in later if name in stored]
@@ -312,6 +304,11 @@ def test_ready_made_tiers_have_their_bounds(
         ({"unit": ""}, "unit"),
         ({"unit": "x" * 31}, "unit"),
         ({"provisional_deviation": -1.0}, "provisional_deviation"),
+        ({"display_floor": float("inf")}, "display_floor"),
+        ({"display_decay_per_day": -1.0}, "display_decay_per_day"),
+        ({"display_decay_after_days": -1.0}, "display_decay_after_days"),
+        ({"title": "x" * 101}, "title"),
+        ({"description": "a\x00b"}, "description"),
     ],
 )
 def test_rejects_settings_beyond_the_limits(
@@ -424,14 +421,7 @@ def test_players_are_provisional_until_they_have_been_placed(store: Store) -> No
     assert verify_pool(store, "trial").identical
 
 
-def test_the_settings_of_the_board_are_checked_and_kept_over_a_season(store: Store) -> None:
-    for wrong in (
-        {"display_floor": float("inf")},
-        {"display_decay_per_day": -1.0},
-        {"display_decay_after_days": -1.0},
-    ):
-        with pytest.raises(InvalidDataError):
-            create_pool(store, "wrong", PoolRequest(**wrong), NOW)  # type: ignore[arg-type]
+def test_the_settings_of_the_board_are_kept_over_a_season(store: Store) -> None:
     trial = Trial(store, display_floor=1000.0)
     settings = SeasonSettings(display_decay_per_day=2.0, display_decay_after_days=0.0)
     request = SeasonRequest(season="s", reset="hard", settings=settings)
@@ -440,7 +430,3 @@ def test_the_settings_of_the_board_are_checked_and_kept_over_a_season(store: Sto
     maintain_pool(store, "trial", owner="me", stop=lambda: False)
     assert shown(trial)["ana"] == trial.ratings()["ana"] - 10.0
     assert pool_message(store, "trial").display_floor == 1000.0
-
-
-def test_a_season_can_change_every_setting_of_a_pool() -> None:
-    assert set(SeasonSettings.__struct_fields__) == set(PoolRequest.__struct_fields__)

@@ -23,9 +23,9 @@ from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.posting import Answer, Post, post_matches
+from equipoise.pools.posting.rating import chances_of
 from equipoise.pools.reading.matches import match
 from equipoise.pools.reading.players import player as read_player
-from equipoise.pools.reading.results import chances_of
 from equipoise.rating.registry import SYSTEMS
 from equipoise.rating.systems.elo import Elo
 from equipoise.store.connection import Store

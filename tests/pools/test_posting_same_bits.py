@@ -12,7 +12,7 @@ from equipoise.analysis.reading import with_performance
 from equipoise.data.history import History
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
-from equipoise.pools.exchange.history_requests import requests_of
+from equipoise.pools.exchange.histories import requests_of
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.rating import extra_columns

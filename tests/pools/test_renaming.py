@@ -29,10 +29,11 @@ from equipoise.pools.reading.players import player, player_history
 from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay import replaying
 from equipoise.pools.seasons import end_season
-from equipoise.store import audit, log
+from equipoise.store import keys, log
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
+from equipoise.store.ratings import count_of_player
 from pools.pool_trials import NOW, Trial, duel, every_change
 
 #: Ada also played as "ada2", and met everybody under both ids.
@@ -248,10 +249,10 @@ def test_an_erasure_removes_every_id(store: Store) -> None:
         assert pool.is_sound()
         with store.read() as connection:
             number = get_pool(connection, pool.name).id
-            told = str(audit.chained_rows(connection, 0, 1000))
+            told = str(keys.audit_rows_after(connection, 0, 1000))
             for name in ("Ada Old", "Ada New", "once old"):
                 assert not list(log.records_with(connection, number, name))
-                assert set(log.count_of_player(connection, number, name).values()) == {0}
+                assert set(count_of_player(connection, number, name).values()) == {0}
                 assert name not in told
 
 
@@ -280,7 +281,7 @@ def test_killed_before_the_commit_nothing_is_renamed(
         raise _KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(audit, "note", kill)
+        patched.setattr("equipoise.pools.records.add_audit_row", kill)
         with pytest.raises(_KilledError):
             pool.rename("ada2", "ada")
     assert not pool.replay()

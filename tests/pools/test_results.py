@@ -21,10 +21,9 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.messages.questions import PredictRequest
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.reading import highlights
-from equipoise.pools.reading.highlights import pool_overview, records
 from equipoise.pools.reading.matches import match, matches
-from equipoise.pools.reading.players import leaderboard, overview, player_history, rating_timeline
+from equipoise.pools.reading.overview import highlights, overview, pool_overview, records
+from equipoise.pools.reading.players import leaderboard, player_history, rating_timeline
 from equipoise.pools.reading.questions import chances_now, predict_in_pool
 from equipoise.pools.reading.summaries import against, player_summary
 from equipoise.store.connection import Store
@@ -105,7 +104,7 @@ def test_answers_return_what_was_posted_of_players(store: Store) -> None:
 
 
 def test_the_winner_with_a_low_chance_is_an_upset(store: Store) -> None:
-    """As it was corrected, too."""
+    """As it was corrected, too; a voided match has no chance, and is not in summaries."""
     pool = Trial(store, system="elo", late="replay")
     pool.post(*(duel(f"m{at}", "ada", "bob", at) for at in range(30)))
     pool.post(duel("upset", "bob", "ada", 50))
@@ -115,13 +114,17 @@ def test_the_winner_with_a_low_chance_is_an_upset(store: Store) -> None:
     pool.settle()
     assert not match(store, pool.name, "upset").upset
     assert player_summary(store, pool.name, "bob").won == 0
+    pool.void("upset")
+    pool.settle()
+    assert match(store, pool.name, "upset").teams[0].chance is None
+    assert player_summary(store, pool.name, "ada").won == 30
 
 
 def test_lines_of_many_teams_have_places_and_ten_opponents(store: Store) -> None:
     pool = Trial(store, system="elo-mmr")
     names = [f"p{number:02d}" for number in range(15)]
     teams = [TeamRequest([name], rank) for rank, name in enumerate(names)]
-    pool.post(MatchRequest("contest", teams, 1))
+    pool.post(MatchRequest("contest", teams[::-1], 1))
     line = player_history(store, pool.name, "p03").matches[0]
     assert (line.result, line.rank, line.teams, line.opponent_score) == (None, 4, 15, None)
     assert [one.player for one in line.opponents] == [n for n in names if n != "p03"][:10]
@@ -160,15 +163,6 @@ def test_a_summary_counts_results_streaks_and_rivals(store: Store) -> None:
     team.post(MatchRequest("draw", sides, 1))
     rivals = player_summary(store, "teams", "ada").most_played
     assert [(one.player, one.drawn) for one in rivals] == [("cyd", 1), ("dan", 1)]
-
-
-def test_a_voided_match_has_no_chance_and_leaves_the_summary(store: Store) -> None:
-    pool = Trial(store, late="replay")
-    pool.post(duel("a", "ada", "bob", 1), duel("b", "ada", "bob", 2))
-    pool.void("b")
-    pool.settle()
-    assert match(store, pool.name, "b").teams[0].chance is None
-    assert player_summary(store, pool.name, "ada").won == 1
 
 
 def draw(match: str, first: list[str], second: list[str], time: int) -> MatchRequest:
@@ -261,7 +255,7 @@ def test_mates_do_not_meet_and_many_teams_tell_who_placed_above(store: Store) ->
     assert against(store, pool.name, "ada", "dan").duels == 1
 
 
-def test_pages_follow_one_another(store: Store) -> None:
+def test_meetings_are_read_page_by_page(store: Store) -> None:
     pool = Trial(store)
     pool.post(*(duel(f"m{at}", "ada", "bob", at) for at in range(5)))
     names: list[str] = []
@@ -273,11 +267,6 @@ def test_pages_follow_one_another(store: Store) -> None:
         cursor = page.next
     assert cursor is None
     assert names == ["m4", "m3", "m2", "m1", "m0"]
-
-
-def test_rejects_one_player_twice_and_unknown_players(store: Store) -> None:
-    pool = Trial(store)
-    pool.post(duel("a", "ada", "bob", 1))
     with pytest.raises(InvalidParameterError, match="two different ones"):
         against(store, pool.name, "ada", "ada")
     with pytest.raises(NotFoundError, match="nobody"):
@@ -292,7 +281,7 @@ def test_records_are_those_of_all_matches_also_before_1970(store: Store) -> None
     pool.post(*wins, draw, duel("upset", "bob", "ada", 900), duel("new", "cyd", "dan", 1000))
     whole = pool_overview(store, pool.name)
     assert whole.overview == overview(store, pool.name)
-    assert whole.highlights == highlights.highlights(store, pool.name)
+    assert whole.highlights == highlights(store, pool.name)
     found = whole.records
     best = max(player_history(store, pool.name, "ada").matches, key=lambda one: one.rating)
     assert (found.highest.player, found.highest.rating) == ("ada", best.rating)
@@ -303,11 +292,19 @@ def test_records_are_those_of_all_matches_also_before_1970(store: Store) -> None
     assert found.results == 20
 
 
-def test_newcomers_set_no_records_of_ratings(store: Store) -> None:
+def test_newcomers_and_contests_set_few_records(store: Store) -> None:
+    """No record of ratings by newcomers, no series in contests, none at all in an empty pool."""
     pool = Trial(store, system="elo", placement_matches=3)
     pool.post(duel("a", "ada", "bob", 1), duel("b", "ada", "bob", 2))
     found = records(store, pool.name)
     assert (found.highest, found.upset) == (None, None)
+    contests = Trial(store, "contests", system="elo-mmr")
+    assert records(store, "contests") == RecordsMessage(None, None, None)
+    teams = [TeamRequest([name], rank) for rank, name in enumerate("abc")]
+    contests.post(MatchRequest("cup", teams, 1))
+    found = records(store, "contests")
+    assert (found.unbeaten, found.upset, found.most_met) == (None, None, None)
+    assert found.highest is not None
 
 
 def test_the_first_of_equal_records_counts_by_the_time_of_the_match(store: Store) -> None:
@@ -323,23 +320,13 @@ def test_the_first_of_equal_records_counts_by_the_time_of_the_match(store: Store
     assert found.largest.match == "ada"
 
 
-def test_contests_have_no_series_and_an_empty_pool_no_records(store: Store) -> None:
-    pool = Trial(store, system="elo-mmr")
-    assert records(store, pool.name) == RecordsMessage(None, None, None)
-    teams = [TeamRequest([name], rank) for rank, name in enumerate("abc")]
-    pool.post(MatchRequest("cup", teams, 1))
-    found = records(store, pool.name)
-    assert (found.unbeaten, found.upset, found.most_met) == (None, None, None)
-    assert found.highest is not None
-
-
 def test_players_of_a_large_pool_are_settled_by_matches_before_its_newest_results(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool = Trial(store, system="elo", placement_matches=3)
     pool.post(*(duel(f"{at}", "ada", f"p{at}", at) for at in range(1, 5)))
     whole = records(store, pool.name)
-    monkeypatch.setattr(highlights, "MOST_RESULTS", 2)
+    monkeypatch.setattr("equipoise.pools.reading.overview.MOST_RESULTS", 2)
     found = records(store, pool.name)
     assert found.results == 2
     assert found.highest == whole.highest
@@ -373,14 +360,18 @@ def filled(store: Store, matches: list[MatchRequest], **settings: object) -> Non
     post_matches(store, "pool", [Post(matches, detailed=False)], LATER)
 
 
-def test_a_pool_without_matches_has_nothing_to_tell(store: Store) -> None:
-    """Nothing is divided by nothing."""
+def test_empty_pools_and_equal_ratings_have_an_overview(store: Store) -> None:
+    """Nothing is divided by nothing, nor by a range of no width."""
     filled(store, [])
     found = overview(store, "pool")
     assert (found.activity, found.ratings, found.drift) == ([], [], [])
     assert (found.median, found.mean, found.covered) == (None, None, 0)
     with pytest.raises(NotFoundError):
         overview(store, "other")
+    post_matches(store, "pool", [Post([draw("d", ["a"], ["b"], START)])], LATER)
+    found = overview(store, "pool")
+    assert [one.players for one in found.ratings] == [2]
+    assert found.median == pytest.approx(1500, abs=1)
 
 
 @pytest.mark.parametrize(("every", "unit", "width"), [(DAY // 3, "day", 1), (DAY, "week", 7)])
@@ -454,12 +445,3 @@ def test_long_logs_and_large_pools_are_told_of_in_part(store: Store) -> None:
     # The day of the thirtieth match is told of from its beginning.
     assert 30 <= sum(one.matches for one in found.activity) <= 31
     assert 0 < sum(one.participations for one in found.drift) < 60
-
-
-def test_one_player_or_equal_ratings_make_one_bin(store: Store) -> None:
-    """A range of no width is no reason to fail."""
-    draw = MatchRequest("d", [TeamRequest(["a"], rank=1), TeamRequest(["b"], rank=1)], time=START)
-    filled(store, [draw])
-    found = overview(store, "pool")
-    assert [one.players for one in found.ratings] == [2]
-    assert found.median == pytest.approx(1500, abs=1)

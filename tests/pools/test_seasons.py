@@ -58,6 +58,10 @@ def ended(store: Store, season: str, now: int = NOW, **how: object) -> object:
     return end_season(store, "ladder", SeasonRequest(season=season, **how), key=None, now=now)  # type: ignore[arg-type]
 
 
+def preview(store: Store, season: str = "s1", **how: Any) -> Any:
+    return preview_season(store, "ladder", SeasonRequest(season=season, **how))
+
+
 def settle(store: Store, pool: str) -> None:
     """Do all that a pool waits for."""
     while pool_message(store, pool).pending:
@@ -153,12 +157,8 @@ def test_the_same_end_again_gets_the_same_answer(store: Store) -> None:
     listed = seasons(store, "ladder").seasons
     assert [one.season for one in listed] == ["s3", "s1"]
     assert listed[1] == told
-    assert [one.pool for one in pool_messages(store)] == [
-        "ladder",
-        "ladder.s1",
-        "ladder.s2",
-        "ladder.s3",
-    ]
+    names = ["ladder", "ladder.s1", "ladder.s2", "ladder.s3"]
+    assert [one.pool for one in pool_messages(store)] == names
 
 
 def test_a_season_may_begin_with_other_settings(store: Store) -> None:
@@ -199,6 +199,10 @@ def test_whoever_is_disqualified_stays_so_unless_it_is_asked_otherwise(store: St
     request = DisqualifyRequest(since=1_700_000_000 + 100 * DAY)
     disqualify(store, "ladder", "ana", request, key=None, now=NOW)
     disqualify(store, "ladder", "ben", DisqualifyRequest(), key=None, now=NOW)
+    create_webhook(store, "ladder", WebhookRequest(url="https://e.org"), key=None, now=NOW)
+    settle(store, "ladder")
+    assert (preview(store).barred, preview(store).webhooks) == (2, 1)
+    assert preview(store, disqualified="return").barred == 0
     ended(store, "s1")
     told = amendments(store, "ladder").amendments
     assert [(one.kind, one.player) for one in told] == [
@@ -211,12 +215,8 @@ def test_whoever_is_disqualified_stays_so_unless_it_is_asked_otherwise(store: St
     end_season(store, "teams", SeasonRequest(season="s"), key=None, now=NOW)
     post(store, "teams", [MatchRequest("1", teams, time=1_700_000_000)])
     found = match(store, "teams", "1")
-    assert [one.counted for team in found.teams for one in team.players] == [
-        True,
-        True,
-        False,
-        True,
-    ]
+    counted = [one.counted for team in found.teams for one in team.players]
+    assert counted == [True, True, False, True]
     for pool in ("ladder", "teams"):
         assert verify_pool(store, pool).identical
     ended(store, "s2", now=NOW + 1, disqualified="return")
@@ -250,10 +250,6 @@ def test_posts_go_on_while_seasons_end(store: Store) -> None:
     assert len(pools) == 6
     for one in pools:
         assert verify_pool(store, one.pool).identical
-
-
-def preview(store: Store, season: str = "s1", **how: Any) -> Any:
-    return preview_season(store, "ladder", SeasonRequest(season=season, **how))
 
 
 @pytest.mark.parametrize(
@@ -301,26 +297,11 @@ def test_a_few_players_are_shown_from_the_best_to_the_last(store: Store) -> None
     assert (found[0], found[-1]) == (board[0].rating, board[-1].rating)
 
 
-def test_who_stays_disqualified_and_what_goes_on_is_counted(store: Store) -> None:
-    """Unless they return, and without what is disabled."""
-    ladder(store)
-    disqualify(store, "ladder", "ana", DisqualifyRequest(), key=None, now=NOW)
-    create_webhook(store, "ladder", WebhookRequest(url="https://e.org"), key=None, now=NOW)
-    settle(store, "ladder")
-    assert (preview(store).barred, preview(store).webhooks) == (1, 1)
-    assert preview(store, disqualified="return").barred == 0
-
-
-def test_an_empty_pool_can_end_its_season(store: Store) -> None:
-    """Nobody is shown, and there is no centre."""
+def test_what_could_not_be_done_is_not_shown(store: Store) -> None:
+    """With the same errors as when it is tried; an empty pool can end its season."""
     ladder(store, matches=0)
     found = preview(store)
     assert (found.players, found.centre, found.sample) == (0, None, [])
-
-
-def test_what_could_not_be_done_is_not_shown(store: Store) -> None:
-    """With the same errors as when it is tried."""
-    ladder(store)
     with pytest.raises(NotFoundError):
         preview_season(store, "nowhere", SeasonRequest(season="s1"))
     with pytest.raises(InvalidDataError, match="season could not be ended: 1 problem"):

@@ -11,9 +11,8 @@ from equipoise.analysis.requests import HistoryRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match
-from equipoise.pools.exchange.history_requests import OwnIds
+from equipoise.pools.exchange.histories import OwnIds, Uploaded, read_upload
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
-from equipoise.pools.exchange.uploads import Uploaded, read_upload
 from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.matches import match

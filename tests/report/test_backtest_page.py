@@ -143,17 +143,6 @@ def test_it_is_said_of_which_other_players_a_system_is_worse_than_no_ratings() -
     )
 
 
-def test_without_resamples_nothing_is_said_of_noise() -> None:
-    found = backtest_by_hand({"a": GOOD, "b": FAIR}, resamples=0)
-    page = backtest_page(report(found=found))
-    assert lead(page).endswith("Nothing was resampled, so noise may explain any lead.")
-    assert next(rows(page, "verdict-table"))[-1] == "behind by"
-    assert list(rows(page, "metrics-table"))[1][1] == "83.000"
-    (first, *_) = part(page, "differences").iter("img")
-    assert (first.get("alt") or "").endswith("b 1.000, not known.")
-    assert "(--resamples 0)" in words(part(page, "scoring"))
-
-
 def test_every_system_and_the_baseline_have_their_metrics() -> None:
     """With intervals below them; the best of the systems is marked."""
     page = backtest_page(report())

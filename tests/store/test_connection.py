@@ -44,19 +44,25 @@ def test_a_commit_to_sqlite_is_on_the_disk(sqlite_store: Store) -> None:
         }
 
 
-def test_a_reader_sees_one_moment(store: Store) -> None:
-    """Whatever is written between two statements of a transaction."""
+def test_readers_see_one_moment(store: Store) -> None:
+    """Whatever is written meanwhile, within a transaction and in a snapshot of several reads."""
     count = text("SELECT count(*) FROM keys")
     add = text(
         "INSERT INTO keys (id, name, role, hash, created) VALUES (:id, 'k', 'reader', :hash, 0)"
     )
-    with store.read() as reading:
-        assert reading.execute(count).scalar() == 0
+
+    def counted(of: Store) -> int:
+        with of.read() as connection:
+            return int(connection.execute(count).scalar_one())
+
+    with store.read() as reading, store.moment() as moment:
+        assert reading.execute(count).scalar() == counted(moment) == 0
         with store.write() as writing:
             writing.execute(add, {"id": 1, "hash": b"x"})
-        assert reading.execute(count).scalar() == 0
-    with store.read() as reading:
-        assert reading.execute(count).scalar() == 1
+        assert reading.execute(count).scalar() == counted(moment) == 0
+        with pytest.raises(RuntimeError, match="cannot be written to"), moment.write():
+            pass
+    assert counted(store) == 1
 
 
 def test_a_connection_that_is_given_back_after_the_end_is_closed(database_url: str) -> None:
@@ -68,21 +74,6 @@ def test_a_connection_that_is_given_back_after_the_end_is_closed(database_url: s
         assert connection.execute(text("SELECT 1")).scalar() == 1
     with pytest.raises(Exception, match="closed"):
         driver.execute("SELECT 1")
-
-
-def test_a_writer_that_fails_leaves_nothing(store: Store) -> None:
-    """All of a transaction, or none of it; the next writer is let in."""
-    add = text("INSERT INTO keys (id, name, role, hash, created) VALUES (1, 'k', 'r', :h, 0)")
-
-    def fails() -> None:
-        with store.write() as connection:
-            connection.execute(add, {"h": b"x"})
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fails()
-    with store.write() as connection:
-        assert connection.execute(text("SELECT count(*) FROM keys")).scalar() == 0
 
 
 _ANOTHER = """
@@ -134,40 +125,41 @@ def test_processes_may_open_a_new_database_together(database_url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("url", "error"),
     [
-        "",
-        "x",
-        "equipoise.db",
-        "mysql://reader:hidden@host/name",
-        "sqlite+pysqlcipher:///x.db",
-        "postgresql+asyncpg://reader:hidden@host/name",
-        "postgresql://reader:hidden@host:port/name",
-        "sqlite://",
-        "sqlite:///:memory:",
-        "sqlite:///{folder}/x.db?cipher=hidden",
+        *(
+            (url, InvalidParameterError)
+            for url in (
+                "",
+                "x",
+                "equipoise.db",
+                "mysql://reader:hidden@host/name",
+                "sqlite+pysqlcipher:///x.db",
+                "postgresql+asyncpg://reader:hidden@host/name",
+                "postgresql://reader:hidden@host:port/name",
+                "sqlite://",
+                "sqlite:///:memory:",
+                "sqlite:///{folder}/x.db?cipher=hidden",
+                "postgresql://reader:hidden@/name?host={folder}&colour=red",
+            )
+        ),
+        # Absent, a folder, a server that is not there.
+        *(
+            (url, NotFoundError)
+            for url in (
+                "sqlite:///{folder}/absent/x.db",
+                "sqlite:///{folder}",
+                "postgresql+psycopg://reader:hidden@/name?host={folder}",
+                "postgresql://reader:hidden@127.0.0.1:9/name",
+            )
+        ),
     ],
 )
-def test_other_addresses_are_refused_in_a_sentence(tmp_path: Path, url: str) -> None:
+def test_other_addresses_are_refused_in_a_sentence(
+    tmp_path: Path, url: str, error: type[Exception]
+) -> None:
     """Without telling a password that stands in them."""
-    with pytest.raises(InvalidParameterError, match="database") as caught:
-        open_store(url.format(folder=tmp_path))
-    assert "hidden" not in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "sqlite:///{folder}/absent/x.db",
-        "sqlite:///{folder}",
-        "postgresql+psycopg://reader:hidden@/name?host={folder}",
-        "postgresql://reader:hidden@127.0.0.1:9/name",
-    ],
-)
-def test_what_is_no_database_is_not_found(tmp_path: Path, url: str) -> None:
-    """Absent, a folder, a server that is not there."""
-    with pytest.raises(NotFoundError, match="database") as caught:
+    with pytest.raises(error, match="database") as caught:
         open_store(url.format(folder=tmp_path))
     assert "hidden" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -178,12 +170,6 @@ def test_a_file_of_something_else_is_reported_as_damaged(tmp_path: Path) -> None
     (tmp_path / "text.db").write_text("This is no database, but it is long enough for one.\n" * 99)
     with pytest.raises(DamagedError, match="file is not a database"):
         open_store(f"sqlite:///{tmp_path / 'text.db'}")
-
-
-def test_an_unknown_option_of_postgresql_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    """As the driver names it."""
-    with pytest.raises(InvalidParameterError, match="database"):
-        open_store(f"postgresql://reader@/name?host={tmp_path}&colour=red")
 
 
 def test_a_newer_schema_is_left_alone(sqlite_url: str) -> None:
@@ -206,23 +192,6 @@ def test_a_closed_sqlite_database_is_one_file(tmp_path: Path) -> None:
         connection.execute(text("DELETE FROM keys"))
     store.close()
     assert [path.name for path in tmp_path.iterdir()] == ["one.db"]
-
-
-def test_reads_of_one_moment_belong_together(store: Store) -> None:
-    """Each may open the store anew; nothing can be written on the way."""
-    count = text("SELECT count(*) FROM keys")
-    add = text("INSERT INTO keys (id, name, role, hash, created) VALUES (1, 'k', 'r', :hash, 0)")
-    with store.moment() as moment:
-        with moment.read() as reading:
-            assert reading.execute(count).scalar() == 0
-        with store.write() as writing:
-            writing.execute(add, {"hash": b"x"})
-        with moment.read() as reading:
-            assert reading.execute(count).scalar() == 0
-        with pytest.raises(RuntimeError, match="cannot be written to"), moment.write():
-            pass
-    with store.read() as reading:
-        assert reading.execute(count).scalar() == 1
 
 
 @pytest.mark.parametrize(("given", "driver"), [("none", None), ("0", 0), ("7", 7)])
@@ -300,19 +269,12 @@ def test_a_statement_under_way_is_ended_and_nothing_is_stored(marked: Store) -> 
     assert marks(marked) == 0
 
 
-def test_a_transaction_is_ended_between_its_statements(marked: Store) -> None:
-    interruption = Interruption()
-    with pytest.raises(InterruptedTransactionError):
-        interrupted_write(marked, interruption, add, lambda _: interruption.request())
-    assert marks(marked) == 0
-
-
-def test_one_that_is_ended_before_it_begins_does_nothing(marked: Store) -> None:
+def test_a_transaction_is_ended_between_its_statements_or_before_them(marked: Store) -> None:
     interruption, done = Interruption(), []
-    interruption.request()
-    with pytest.raises(InterruptedTransactionError):
-        interrupted_write(marked, interruption, done.append)
-    assert not done
+    for work in ((add, lambda _: interruption.request()), (done.append,)):
+        with pytest.raises(InterruptedTransactionError):
+            interrupted_write(marked, interruption, *work)
+    assert (marks(marked), done) == (0, [])
 
 
 def test_a_commit_is_not_ended_nor_is_what_follows(marked: Store) -> None:
@@ -326,9 +288,13 @@ def test_a_commit_is_not_ended_nor_is_what_follows(marked: Store) -> None:
     assert marks(marked) == 1
 
 
-def test_other_errors_are_raised_as_they_are(marked: Store) -> None:
+def test_a_writer_that_fails_leaves_nothing(marked: Store) -> None:
+    """All of a transaction, or none of it; the error is its own, and the next writer is let in."""
     with pytest.raises(ZeroDivisionError):
-        interrupted_write(marked, Interruption(), lambda _: 1 / 0)
+        interrupted_write(marked, Interruption(), add, lambda _: 1 / 0)
+    assert marks(marked) == 0
+    interrupted_write(marked, Interruption(), add)
+    assert marks(marked) == 1
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from dataclasses import fields
 from itertools import product
 
 import pytest
-from sqlalchemy import bindparam, column, select, text
+from sqlalchemy import column, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from equipoise.store import ratings
@@ -122,20 +122,6 @@ def test_a_pool_is_read_as_it_is_locked(store: Store) -> None:
         assert type(found.garbage) is bool
         for odd in ("", "no\0pool", "\ud800", "'", "%s"):
             assert find_pool(connection, odd) is None
-
-
-def test_a_value_that_the_query_brings_along_stays(store: Store) -> None:
-    """Beside those that are given each time, and as often as it is asked."""
-    query = Prepared(
-        select(table.c.player)
-        .where(table.c.matches >= 3, table.c.matches < bindparam("below"), table.c.pool == 1)
-        .order_by(table.c.matches)
-        .limit(4)
-    )
-    with store.read() as connection:
-        for below in (5, 9, 3):
-            rows = query.rows(connection, {"below": below})
-            assert rows == [(name,) for name in ODD[3:below][:4]]
 
 
 def test_what_the_driver_raises_is_raised_as_by_sqlalchemy(store: Store) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.pools.pool.settings import update_leaderboard
-from equipoise.pools.reading.players import overview, search_players
+from equipoise.pools.reading.overview import overview
+from equipoise.pools.reading.players import search_players
 from equipoise.store import ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool

@@ -24,7 +24,7 @@ from equipoise.web.writer import Writer
 from pools.pool_trials import Trial, duel
 
 #: Steps of a transaction: before its first write, and right before the COMMIT.
-STEPS = ("_rate", "_earlier_matches")
+STEPS = ("rate", "earlier_matches")
 
 
 @pytest.fixture
@@ -49,14 +49,14 @@ def before(
     monkeypatch: pytest.MonkeyPatch, step: str, writer: Writer, do: Callable[[], object]
 ) -> None:
     """Do something before a step of each transaction of a writer."""
-    there = getattr(posting, step)
+    there = getattr(posting._Posting, step)
 
     def changed(*args: Any) -> Any:
         if threading.current_thread() is writer._thread:
             do()
         return there(*args)
 
-    monkeypatch.setattr(posting, step, changed)
+    monkeypatch.setattr(posting._Posting, step, changed)
 
 
 def recorded(pool: Trial) -> list[str]:
@@ -117,7 +117,7 @@ def test_retries_work_once(store: Store, writer: Writer, monkeypatch: pytest.Mon
         while time.thread_time() < until:
             sum(range(1000))
 
-    before(monkeypatch, "_rate", writer, work)
+    before(monkeypatch, "rate", writer, work)
 
     async def go() -> None:
         for name in "abc":
@@ -130,7 +130,7 @@ def test_retries_work_once(store: Store, writer: Writer, monkeypatch: pytest.Mon
 
 def test_second_try_may_wait(store: Store, writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Trial(store, times="none")
-    before(monkeypatch, "_rate", writer, lambda: time.sleep(0.5))
+    before(monkeypatch, "rate", writer, lambda: time.sleep(0.5))
 
     async def go() -> None:
         for name in "ab":

@@ -47,7 +47,6 @@ class Typed:
     read : makes the value of the text, or texts if `many`, and of the name of the option
     otherwise : makes the value if nothing was typed, and has no effect on the default in Python
     commands : the only ones that have the option; without : those that have it not
-    needs : field that must be given too, because the option is about the chart that is drawn there
     completes : a shell completes its values by `complete_` and this name, of `cli/options.py`
     least, most : limits of a number
     variable : environment variable that also sets it
@@ -63,7 +62,6 @@ class Typed:
     otherwise: Callable[[], Any] | None = None
     commands: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    needs: str = ""
     completes: str = ""
     least: float | None = None
     most: float | None = None
@@ -290,7 +288,6 @@ Confidence: TypeAlias = Annotated[float, Typed("Confidence level of the interval
 Table: TypeAlias = Annotated[
     str | None, Typed("Write the table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE")
 ]
-Title: TypeAlias = Annotated[str | None, Typed("Chart title.", "TEXT", needs="chart")]
 RawText: TypeAlias = Annotated[
     bool,
     Typed(

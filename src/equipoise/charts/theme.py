@@ -119,6 +119,17 @@ def check_available(library: str = "matplotlib", what: str = "charts in files") 
         )
 
 
+def check_page(path: str, *libraries: str) -> None:
+    """Refuse a path to which a page cannot be written, or a page without libraries of the extra.
+
+    Raises : InvalidParameterError, EquipoiseError
+    """
+    require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
+    check_place(path)
+    for library in libraries:
+        check_available(library, "HTML reports")
+
+
 def file_kind(path: str) -> str:
     """Return the kind of file that a path names: svg, png or pdf.
 

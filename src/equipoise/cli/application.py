@@ -1,29 +1,23 @@
-"""The application `equipoise`: its commands, of which the one that runs is loaded, and its end."""
+"""The application `equipoise`: its commands and groups, of which the one that runs is loaded."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, NamedTuple
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from equipoise.cli.helping import (
-    SHORT_HELP,
-    CommandGroup,
-    explain_usage,
-    with_new_command,
-)
 from equipoise.cli.options import add_command
-from equipoise.cli.report import (
-    print_lines,
-    report_error,
-    report_foreign_error,
-    say,
-)
+from equipoise.cli.report import print_lines, report_error, report_foreign_error, say
+from equipoise.cli.suggestions import GONE_COMMANDS, NEW_COMMANDS, explain_usage
 from equipoise.errors import EquipoiseError, exit_status
 from equipoise.wording import options_named
 
@@ -31,50 +25,114 @@ from equipoise.wording import options_named
 _STOPPED = 130
 
 
-class _Place(NamedTuple):
-    """The place of a command, so that only the command that runs is loaded.
-
-    module : below `equipoise`; function : its name there, or that of a group of commands
-    """
-
-    module: str
-    function: str
-
-
-#: Heading of the help -> its commands in order.
+#: Heading of the help -> its commands in order, with their modules below `equipoise`. A command is
+#: the function of its name there, or the group `application`.
 _COMMANDS = {
     "First steps": {
-        "demo": _Place("analysis.simulate.command", "demo"),
-        "systems": _Place("analysis.doctor.command", "systems"),
-        "doctor": _Place("analysis.doctor.command", "doctor"),
+        "demo": "analysis.simulate.command",
+        "systems": "analysis.doctor.command",
+        "doctor": "analysis.doctor.command",
     },
     "From files to answers": {
-        "inspect": _Place("analysis.inspect.command", "inspect"),
-        "convert": _Place("analysis.inspect.command", "convert"),
-        "rate": _Place("analysis.rate.command", "rate"),
-        "explain": _Place("analysis.explain.command", "explain"),
-        "compare": _Place("analysis.rate.command", "compare"),
-        "predict": _Place("analysis.predict.command", "predict"),
-        "plot": _Place("analysis.plot.command", "plot"),
-        "performance": _Place("analysis.performance.command", "performance"),
-        "strengths": _Place("analysis.performance.command", "strengths"),
-        "balance": _Place("analysis.balance.command", "balance"),
-        "rebalance": _Place("analysis.balance.command", "rebalance"),
-        "matchmaking": _Place("analysis.matchmaking.command", "application"),
-        "simulate": _Place("analysis.simulate.command", "simulate"),
+        "inspect": "analysis.inspect.command",
+        "convert": "analysis.inspect.command",
+        "rate": "analysis.rate.command",
+        "explain": "analysis.explain.command",
+        "compare": "analysis.rate.command",
+        "predict": "analysis.predict.command",
+        "plot": "analysis.plot.command",
+        "performance": "analysis.performance.command",
+        "strengths": "analysis.performance.command",
+        "balance": "analysis.balance.command",
+        "rebalance": "analysis.balance.command",
+        "matchmaking": "analysis.matchmaking.command",
+        "simulate": "analysis.simulate.command",
     },
     "Studies of a whole history": {
-        "backtest": _Place("analysis.backtest.command", "backtest"),
-        "leaderboard": _Place("analysis.leaderboard.command", "leaderboard"),
-        "tune": _Place("analysis.tune.command", "tune"),
-        "audit": _Place("analysis.audit.command", "application"),
+        "backtest": "analysis.backtest.command",
+        "leaderboard": "analysis.leaderboard.command",
+        "tune": "analysis.tune.command",
+        "audit": "analysis.audit.command",
     },
     "The service and its database": {
-        "serve": _Place("cli.service.serve", "serve"),
-        "db": _Place("cli.service.db", "application"),
+        "serve": "cli.service",
+        "db": "cli.service.db",
     },
 }
-_PLACES = {name: place for section in _COMMANDS.values() for name, place in section.items()}
+_MODULES = {name: module for section in _COMMANDS.values() for name, module in section.items()}
+
+
+#: For groups -h is --help. For a single command it is the short help of `Command`.
+SHORT_HELP = {"help_option_names": ["-h", "--help"]}
+
+#: Words that people type as commands -> what they look for.
+_INSTEAD = {"help": "--help", "version": "--version"}
+
+#: Longest sentence of a command in the list of commands.
+_SENTENCE = 200
+
+
+class CommandGroup(TyperGroup):
+    """A group whose help has each command's whole first sentence."""
+
+    def sections(self) -> dict[str, list[str]]:
+        """Return the names of the commands under each heading."""
+        return {"Commands": list(self.commands)}
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings."""
+        for title, names in self.sections().items():
+            rows = [
+                (name, self.commands[name].get_short_help_str(_SENTENCE))
+                for name in names
+                if name in self.commands
+            ]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands in the order of the help."""
+        return [
+            name for names in self.sections().values() for name in names if name in self.commands
+        ]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is meant; others get a fitting answer."""
+        word = args[0]
+        if word not in self.commands and not ctx.resilient_parsing:
+            if word in _INSTEAD:
+                ctx.fail(
+                    f"No such command {word!r}. Did you mean `{ctx.command_path} {_INSTEAD[word]}`?"
+                )
+            if ctx.parent is None and word in GONE_COMMANDS:
+                ctx.fail(f"No such command {word!r}. {GONE_COMMANDS[word]}")
+            if ctx.parent is None and _looks_like_a_file(word):
+                ctx.fail(
+                    f"{word!r} is a file, not a command. Did you mean "
+                    f"`equipoise rate {shlex.quote(word)}`?"
+                )
+            near = get_close_matches(word, [*self.commands, *NEW_COMMANDS], 1)
+            if ctx.parent is None and near and near[0] in NEW_COMMANDS:
+                ctx.fail(
+                    f"No such command {word!r}. Did you mean `equipoise {NEW_COMMANDS[near[0]]}`?"
+                )
+        return super().resolve_command(ctx, args)
+
+
+def create_group(help_text: str) -> typer.Typer:
+    """Return a group of commands."""
+    return typer.Typer(
+        cls=CommandGroup, help=help_text, no_args_is_help=True, rich_markup_mode=None
+    )
+
+
+def _looks_like_a_file(word: str) -> bool:
+    """Return whether a word is the name of a file that exists."""
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 class _Commands(CommandGroup):
@@ -100,20 +158,17 @@ def create_application(command: str | None = None) -> typer.Typer:
         "COMMAND --help` all of them.",
         no_args_is_help=True,
         # The options that install completion are for the command line as a whole.
-        add_completion=command not in _PLACES,
+        add_completion=command not in _MODULES,
         # Plain help needs no Rich, which takes longer to load than everything else here.
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
     application.callback()(_root)
-    chosen = {command} & _PLACES.keys()
-    for name, place in _PLACES.items():
-        if chosen and name not in chosen:
-            continue
-        module = importlib.import_module(f"equipoise.{place.module}")
-        function = getattr(module, place.function)
-        if isinstance(function, typer.Typer):
-            application.add_typer(function, name=name)
+    for name in [command] if command in _MODULES else _MODULES:
+        module = importlib.import_module(f"equipoise.{_MODULES[name]}")
+        function = getattr(module, name, None)
+        if function is None:
+            application.add_typer(module.application, name=name)
         else:
             add_command(application, name, function)
     return application
@@ -187,6 +242,15 @@ def run(arguments: Sequence[str]) -> int:
         # Typer makes a status of Ctrl-C.
         say("stopped")
     return status if isinstance(status, int) else 0
+
+
+def with_new_command(words: Sequence[str]) -> list[str]:
+    """Return a command line with the command's new name."""
+    if not words or words[0] not in NEW_COMMANDS:
+        return list(words)
+    name = NEW_COMMANDS[words[0]]
+    say(f"`equipoise {words[0]}` is now called `equipoise {name}`.")
+    return [*name.split(), *words[1:]]
 
 
 def _leave_pipe() -> None:

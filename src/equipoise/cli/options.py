@@ -1,8 +1,9 @@
-"""How commands declare their options, those that several share, and how to write them out.
+"""How commands declare their options, their help, and the options that several commands share.
 
 A command is a function with keyword-only parameters. A parameter is an argument, an option, or a
 request: a dataclass whose fields are arguments and options, see `analysis/requests.py`. The
-docstring of a command is its help, which ends in an example.
+docstring of a command is its help, which ends in an example. Options stand under headings, and `-h`
+is short.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import inspect
 import logging
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from importlib.util import find_spec
@@ -30,11 +31,11 @@ from typing import (
 )
 
 import typer
+from typer.core import TyperCommand
 
-from equipoise.analysis.requests import Typed, typed, typed_fields
-from equipoise.cli.helping import Command, print_short_help
-from equipoise.cli.project import reading_settings, used_in_words, with_project_system
-from equipoise.cli.report import say
+from equipoise.analysis.requests import PROJECT_FILE, Typed, settings_alone, typed, typed_fields
+from equipoise.cli import suggestions
+from equipoise.cli.report import print_lines, say
 from equipoise.errors import InvalidParameterError
 from equipoise.wording import how_to_install
 
@@ -62,6 +63,15 @@ def add_command(application: typer.Typer, name: str, function: Callable[..., int
     application.command(name, cls=Command, help=text, epilog=epilog)(_plain(function, name))
 
 
+def _pool_names_it(words: Mapping[str, Any]) -> bool:
+    """Return whether a pool that is there, or the log of one, says which system rates."""
+    if "create" not in words:
+        return False
+    from equipoise.pools.exchange.log_lines import is_log
+
+    return not words["create"] or words["each"] or is_log(Path(words["source"]))
+
+
 def _plain(function: Callable[..., int | None], command: str) -> Callable[..., int | None]:
     """Return a command with the options of its requests one by one, as Typer needs it."""
     options = _Options(function, command)
@@ -76,7 +86,9 @@ def _plain(function: Callable[..., int | None], command: str) -> Callable[..., i
     @functools.wraps(function)
     def called(short_help: bool, **words: Any) -> int | None:
         notes: tuple[str, ...] = ()
-        if reading and {"system", "parameters"} <= words.keys():
+        if reading and {"system", "parameters"} <= words.keys() and not _pool_names_it(words):
+            from equipoise.analysis.systems import with_project_system
+
             words, notes = with_project_system(words, several)
         status: int | None = options.made(words, bool(words.get("as_json")), notes)
         return status
@@ -135,7 +147,11 @@ class _Options:
             for name, part in self._parts.items()
             if name not in self._typed
         }
-        settings = reading_settings() if self._set else {}
+        settings: Mapping[str, tuple[Any, str]] = {}
+        if self._set:
+            from equipoise.analysis.systems import reading_settings
+
+            settings = reading_settings()
         used: dict[str, str] = {}
         for name, (field, how, option) in self._typed.items():
             value, called = words[name] if name in self._parts else None, option
@@ -149,9 +165,6 @@ class _Options:
                     values[name] = field.default
                 elif field.default_factory is not MISSING:
                     values[name] = field.default_factory()
-            elif how.needs and value and not words[how.needs]:
-                other = self._typed[how.needs][2]
-                raise InvalidParameterError(f"{option} is about the chart, and needs {other}")
             elif how.read is not None:
                 values[name] = how.read(value, called)
             elif how.off:
@@ -160,7 +173,10 @@ class _Options:
                 values[name] = tuple(value) if isinstance(value, list) else value
         if self._set and (used or notes):
             values["set_by_project"] = tuple(used)
-            notes = (*((used_in_words(list(used.values())),) if used else ()), *notes)
+            if used:
+                section = next(iter(used.values())).rpartition(" ")[0]
+                keys = ", ".join(option.rpartition(" ")[2] for option in used.values())
+                notes = (f"{section} sets {keys}", *notes)
             if quiet:
                 values["notes"] = notes
             else:
@@ -185,7 +201,7 @@ class _Options:
         about, metavar = how.help, how.metavar
         more: dict[str, Any] = {"show_default": False, "min": how.least, "max": how.most}
         if how.completes:
-            more["autocompletion"] = globals()[f"complete_{how.completes}"]
+            more["autocompletion"] = getattr(suggestions, f"complete_{how.completes}")
         declared: Any = ... if required else default
         if how.argument:
             declared = typer.Argument(declared, help=about, metavar=metavar, **more)
@@ -246,6 +262,169 @@ def _words(parameter: Any, value: object) -> Iterator[str]:
         yield str(value)
 
 
+#: Old name of an option -> its name today, in every command that has the latter.
+_OPTIONS = {
+    "--resume": "--state",
+    "--memory": "--memory-limit",
+    "--raw": "--no-escape-formulas",
+    "--if-ranked": "--what-if",
+}
+
+
+def with_new_options(words: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the words of a command with the options' new names.
+
+    known : options of the command
+    """
+    renamed = {old: new for old, new in _OPTIONS.items() if new in known and old not in known}
+    words_now: list[str] = []
+    for number, word in enumerate(words):
+        if word == "--":
+            return [*words_now, *words[number:]]
+        old, equals, value = word.partition("=")
+        if old in renamed:
+            say(f"{old} is now called {renamed[old]}.")
+            words_now.append(f"{renamed[old]}{equals}{value}")
+        else:
+            words_now.append(word)
+    return words_now
+
+
+#: Options of a command that are under no other heading.
+_OWN = "Options"
+#: Heading -> names of options below it.
+HEADINGS = {
+    "Rating": "system set parameters conservative",
+    "Reading": "column format sheet where from until time-format skip-bad stat "
+    "lower-score-is-better unplaced walkovers synonyms strict",
+    "Known ratings and saved states": "state save restart initial initial-mapping",
+    "Search": "metric first grid trials range entry study study-name",
+    "Scoring": "min-history ties-as-authors least-difference calibrate scores",
+    "Model": "anchor select scale curve draws colour-advantage prior ties",
+    "Tie-breaks": "tie-breaks order unplayed pairing tie-break-rules",
+    "Speed": "workers cluster memory-limit",
+    "Output": "output predictions trace diff chart size report details skills trials-output "
+    "no-band no-performances no-escape-formulas json",
+}
+#: The same for options that mean something else in one command.
+_ELSEWHERE = {
+    "backtest --from": "Scoring",
+    "performance --details": "Tie-breaks",
+    "performance --strict": "Options",
+    "rate --at": "Rating",
+    "rate --by": "Many pools",
+    "rate --workers": "Many pools",
+    "rate --cluster": "Many pools",
+}
+_HEADING_OF = {f"--{name}": title for title, names in HEADINGS.items() for name in names.split()}
+#: Options that most people need: the help of `-h` in commands with many options.
+OFTEN = (
+    "all anchor as attribute avoid by chart column compare contests create database details "
+    "distribution dry-run each field first from grid json kind late match matches method "
+    "metric newcomer objective order output overwrite party places player players pool "
+    "posterior range ratings report save set size skip-bad state superiority synonyms system team "
+    "teams ties tie-breaks time-format top trials what-if where"
+)
+#: What the help says below the options of reading.
+_IN_FILE = (
+    "These are also keys below [reading] in this file, found in the working directory or a folder "
+    "above it. Other keys: "
+)
+#: The most options of a command that `-h` shows all.
+_FEW = 10
+_DEFAULT = re.compile(r"\[default: [^]]*\]")
+
+
+class Command(TyperCommand):
+    """A command whose options stand under headings, and also have their earlier names."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words after the name of the command."""
+        known = {name for parameter in self.params for name in parameter.opts}
+        return super().parse_args(ctx, with_new_options(args, known))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write all arguments and options."""
+        self._write(formatter, ctx, self.params, short=False)
+
+    def print_short_help(self, ctx: Any) -> None:
+        """Print what the command does, and the options that most people need."""
+        parameters: list[Any] = self.params
+        options = [
+            parameter
+            for parameter in parameters
+            if parameter.param_type_name == "option" and not parameter.hidden
+        ]
+        if len(options) <= _FEW:
+            print_lines(*self.get_help(ctx).split("\n"))
+            return
+        often = {f"--{name}" for name in OFTEN.split()}
+        few = [
+            parameter for parameter in options if parameter.required or often & {*parameter.opts}
+        ]
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text((self.help or "").partition("\n\n")[0])
+        arguments = [
+            parameter for parameter in parameters if parameter.param_type_name == "argument"
+        ]
+        self._write(formatter, ctx, [*arguments, *few], short=True)
+        self.format_epilog(ctx, formatter)
+        print_lines(
+            *formatter.getvalue().rstrip("\n").split("\n"),
+            "",
+            f"{len(few)} of {len(options)} options. `{ctx.command_path} --help` shows all.",
+        )
+
+    def _write(self, formatter: Any, ctx: Any, parameters: Iterable[Any], *, short: bool) -> None:
+        """Write parameters with their help under headings; only its beginning if short."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], _OWN: []}
+        for parameter in parameters:
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            name, text = record
+            # Typer adds the type of an argument to its name.
+            if parameter.param_type_name == "argument":
+                name, title = name.partition(" <")[0], "Arguments"
+            else:
+                option = max(parameter.opts, key=len)
+                own = _ELSEWHERE.get(f"{ctx.info_name} {option}")
+                title = _OWN if short else own or _HEADING_OF.get(option, _OWN)
+            sections.setdefault(title, []).append((name, _first_sentence(text) if short else text))
+        if (
+            not short
+            and "Reading" in sections
+            and any("--where" in parameter.opts for parameter in self.params)
+        ):
+            keys = ", ".join(settings_alone(ctx.info_name))
+            sections["Reading"].append((PROJECT_FILE, f"{_IN_FILE}{keys}."))
+        sections[_OWN].append(("-h, --help", "Show the most used options, or all of them."))
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+def print_short_help(context: typer.Context, wanted: bool) -> None:
+    """Print the short help if `-h` is given, and end the command."""
+    if wanted and not context.resilient_parsing:
+        command: Any = context.command
+        command.print_short_help(context)
+        raise typer.Exit
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of the help of an option, and its default."""
+    first, stop, _ = text.removesuffix("  [required]").partition(". ")
+    default = _DEFAULT.search(text) if stop else None
+    repeated = stop and "epeatable" in text and "epeatable" not in first
+    more = (" Repeatable." if repeated else "") + (f" {default[0]}" if default else "")
+    return f"{first}{stop.strip()}{more}"
+
+
 #: A request with a history.
 _Request = TypeVar("_Request", bound=Any)
 
@@ -303,9 +482,11 @@ class System:
 
     def chosen(self, settings: Settings) -> RatingSystem | None:
         """Return the system that was chosen; None if neither option nor file names one."""
-        from equipoise.analysis.systems import chosen_system
+        from equipoise.analysis.systems import chosen_parameters
+        from equipoise.rating.registry import make_system
 
-        return chosen_system(self.system, settings, self.set_)
+        chosen = chosen_parameters(self.system, settings, self.set_)
+        return None if chosen is None else make_system(*chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,68 +582,3 @@ class Cluster:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         with connect(self.cluster) as executor:
             yield executor
-
-
-# Values of options for the completion of shells, which ask `equipoise` with the words typed so
-# far. The answers may take longer than a command's help.
-
-
-def complete_systems(incomplete: str) -> list[tuple[str, str]]:
-    """Return the systems that begin so, each with its purpose; a label may stand before."""
-    from equipoise.analysis.systems import list_systems
-
-    label, equals, _ = incomplete.rpartition("=")
-    return [(f"{label}{equals}{system.name}", system.summary) for system in list_systems()]
-
-
-def complete_parameters(context: typer.Context) -> list[tuple[str, str]]:
-    """Return NAME= for the parameters of the system that the words before name."""
-    system = context.params.get("system")
-    return _parameters_of(system or _default_system())
-
-
-def complete_labelled_parameters(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return NAME= for a single system, LABEL.NAME= for the parameters of several."""
-    named = [text.partition("=") for text in context.params.get("system") or ()]
-    labels = {label: name or label for label, _, name in named}
-    if len(labels) < 2 and "." not in incomplete:
-        return _parameters_of(next(iter(labels.values()), _default_system()))
-    return [
-        (f"{label}.{name}", about)
-        for label, system in labels.items()
-        for name, about in _parameters_of(system)
-    ]
-
-
-def _parameters_of(system: str) -> list[tuple[str, str]]:
-    from equipoise.analysis.systems import described
-    from equipoise.errors import EquipoiseError
-
-    try:
-        parameters = described(system).parameters
-    except EquipoiseError:
-        return []
-    return [
-        (f"{parameter.name}=", f"{parameter.type}, default {parameter.default}")
-        for parameter in parameters
-    ]
-
-
-def _default_system() -> str:
-    from equipoise.analysis.systems import DEFAULT_SYSTEM
-
-    return DEFAULT_SYSTEM
-
-
-def complete_formats() -> list[str]:
-    """Return the formats of histories."""
-    from equipoise.formats.table import Format
-
-    return list(get_args(Format))
-
-
-def complete_time_formats() -> list[str]:
-    """Return the formats of times that have a name."""
-    from equipoise.formats.times import NAMED_FORMATS
-
-    return list(NAMED_FORMATS)

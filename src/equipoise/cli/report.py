@@ -292,9 +292,10 @@ class Work(NamedTuple):
 
 @contextmanager
 def working(label: str) -> Iterator[Work]:
-    """Show progress, and say when kernels are compiled."""
+    """Show progress, and say when kernels are compiled, and how many have been."""
     with compiling() as compilation, progress(label) as show:
         yield Work(show, compilation)
+    say_compiled(compilation)
 
 
 @contextmanager

@@ -73,10 +73,10 @@ from equipoise.pools.records import (
     record_change,
 )
 from equipoise.pools.replay.states import (
+    PoolPast,
     difference,
     difference_of_others,
     known_difference,
-    numbers_of_replay,
 )
 from equipoise.store import changes, log, ratings
 from equipoise.store.connection import Store
@@ -459,7 +459,7 @@ def _preview(connection: Connection, pool: PoolRecord, record: LogRecord) -> Ame
         begin = first_changed(connection, pool, record, Amendments.of(records, pool.last_seq))
         after = Amendments.of([*records, record], record.seq)
         rules = rules_through(connection, pool)
-        old, new, matches = numbers_of_replay(connection, pool, rules, after, begin)
+        old, new, matches = PoolPast(connection, pool, rules, after).numbers_of_replay(begin)
         change = difference(old, new, matches)
         moved = difference_of_others(old, new, (record.player, shown.to))
     others = None if record.player is None else moved

@@ -26,7 +26,7 @@ from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from equipoise.analysis.clock import working_time
+from equipoise._jit import working_time
 from equipoise.data import times
 from equipoise.errors import (
     ConflictError,

@@ -127,7 +127,7 @@ class SettingsContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Texts(msgspec.Struct):
     """The texts of a content that are read without the rest, which may be very long.
 
-    It is also all that is read of an erasure; `store.chain` reads what was rewritten.
+    It is also all that is read of an erasure; `store.log` reads what was rewritten.
     """
 
     reason: str = ""

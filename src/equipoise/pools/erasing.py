@@ -29,8 +29,9 @@ from equipoise.pools.posting.rating import object_array
 from equipoise.pools.posting.running import ZLIB_LEVEL
 from equipoise.pools.records import Draft, amendments_of, append, ids_of
 from equipoise.rating.pool_state import PoolState
-from equipoise.store import audit, log, partial_checkpoints
-from equipoise.store.connection import Store
+from equipoise.store import checkpoints, log, pools, ratings
+from equipoise.store.connection import Store, overwrite_deleted
+from equipoise.store.keys import add_audit_row, rewrite_audit
 from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import PoolRecord, archives_of, find_pool, get_pool
 
@@ -167,7 +168,7 @@ def erase_player(
     messages: list[ErasureMessage] = []
     with store.read() if preview else store.write() as connection:
         if not preview:
-            log.overwrite_deleted(connection)
+            overwrite_deleted(connection)
         records = _seasons(connection, pool, lock=not preview)
         renames = [amendments_of(connection, record).renames for record in records]
         for name in dict.fromkeys(name for rename in renames for name in ids_of(rename, player)):
@@ -185,7 +186,7 @@ def erase_player(
                 draft = _draft(record, rewriter.pseudonym, content, now)
                 _, new = append(connection, record, draft, key=key, now=now)
                 messages[-1].pools[at] = msgspec.structs.replace(one, seq=new.seq)
-            audit.note(
+            add_audit_row(
                 connection,
                 "player.erased",
                 now=now,
@@ -198,7 +199,7 @@ def erase_player(
             )
             records = _seasons(connection, pool, lock=True)
     if not preview:
-        log.empty_write_ahead_log(store)
+        store.empty_write_ahead_log()
     return ErasureMessage(
         player=None if preview else messages[0].player,
         pools=[pool for each in messages for pool in each.pools],
@@ -272,9 +273,7 @@ def _erased(
             f"no player {rewriter.name!r} in pool {pool!r}, nor in an archive of its seasons"
         )
     names = [pool.name for pool in every]
-    rewriter.audit_rows = log.rewrite_audit(
-        connection, names, rewriter.name, rewriter.audit_row, write
-    )
+    rewriter.audit_rows = rewrite_audit(connection, names, rewriter.name, rewriter.audit_row, write)
     return ErasureMessage(
         player=rewriter.pseudonym,
         pools=touched,
@@ -288,7 +287,7 @@ def _erase_in(
 ) -> ErasedPool:
     """Rewrite the tables of one pool; return what was found."""
     name = rewriter.name
-    rows = log.count_of_player(connection, pool.id, name)
+    rows = ratings.count_of_player(connection, pool.id, name)
     matches = amendments = texts = 0
     leaves = rewriter.records.setdefault(pool.id, {})
     for piece in log.records_with(connection, pool.id, name, rewriter.words):
@@ -309,16 +308,16 @@ def _erase_in(
         amendments=amendments,
         ratings=rows["ratings"],
         changes=rows["changes"],
-        checkpoints=log.rewrite_checkpoints(
+        checkpoints=checkpoints.rewrite_states(
             connection, pool.id, rewriter.state, write, _CHECKPOINT_BYTES
         ),
-        differences=log.rewrite_differences(connection, pool.id, name, rewriter.json, write),
-        seed=log.rewrite_seed(connection, pool.id, rewriter.state, write),
+        differences=pools.rewrite_differences(connection, pool.id, name, rewriter.json, write),
+        seed=pools.rewrite_seed(connection, pool.id, rewriter.state, write),
         texts=texts,
     )
     if write:
-        log.rename_player(connection, pool.id, name, rewriter.pseudonym)
-        partial_checkpoints.rename_player(connection, pool.id, name, rewriter.pseudonym)
+        ratings.rename_player(connection, pool.id, name, rewriter.pseudonym)
+        checkpoints.rename_player(connection, pool.id, name, rewriter.pseudonym)
         if pool.profiled:
             profiles.project(connection, pool)
     return erased

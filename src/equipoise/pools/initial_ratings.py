@@ -20,7 +20,6 @@ from equipoise.errors import (
 )
 from equipoise.messages.matches import DifferenceMessage
 from equipoise.messages.pools import (
-    InitialMapping,
     InitialMessage,
     InitialPage,
     InitialRating,
@@ -59,17 +58,6 @@ from equipoise.wording import counted
 MOST_REPLACED = 50_000_000
 
 
-def content_of(
-    known: InitialRatings | Ratings, mapping: InitialMapping | None, reason: str = ""
-) -> KnownContent:
-    """Return the content of the record for ratings that are on the scale of the pool.
-
-    mapping : how they were converted
-    Raises : InvalidDataError
-    """
-    return _content_of(known, InitialRequest(reason=reason, mapping=mapping))
-
-
 def initial_content(request: InitialRequest) -> KnownContent:
     """Return the content of the record for the ratings of a request.
 
@@ -104,7 +92,7 @@ def initial_content(request: InitialRequest) -> KnownContent:
         rating=np.array([given.rating for given in request.ratings], np.float64),
         deviation=np.array([given.deviation for given in request.ratings], np.float64),
     )
-    return _content_of(known, request, convert=True)
+    return content_of(known, request, convert=True)
 
 
 def copied_content(store: Store, pool: str, request: InitialRequest) -> KnownContent:
@@ -136,10 +124,10 @@ def copied_content(store: Store, pool: str, request: InitialRequest) -> KnownCon
         rating=last["rating"],
         deviation=last["deviation"],
     )
-    return _content_of(known, request, convert=True)
+    return content_of(known, request, convert=True)
 
 
-def _content_of(
+def content_of(
     known: InitialRatings | Ratings, request: InitialRequest, *, convert: bool = False
 ) -> KnownContent:
     """Return the content of the record, its players sorted, so that their order does not matter.

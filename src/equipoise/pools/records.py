@@ -23,12 +23,13 @@ from sqlalchemy import Connection
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import Effect, MatchRequest
 from equipoise.pools.contents import DescribeContent, KnownContent, content_of, effect_of
-from equipoise.pools.pool.rules import PoolRules, logged_match, logged_matches
+from equipoise.pools.pool.rules import PoolRules, logged_match
 from equipoise.pools.posting.rating import LoggedMatch, day_of, players_of, renamed, without
 from equipoise.rating.pool_state import known_state
 from equipoise.rating.state import State
-from equipoise.store import audit, log
+from equipoise.store import log
 from equipoise.store.connection import Store
+from equipoise.store.keys import add_audit_row
 from equipoise.store.log import Kind, LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool, rated_through
 
@@ -310,19 +311,13 @@ class PlayerAmendments(NamedTuple):
         """Return the amendments of players; players : ids as posted."""
         if not pool.amendments:
             return cls({}, {}, Eligibility())
-        names = set(players)
-        records = log.amendments_of_players(connection, pool.id, names)
+        records = log.renames(connection, pool.id)
         renames = rated = renames_of(records, pool.last_seq)
         through = rated_through(connection, pool) if renames else None
         if through is not None:
             rated = renames_of(records, through)
-        present = {rated.get(name, name) for name in names}
-        others = present.union(old for old, new in rated.items() if new in present) - names
-        if others:
-            # Nobody is about both groups, except for the renames, which say nothing of eligibility.
-            records += log.amendments_about(connection, pool.id, "player", others)
-            records.sort(key=lambda record: record.seq)
-        return cls(renames, rated, Eligibility.of(records, pool.last_seq, rated))
+        present = {rated.get(player, player) for player in players}
+        return cls(renames, rated, Eligibility.of_players(connection, pool, present, rated))
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,15 +380,10 @@ class Amendments:
             if record.posted_time is not None:
                 self.played[record.match] = record.posted_time
 
-    def request(
-        self, record: LogRecord, read: Callable[[str], MatchRequest] = logged_match
-    ) -> MatchRequest:
-        """Return the content of a match, as corrected, with the present ids of its players.
-
-        read : returns the match in the content of a log record
-        """
+    def request(self, record: LogRecord) -> MatchRequest:
+        """Return the content of a match, as corrected, with the present ids of its players."""
         match = str(record.match)
-        request = read(self.corrections.get(match, record).content)
+        request = logged_match(self.corrections.get(match, record).content)
         request = renamed(request, self.renames)
         described = self.descriptions.get(match)
         if described is None:
@@ -528,7 +518,7 @@ def _counted(records: Sequence[LogRecord], amendments: Amendments) -> list[Logge
     if amendments.corrections or amendments.descriptions or amendments.renames:
         matches = [amendments.match(record) for record in kept]
     else:
-        requests = logged_matches([record.content for record in kept])
+        requests = map(logged_match, [record.content for record in kept])
         matches = [
             LoggedMatch(record.seq, record.time, request)
             for record, request in zip(kept, requests, strict=True)
@@ -638,18 +628,9 @@ class Draft:
 
     def record(self, seq: int, now: int, key: int | None) -> LogRecord:
         """Return the record with its number, time of receipt and key."""
-        return LogRecord(
-            seq=seq,
-            kind=self.kind,
-            match=self.match,
-            player=self.player,
-            content=self.content,
-            posted_time=self.posted_time,
-            time=self.time,
-            needs_replay=self.needs_replay,
-            received=now,
-            key=key,
-        )
+        own = ("kind", "match", "player", "content", "posted_time", "time", "needs_replay")
+        values = {name: getattr(self, name) for name in own}
+        return LogRecord(seq=seq, received=now, key=key, **values)
 
 
 #: Makes the draft for a pool, which is locked; None if nothing is to be recorded.
@@ -709,7 +690,7 @@ def append(
     then(connection, after, new)
     if draft.action:
         # Last, because all pools share the chain that this locks.
-        audit.note(
+        add_audit_row(
             connection,
             draft.action,
             now=now,

@@ -46,8 +46,9 @@ from equipoise.rating.pool_state import (
     soft_reset,
 )
 from equipoise.rating.system import RatingSystem
-from equipoise.store import audit, pools, ratings, webhooks
+from equipoise.store import pools, ratings, webhooks
 from equipoise.store.connection import Store
+from equipoise.store.keys import add_audit_row
 from equipoise.store.pools import (
     FIRST_GENERATION,
     PoolRecord,
@@ -97,7 +98,7 @@ def end_season(
         ratings.mark_disqualified(connection, new, [FIRST_GENERATION], [*barred], True)
         keep_profiles(connection, old, begun, key, now)
         _move_webhooks(connection, old, new, now)
-        audit.note(
+        add_audit_row(
             connection,
             "season.ended",
             now=now,
@@ -324,8 +325,7 @@ def _kept_drafts(
 
 def _move_webhooks(connection: Connection, old: PoolRecord, new: int, now: int) -> None:
     """Move webhooks to the new pool, with the events that they have not received yet."""
-    webhooks.move_webhooks(connection, old.id, new)
-    webhooks.move_events(connection, old.id, new)
+    webhooks.move(connection, old.id, new)
     wanted = old.webhooks & webhooks.KINDS["season.ended"]
     happened = [("season.ended", 0)] if wanted else []
     last = webhooks.append(connection, new, old.outbox_last, old.id, happened, now)

@@ -46,9 +46,10 @@ from equipoise.pools.pool.rules import iso, rules_of
 from equipoise.pools.reading.matches import stored_matches
 from equipoise.pools.replay.states import known_difference
 from equipoise.pools.seasons import season_message
-from equipoise.store import audit, log, webhooks
+from equipoise.store import log, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, get_pool, pool_by_number, replay_of, through_before
+from equipoise.store.keys import add_audit_row, cut_audit, last_audit_row_before
+from equipoise.store.pools import PoolRecord, get_pool, last_through, pool_by_number, replay_of
 from equipoise.store.webhooks import Event, WebhookRecord
 
 #: Global unicast (RFC 4291). Outside of it are, among others, ::/96, ::ffff:0:0:0/96 and NAT64
@@ -201,7 +202,7 @@ def _note(
 ) -> None:
     """Write what was done with a webhook into the audit log."""
     detail = {"url": hook.url, **detail}
-    audit.note(connection, action, now=now, key=key, pool=pool.name, subject=hook.id, **detail)
+    add_audit_row(connection, action, now=now, key=key, pool=pool.name, subject=hook.id, **detail)
 
 
 def disable_far_behind(store: Store, most: int, now: int) -> None:
@@ -387,7 +388,7 @@ def _corrected(
     if replay is None:
         return None
     difference = known_difference(replay)
-    before = through_before(connection, pool.id, generation)
+    before = last_through(connection, pool.id, before=generation)
     amendments = log.amendments(connection, pool.id, through=replay.through_seq)
     new = [
         AmendmentLine(amendment.seq, amendment.kind, amendment.match, amendment.player)
@@ -446,13 +447,13 @@ def clear_audit(
     wrote behind it.
     """
     with store.read() as connection:
-        through = audit.last_before(connection, now - int(days * _DAY))
+        through = last_audit_row_before(connection, now - int(days * _DAY))
     if through is None:
         return
     done = False
     while not done and not stop():
         with store.write() as connection:
-            done = audit.cut_through(connection, through, _AT_ONCE)
+            done = cut_audit(connection, through, _AT_ONCE)
     logger.info("audit log deleted up to entry %d", through)
 
 

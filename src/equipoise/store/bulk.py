@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
+import msgspec
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -38,7 +39,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from equipoise.store.schema import is_name
+
+def is_name(text: str) -> bool:
+    """Return whether a column of names can have this value. Requests may have other ids."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
 
 #: Name of the execution option of a connection that holds its sizes.
 OPTION = "equipoise_sizes"
@@ -262,6 +271,17 @@ def among(column: Column[Any], values: Iterable[Any], connection: Connection) ->
         return column.in_(select(_each(wanted).c.value))
     array = ARRAY(Text if is_text else BigInteger)
     return column == func.any(bindparam(None, wanted, array, unique=True))
+
+
+def has_json(connection: Connection, column: Column[Any], text: str) -> Any:
+    """Return the condition that JSON in a column has a text."""
+    return has_text(connection, column, msgspec.json.encode(text).decode()[1:-1])
+
+
+def has_text(connection: Connection, column: Column[Any], text: str) -> Any:
+    """Return the condition that a column has a text."""
+    find = func.instr if connection.dialect.name == "sqlite" else func.strpos
+    return find(column, text) > 0
 
 
 def _each(values: list[Any]) -> Any:

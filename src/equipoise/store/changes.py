@@ -485,27 +485,12 @@ def means_by_bin(
     about : a rating near the mean, so that squares keep their digits
     """
     every = max(1, -(-pool.players // players))
-    if every == 1:
-        return _means(connection, changes, counts(pool), since, width, by_seq, about)
-    names = standing_of(connection, pool).names[every - 1 :: every]
-    drawn = among(ratings.c.player, names, connection)
-    chain = _changes_since(pool, drawn, since, by_seq)
-    return _means(connection, chain, chain.c.seq.is_not(None), since, width, by_seq, about)
-
-
-def _means(
-    connection: Connection,
-    rows: FromClause,
-    counted: Any,
-    since: int,
-    width: int,
-    by_seq: bool,
-    about: float,
-) -> list[MeanRow]:
-    """Return the means over changes.
-
-    rows : the changes; counted : the condition of those that count
-    """
+    rows: FromClause = changes
+    counted = counts(pool)
+    if every > 1:
+        names = standing_of(connection, pool).names[every - 1 :: every]
+        rows = _changes_since(pool, among(ratings.c.player, names, connection), since, by_seq)
+        counted = rows.c.seq.is_not(None)
     place = rows.c.seq if by_seq else rows.c.time
     which, distance = _bin(place, since, width), rows.c.rating - about
     query = (

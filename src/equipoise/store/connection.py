@@ -233,6 +233,8 @@ DEFAULT_URL = "sqlite:///equipoise.db"
 
 #: How long a writer waits for another process to finish, milliseconds.
 _BUSY_TIMEOUT = 30_000
+#: How long the emptying of the write-ahead log of SQLite waits for readers, milliseconds.
+_EMPTYING = 2_000
 #: Seconds for other processes that are left to a writer who has waited for those of its own.
 _LEAST_PATIENCE = 0.1
 
@@ -290,6 +292,12 @@ def lacks_room(path: Path) -> bool:
         return shutil.disk_usage(path.resolve().parent).free < _ROOM
     except OSError:
         return False
+
+
+def overwrite_deleted(connection: Connection) -> None:
+    """Let SQLite overwrite what this transaction deletes, so that no page keeps it."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA secure_delete = ON")
 
 
 class Store:
@@ -520,6 +528,24 @@ class Store:
         except DamagedError:
             return False
         return bool(result == "ok")
+
+    def empty_write_ahead_log(self) -> bool:
+        """Move SQLite's write-ahead log into the database and empty it, as it has deleted rows.
+
+        Returns : False if readers prevented that; a later checkpoint of SQLite does it
+        """
+        if not self.is_sqlite:
+            return True
+        with self.engine.connect() as connection:
+            cursor = connection.connection.cursor()
+            try:
+                cursor.execute(f"PRAGMA busy_timeout = {_EMPTYING}")
+                busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT}")
+                cursor.execute("PRAGMA secure_delete = OFF")
+                cursor.close()
+        return not busy
 
     def close(self) -> None:
         """Close the connections that nobody uses, and others when they are given back.

@@ -1,12 +1,15 @@
-"""Keys of the service, and sessions: browsers that are signed in with a key.
+"""Keys of the service, sessions, and the audit log of what was done with them.
 
-Both have random secrets, and only hashes of them are stored. After a rotation, a key has two
-secrets for a time. A session ends with its key, and at the latest with the secret with which it
-began.
+A session is a browser that is signed in with a key. Keys and sessions have random secrets, and only
+hashes of them are stored. After a rotation, a key has two secrets for a time. A session ends with
+its key, and at the latest with the secret with which it began.
 
 A request for a secret may have a token. The secret is then computed from the token and a random
 salt, and only the salt and a hash of the token are stored. Neither the database nor the token alone
 reveals the secret, but a repeated request gets the same one.
+
+Rows of the audit log are written in the transaction of what administrators did. They are a hash
+chain, so they are written one at a time in a database.
 """
 
 from __future__ import annotations
@@ -14,20 +17,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from equipoise.errors import ConflictError, NotFoundError
-from equipoise.store import audit
+from equipoise.store.bulk import has_json
 from equipoise.store.connection import Store
-from equipoise.store.schema import key_requests, keys, sessions
+from equipoise.store.log import Seal, linked, salts
+from equipoise.store.schema import audit, audit_chain, key_requests, keys, sessions
 
 #: The beginnings of a secret and of a session, by which users and secret scanners recognise them.
 PREFIX, SESSION_PREFIX = "eqp", "eqs_"
@@ -86,7 +91,9 @@ def create_key(
         )
         number = int(connection.execute(statement.returning(keys.c.id)).scalar_one())
         detail = {"name": name, "role": role, "expires": expires}
-        audit.note(connection, "key.created", now=now, key=by, pool=pool, subject=number, **detail)
+        add_audit_row(
+            connection, "key.created", now=now, key=by, pool=pool, subject=number, **detail
+        )
         return _by_number(connection, number)
 
     return _issued(store, ("create", name, role, pool, expires, by), token, now, make)
@@ -125,7 +132,7 @@ def rotate_key(
         connection.execute(update(sessions).where(mine).values(expires=now + keep))
         detail = {"keep_seconds": keep / 1_000_000}
         what = "key.rotated"
-        audit.note(connection, what, now=now, key=by, pool=key.pool, subject=number, **detail)
+        add_audit_row(connection, what, now=now, key=by, pool=key.pool, subject=number, **detail)
         return _by_number(connection, number)
 
     return _issued(store, ("rotate", number, keep, by), token, now, change)
@@ -243,7 +250,7 @@ def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) ->
             connection.execute(update(keys).where(keys.c.id == number).values(revoked=now))
             connection.execute(delete(sessions).where(sessions.c.key == number))
             what = "key.revoked"
-            audit.note(connection, what, now=now, key=by, pool=key.pool, subject=number)
+            add_audit_row(connection, what, now=now, key=by, pool=key.pool, subject=number)
         return _by_number(connection, number)
 
 
@@ -345,3 +352,171 @@ _OF_SESSION = (
     .join(sessions, sessions.c.key == keys.c.id)
     .where(sessions.c.hash == bindparam("wanted"))
 )
+
+
+def audit_leaf(row: Sequence[Any], salt: bytes) -> bytes:
+    """Return the leaf of a row of the audit log; row : the fields of `AuditRow`."""
+    return hashlib.sha256(salt + json.dumps(tuple(row), default=repr).encode()).digest()
+
+
+class AuditRow(NamedTuple):
+    """A row of the audit log."""
+
+    id: int
+    time: int
+    key: int | None
+    what: str
+    pool: str | None
+    subject: str | None
+    detail: str
+
+
+_AUDIT = [audit.c[name] for name in AuditRow._fields]
+
+
+def add_audit_row(
+    connection: Connection,
+    what: str,
+    *,
+    now: int,
+    key: int | None,
+    pool: str | None = None,
+    subject: object = None,
+    **detail: Any,
+) -> None:
+    """Add a row to the audit log.
+
+    what : the action, such as "pool.created"
+    key : number of the key that did it, None for the command line
+    subject : the match, player, key, webhook or season concerned
+    detail : further values; never a secret
+    """
+    chain = audit_chain_of(connection, lock=True)
+    row = AuditRow(
+        id=chain.last + 1,
+        time=now,
+        key=key,
+        what=what,
+        pool=pool,
+        subject=None if subject is None else str(subject),
+        detail=msgspec.json.encode(detail).decode(),
+    )
+    (salt,) = salts(1)
+    connection.execute(insert(audit).values(**row._asdict(), salt=salt))
+    head = linked(chain.head, audit_leaf(row, salt))
+    connection.execute(update(audit_chain).values(last=row.id, head=head))
+
+
+class AuditChain(NamedTuple):
+    """The hash chain over the audit log: number of a row, and the hash after it.
+
+    last, head : of the last row
+    cut, cut_head : of the last row that was deleted because of its age
+    chained_from : first row that was chained when it was written
+    """
+
+    last: int
+    head: bytes
+    cut: int
+    cut_head: bytes
+    chained_from: int
+
+
+_CHAIN = select(*(audit_chain.c[name] for name in AuditChain._fields))
+
+
+def audit_chain_of(connection: Connection, *, lock: bool = False) -> AuditChain:
+    """Return the hash chain over the audit log.
+
+    lock : nobody else can add a row before the transaction ends
+    """
+    row = connection.execute(_CHAIN.with_for_update() if lock else _CHAIN).one()
+    chain = AuditChain._make(row)
+    return chain._replace(head=bytes(chain.head), cut_head=bytes(chain.cut_head))
+
+
+def audit_rows_after(connection: Connection, after: int, limit: int) -> list[tuple[AuditRow, Seal]]:
+    """Return the next rows after one, with their seals. A row that is not chained has no salt."""
+    query = _SEALED_ROWS.where(audit.c.id > after).order_by(audit.c.id).limit(limit)
+    return list(map(_sealed_row, connection.execute(query)))
+
+
+_SEALED_ROWS = select(*_AUDIT, audit.c.salt, audit.c.leaf)
+
+
+def _sealed_row(row: Sequence[Any]) -> tuple[AuditRow, Seal]:
+    *fields, salt, leaf = row
+    return AuditRow._make(fields), Seal.of(salt, leaf)
+
+
+def _first_leaf(row: AuditRow, seal: Seal) -> bytes:
+    return audit_leaf(row, seal.salt) if seal.leaf is None else seal.leaf
+
+
+def cut_audit(connection: Connection, number: int, limit: int) -> bool:
+    """Delete the oldest rows up to a number, at most `limit`, and keep the hash of the chain there.
+
+    Returns : whether all of them are deleted
+    """
+    chain = audit_chain_of(connection, lock=True)
+    rows = [row for row in audit_rows_after(connection, chain.cut, limit) if row[0].id <= number]
+    if not rows:
+        return True
+    head = chain.cut_head
+    for row, seal in rows:
+        head = linked(head, _first_leaf(row, seal))
+    last = rows[-1][0].id
+    connection.execute(delete(audit).where(audit.c.id <= last))
+    connection.execute(update(audit_chain).values(cut=last, cut_head=head))
+    return len(rows) < limit
+
+
+def last_audit_row_before(connection: Connection, time: int) -> int | None:
+    """Return the number of the last row before the first one at or after a time; None for none."""
+    kept = connection.execute(select(func.min(audit.c.id)).where(audit.c.time >= time)).scalar()
+    older = select(func.max(audit.c.id))
+    if kept is not None:
+        older = older.where(audit.c.id < kept)
+    return connection.execute(older).scalar()
+
+
+def audit_rows_before(
+    connection: Connection, pool: str | None, before: int | None, limit: int
+) -> list[AuditRow]:
+    """Return the newest rows with a number below `before`; pool : None for all."""
+    query = select(*_AUDIT)
+    if pool is not None:
+        query = query.where(audit.c.pool == pool)
+    if before is not None:
+        query = query.where(audit.c.id < before)
+    rows = connection.execute(query.order_by(audit.c.id.desc()).limit(limit))
+    return [AuditRow._make(row) for row in rows]
+
+
+def rewrite_audit(
+    connection: Connection,
+    pools: Sequence[str],
+    player: str,
+    rewritten: Callable[[str, str | None, str], tuple[str | None, str] | None],
+    write: bool,
+) -> dict[int, str]:
+    """Rewrite rows of the audit log that name the player, as `log.rewrite_records` does.
+
+    Returns : the leaves of what they say now, in hexadecimal, by number
+    rewritten : takes what was done, subject and detail; returns the new subject and detail
+    """
+    named = or_(audit.c.subject == player, has_json(connection, audit.c.detail, player))
+    rows = connection.execute(_SEALED_ROWS.where(audit.c.pool.in_(pools), named)).all()
+    leaves = {}
+    for before, seal in map(_sealed_row, rows):
+        new = rewritten(before.what, before.subject, before.detail)
+        if new is None:
+            continue
+        after = before._replace(subject=new[0], detail=new[1])
+        (salt,) = salts(1)
+        leaves[after.id] = audit_leaf(after, salt).hex()
+        if write:
+            leaf = _first_leaf(before, seal)
+            values = {"subject": new[0], "detail": new[1], "salt": salt, "leaf": leaf}
+            connection.execute(update(audit).where(audit.c.id == after.id).values(**values))
+    return leaves

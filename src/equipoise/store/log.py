@@ -1,22 +1,37 @@
-"""The log of a pool, in the order of arrival, and how an erasure rewrites it.
+"""The log of a pool, in the order of arrival, and the hash chain over it.
 
-It only grows. Only the erasure of a player's name changes what is in it.
+It only grows. Only the erasure of a player's name changes what is in it: `pools.erasing`. The hash
+of every record covers the hash of the chain before it.
 
-Every column that may hold a name of a player is written here, apart from `board_from` of the pool,
-which only says how far an update of the leaderboard is. What is inside of texts and packed states
-is rewritten by functions that the caller gives: text or state in, the new one or None out.
+A pool keeps two heads of the chain over its log. Anybody who has noted a head elsewhere can see
+whether an earlier record was changed, removed or replaced.
+
+- The first head covers what was posted, when it counts, and when it was received. An export
+  contains it, so a pool that is moved has the same head.
+- The second one also covers the key that posted, whether the record waited for a replay, the name
+  of the pool and when it was created. It belongs to one database.
+
+The leaf of a record is the SHA-256 of a random salt and its fields. Once a name and the salt are
+gone, nobody who has a head and all other fields can find the name by testing names. If a name was
+replaced, the record keeps its first leaf, so that the chain does not change. A later record then
+lists the new leaf (`rewritten_leaves`).
+
+Numbers have a fixed width, and the length of each text comes before the texts, so different records
+never give the same bytes. The format must not change: databases and exported logs rely on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import os
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import msgspec
 from sqlalchemy import (
-    Column,
     Connection,
     Row,
     bindparam,
@@ -29,22 +44,29 @@ from sqlalchemy import (
 )
 
 from equipoise.errors import NotFoundError
-from equipoise.store.audit import AuditRow
-from equipoise.store.bulk import Prepared, PreparedEach, among, insert_rows, sizes_of
-from equipoise.store.chain import Seal, audit_leaf, extended, leaf_of, salts, sealed_leaf
-from equipoise.store.chain import salts as new_salts
-from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, Position, row_value
-from equipoise.store.schema import (
-    audit,
-    changes,
-    checkpoints,
+from equipoise.store.bulk import (
+    Prepared,
+    PreparedEach,
+    among,
+    has_json,
+    insert_rows,
     is_name,
-    log,
-    ratings,
-    replays,
-    seeds,
+    sizes_of,
 )
+from equipoise.store.pools import Heads, PoolRecord, Position, row_value
+from equipoise.store.schema import (
+    log,
+)
+
+#: Random bytes of a record, and bytes of a hash.
+_SALT_BYTES = 16
+_HASH = 32
+
+#: Number, posted time, time, time of receipt, and the lengths of kind, match and player.
+_NUMBERS = struct.Struct("<qqqqiii").pack
+#: The posted time of a record without one.
+_NONE = -(2**63)
+
 
 Kind: TypeAlias = Literal[
     "match",
@@ -80,6 +102,21 @@ class LogRecord(NamedTuple):
     def position(self) -> Position:
         """Position of a match in the order of rating."""
         return self.time, self.seq
+
+
+class Seal(NamedTuple):
+    """What a record has for the chain.
+
+    salt : random bytes; leaf : its first leaf if it was rewritten, else None
+    """
+
+    salt: bytes
+    leaf: bytes | None = None
+
+    @classmethod
+    def of(cls, salt: bytes | None, leaf: bytes | None) -> Seal:
+        """Return the seal in two columns; without a salt a record is not chained."""
+        return cls(bytes(salt or b""), None if leaf is None else bytes(leaf))
 
 
 class LoggedAs(NamedTuple):
@@ -118,6 +155,76 @@ _LONG = log.c.kind.in_(("initial", "profiles"))
 LAST = 2**63 - 1
 
 
+def salts(count: int) -> list[bytes]:
+    """Return random salts."""
+    every = os.urandom(_SALT_BYTES * count)
+    return [every[at : at + _SALT_BYTES] for at in range(0, len(every), _SALT_BYTES)]
+
+
+def leaf_of(record: Sequence[Any], salt: bytes) -> bytes:
+    """Return the leaf of a record; record : the fields of `LogRecord`."""
+    seq, kind, match, player, content, posted_time, time, _, received, _ = record
+    try:
+        numbers = _NUMBERS(
+            seq,
+            _NONE if posted_time is None else posted_time,
+            time,
+            received,
+            len(kind),
+            -1 if match is None else len(match),
+            -1 if player is None else len(player),
+        )
+        text = kind + (match or "") + (player or "") + content
+    except (TypeError, struct.error):
+        # SQLite takes any value in any column. Only a damaged row has others than these.
+        return sha256(repr(record).encode("utf-8", "replace")).digest()
+    return sha256(salt + numbers + text.encode()).digest()
+
+
+def sealed_leaf(record: Sequence[Any], seal: Seal) -> bytes:
+    """Return the leaf with which a record is in the chain."""
+    return leaf_of(record, seal.salt) if seal.leaf is None else seal.leaf
+
+
+def extended(heads: Heads, records: Sequence[Sequence[Any]], leaves: Iterable[bytes]) -> Heads:
+    """Return the heads after further records.
+
+    records : the fields of `LogRecord`; leaves : theirs
+    """
+    shared, runs, run = heads.shared, heads.own[:_HASH], heads.own[_HASH:]
+    flag, key, begun = False, None, False
+    for record, leaf in zip(records, leaves, strict=True):
+        if not begun or record[9] != key or record[7] != flag:
+            flag, key, begun = record[7], record[9], True
+            own = b"%d,%s" % (flag, str(key).encode())
+            if own != run:
+                runs, run = sha256(runs + b"%d," % record[0] + own).digest(), own
+        shared = sha256(shared + leaf).digest()  # as `linked`, without the call
+    return Heads(shared, runs + run)
+
+
+def linked(head: bytes, leaf: bytes) -> bytes:
+    """Return the hash of a chain after a leaf."""
+    return sha256(head + leaf).digest()
+
+
+class _Rewriting(msgspec.Struct):
+    """The part of a record's content that lists rewritten records: number -> leaf, hexadecimal."""
+
+    rewritten: dict[int, str] = {}
+
+
+_rewriting = msgspec.json.Decoder(_Rewriting)
+
+
+def rewritten_leaves(content: str) -> dict[int, bytes]:
+    """Return the leaves of what rewritten records say now, as the content of a record lists them.
+
+    Raises : msgspec.MsgspecError, ValueError
+    """
+    return {seq: bytes.fromhex(leaf) for seq, leaf in _rewriting.decode(content).rewritten.items()}
+
+
 def append(
     connection: Connection,
     pool: PoolRecord,
@@ -133,13 +240,13 @@ def append(
     """
     rows: list[tuple[Any, ...]]
     names: tuple[str, ...] = ("pool", *_NAMES, "salt")
-    salts = new_salts(len(records))
+    new = salts(len(records))
     if not seals:
-        leaves = list(map(leaf_of, records, salts))
-        rows = [(pool.id, *record, salt) for record, salt in zip(records, salts, strict=True)]
+        leaves = list(map(leaf_of, records, new))
+        rows = [(pool.id, *record, salt) for record, salt in zip(records, new, strict=True)]
     else:
         found = [
-            seals.get(record.seq, Seal(salt)) for record, salt in zip(records, salts, strict=True)
+            seals.get(record.seq, Seal(salt)) for record, salt in zip(records, new, strict=True)
         ]
         leaves = list(map(sealed_leaf, records, found))
         rows = [(pool.id, *record, *seal) for record, seal in zip(records, found, strict=True)]
@@ -208,10 +315,7 @@ def length_of_initial(connection: Connection, pool: int) -> int:
 
 def match_by_id(connection: Connection, pool: int, match: str) -> LogRecord | None:
     """Return the record of a match, or None."""
-    if not is_name(match):
-        return None
-    row = connection.execute(_ONE_MATCH, {"of_pool": pool, "wanted": match}).first()
-    return None if row is None else LogRecord._make(row)
+    return matches_by_id(connection, pool, [match]).get(match)
 
 
 def get_match(connection: Connection, pool: PoolRecord, match: str) -> LogRecord:
@@ -224,9 +328,7 @@ def get_match(connection: Connection, pool: PoolRecord, match: str) -> LogRecord
 
 def match_ids(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, str]:
     """Return the ids of matches by the numbers of their records."""
-    some = among(log.c.seq, seqs, connection)
-    query = select(log.c.seq, log.c.match).where(log.c.pool == pool, some)
-    return {row[0]: row[1] for row in connection.execute(query)}
+    return {seq: match for seq, (match, _) in posted_times(connection, pool, seqs).items()}
 
 
 def posted_times(
@@ -240,9 +342,7 @@ def posted_times(
 
 def record_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
     """Return the record of this number, or None."""
-    query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)
-    row = connection.execute(query).first()
-    return None if row is None else LogRecord._make(row)
+    return records_at(connection, pool, [seq]).get(seq)
 
 
 def records_at(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, LogRecord]:
@@ -272,20 +372,6 @@ def renames(connection: Connection, pool: int) -> list[LogRecord]:
     return sorted(map(LogRecord._make, rows), key=lambda record: record.seq)
 
 
-def amendments_of_players(
-    connection: Connection, pool: int, players: Iterable[str]
-) -> list[LogRecord]:
-    """Return the amendments of some players, and those that rename any player, oldest first."""
-    query = select(*_COLUMNS).where(
-        log.c.pool == pool,
-        ~_MATCH,
-        # It leaves out amendments of matches, of which there may be many.
-        log.c.player.is_not(None),
-        or_(log.c.kind == "rename", among(log.c.player, players, connection)),
-    )
-    return sorted(_records(connection.execute(query)), key=lambda record: record.seq)
-
-
 def numbers_of_kind(connection: Connection, pool: int, kind: Kind) -> list[int]:
     """Return the numbers of the amendments of one kind, oldest first."""
     this = (log.c.pool == pool) & ~_MATCH & (log.c.kind == kind)
@@ -302,8 +388,8 @@ def first_match_number(connection: Connection, pool: int) -> int | None:
 
 def salt_of(connection: Connection, pool: int, seq: int) -> bytes:
     """Return the salt of a record, empty if it has none or does not exist."""
-    query = select(log.c.salt).where(log.c.pool == pool, log.c.seq == seq)
-    return bytes(connection.execute(query).scalar() or b"")
+    rows = _SALT.rows(connection, {"of_pool": pool, "seq": seq})
+    return bytes(rows[0][0] or b"") if rows else b""
 
 
 def amendments_about(
@@ -352,23 +438,14 @@ def matches_after(
     return list(map(LogRecord._make, rows)), last
 
 
-def records_after(
-    connection: Connection, pool: int, after: int, through: int = LAST
-) -> tuple[list[LogRecord], list[Seal], bool]:
-    """Return the next records in the order of receipt, their seals, and whether that is all.
-
-    A record that is not chained has an empty salt.
-    after, through : numbers of records; the one after `after` is the first, `through` the last
-    """
-    rows, last = rows_after(connection, pool, after, through)
-    read = [record_and_seal(row) for row in rows]
-    return [record for record, _ in read], [seal for _, seal in read], last
-
-
 def rows_after(
     connection: Connection, pool: int, after: int, through: int = LAST
 ) -> tuple[list[tuple[Any, ...]], bool]:
-    """Return what `records_after` does as rows: the fields of `LogRecord` and those of `Seal`."""
+    """Return the next records in the order of receipt as rows, and whether that is all.
+
+    after, through : numbers of records; the one after `after` is the first, `through` the last
+    Returns : the fields of `LogRecord` and those of `Seal`; for `record_and_seal`
+    """
     values = {"of_pool": pool, "after_seq": after, "through": through}
     return _first_rows(connection, _RECORDS_AFTER, values)
 
@@ -471,8 +548,8 @@ def _records(rows: Iterable[Row[Any]]) -> Iterator[LogRecord]:
     return map(LogRecord._make, rows)
 
 
-_ONE_MATCH = select(*_COLUMNS).where(
-    log.c.pool == bindparam("of_pool"), _MATCH, log.c.match == bindparam("wanted")
+_SALT = Prepared(
+    select(log.c.salt).where(log.c.pool == bindparam("of_pool"), log.c.seq == bindparam("seq"))
 )
 _EACH_MATCH = PreparedEach(
     select(*_COLUMNS).where(log.c.pool == bindparam("of_pool"), _MATCH), log.c.match
@@ -510,53 +587,6 @@ _RECORDS_AFTER = Prepared(
 )
 
 
-#: Milliseconds that the emptying of SQLite's write-ahead log may wait for readers.
-_WAIT = 2_000
-
-
-def overwrite_deleted(connection: Connection) -> None:
-    """Let SQLite overwrite what this transaction deletes, so that no page keeps it."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("PRAGMA secure_delete = ON")
-
-
-def empty_write_ahead_log(store: Store) -> bool:
-    """Move SQLite's write-ahead log into the database and empty it, as it has deleted rows.
-
-    Returns : False if readers prevented that; a later checkpoint of SQLite does it
-    """
-    if not store.is_sqlite:
-        return True
-    with store.engine.connect() as connection:
-        cursor = connection.connection.cursor()
-        (before,) = cursor.execute("PRAGMA busy_timeout").fetchone()
-        cursor.execute(f"PRAGMA busy_timeout = {_WAIT}")
-        try:
-            busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        finally:
-            cursor.execute(f"PRAGMA busy_timeout = {before}")
-            cursor.execute("PRAGMA secure_delete = OFF")
-            cursor.close()
-    return not busy
-
-
-def count_of_player(connection: Connection, pool: int, player: str) -> dict[str, int]:
-    """Return how many rows of ratings and changes are of a player."""
-    counts = {}
-    for name, table in (("ratings", ratings), ("changes", changes)):
-        query = select(func.count()).select_from(table)
-        query = query.where(table.c.pool == pool, table.c.player == player)
-        counts[name] = int(connection.execute(query).scalar_one())
-    return counts
-
-
-def rename_player(connection: Connection, pool: int, player: str, pseudonym: str) -> None:
-    """Give the rows of ratings and changes of a player another name."""
-    for table in (ratings, changes):
-        mine = (table.c.pool == pool) & (table.c.player == player)
-        connection.execute(update(table).where(mine).values(player=pseudonym))
-
-
 # A literal, not a parameter: databases need it to use the index of amendments.
 _ERASURES = (log.c.kind != literal_column("'match'"), log.c.kind == "erase")
 
@@ -571,7 +601,7 @@ def records_with(
     """
     sizes, after = sizes_of(connection), 0
     columns = [log.c[name] for name in (*LogRecord._fields, *Seal._fields)]
-    every = [_has(connection, log.c.content, word) for word in dict.fromkeys([player, *words])]
+    every = [has_json(connection, log.c.content, word) for word in dict.fromkeys([player, *words])]
     about = or_(log.c.player == player, *every)
     while True:
         mine = (log.c.pool == pool) & (log.c.seq > after) & about
@@ -614,118 +644,7 @@ def rewrite_records(
     return leaves
 
 
-def rewrite_differences(
-    connection: Connection,
-    pool: int,
-    player: str,
-    rewritten: Callable[[str], str | None],
-    write: bool,
-) -> int:
-    """Rewrite what replays have changed; return how many of them name the player."""
-    mine = (replays.c.pool == pool) & _has(connection, replays.c.difference, player)
-    numbers = [int(row[0]) for row in connection.execute(select(replays.c.generation).where(mine))]
-    count = 0
-    for generation in numbers:
-        this = (replays.c.pool == pool) & (replays.c.generation == generation)
-        text = connection.execute(select(replays.c.difference).where(this)).scalar_one()
-        new = rewritten(text)
-        if new is not None:
-            count += 1
-            if write:
-                connection.execute(update(replays).where(this).values(difference=new))
-    return count
-
-
-def rewrite_audit(
-    connection: Connection,
-    pools: Sequence[str],
-    player: str,
-    rewritten: Callable[[str, str | None, str], tuple[str | None, str] | None],
-    write: bool,
-) -> dict[int, str]:
-    """Rewrite rows of the audit log that name the player, as `rewrite_records` does.
-
-    Returns : the leaves of what they say now, in hexadecimal, by number
-    rewritten : takes what was done, subject and detail; returns the new subject and detail
-    """
-    named = or_(audit.c.subject == player, _has(connection, audit.c.detail, player))
-    columns = [audit.c[name] for name in (*AuditRow._fields, *Seal._fields)]
-    rows = connection.execute(select(*columns).where(audit.c.pool.in_(pools), named)).all()
-    leaves = {}
-    for *fields, old_salt, old_leaf in rows:
-        before, seal = AuditRow._make(fields), Seal.of(old_salt, old_leaf)
-        new = rewritten(before.what, before.subject, before.detail)
-        if new is None:
-            continue
-        after = before._replace(subject=new[0], detail=new[1])
-        (salt,) = salts(1)
-        leaves[after.id] = audit_leaf(after, salt).hex()
-        if write:
-            first = audit_leaf(before, seal.salt) if seal.leaf is None else seal.leaf
-            values = {"subject": new[0], "detail": new[1], "salt": salt, "leaf": first}
-            connection.execute(update(audit).where(audit.c.id == after.id).values(**values))
-    return leaves
-
-
-def rewrite_checkpoints(
-    connection: Connection,
-    pool: int,
-    rewritten: Callable[[bytes], bytes | None],
-    write: bool,
-    most_bytes: int,
-) -> int:
-    """Rewrite checkpoints, the newest first; return how many name the player.
-
-    rewritten : raises ValueError for a checkpoint that cannot be read, which is then deleted
-    most_bytes : after so many bytes were rewritten, further checkpoints are deleted. They follow
-        from the log
-    """
-    key = (checkpoints.c.time, checkpoints.c.seq)
-    query = (
-        select(*key).where(checkpoints.c.pool == pool).order_by(*(column.desc() for column in key))
-    )
-    places: list[Position] = [(row[0], row[1]) for row in connection.execute(query)]
-    count = done = 0
-    for place in places:
-        this = (checkpoints.c.pool == pool) & (tuple_(*key) == place)
-        content = bytes(connection.execute(select(checkpoints.c.content).where(this)).scalar_one())
-        try:
-            new = rewritten(content)
-        except ValueError:
-            new = b""
-        if new is None:
-            continue
-        count += 1
-        done += len(new)
-        if not write:
-            continue
-        if new and done <= most_bytes:
-            connection.execute(update(checkpoints).where(this).values(content=new))
-        else:
-            connection.execute(checkpoints.delete().where(this))
-    return count
-
-
-def rewrite_seed(
-    connection: Connection, pool: int, rewritten: Callable[[bytes], bytes | None], write: bool
-) -> bool:
-    """Rewrite the seed of a pool; return whether it names the player."""
-    mine = seeds.c.pool == pool
-    content = connection.execute(select(seeds.c.content).where(mine)).scalar()
-    new = None if content is None else rewritten(bytes(content))
-    if new is not None and write:
-        connection.execute(update(seeds).where(mine).values(content=new))
-    return new is not None
-
-
 def erased_players(connection: Connection, pool: int) -> frozenset[str]:
     """Return the pseudonyms of players whose names were erased from a pool."""
     query = select(log.c.player).where(log.c.pool == pool, *_ERASURES)
     return frozenset(connection.execute(query).scalars())
-
-
-def _has(connection: Connection, column: Column[Any], text: str) -> Any:
-    """Return the condition that JSON in a column has a text."""
-    escaped = msgspec.json.encode(text).decode()[1:-1]
-    find = func.instr if connection.dialect.name == "sqlite" else func.strpos
-    return find(column, escaped) > 0

@@ -15,14 +15,14 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, inspect, select, text, update
+from sqlalchemy import Connection, Engine, insert, inspect, select, text, update
 from sqlalchemy.exc import OperationalError
 
 from equipoise.errors import ConflictError
-from equipoise.store import audit
-from equipoise.store.schema import metadata, pools
+from equipoise.store.schema import audit_chain, metadata, pools
 
 log = logging.getLogger(__name__)
 
@@ -212,7 +212,10 @@ def _create(connection: Connection) -> None:
     """Make the tables of the code in an empty database."""
     # A table of another program is not taken for ours.
     metadata.create_all(connection, checkfirst=False)
-    audit.begin_chain(connection)
+    first = sha256(b"equipoise audit 1").digest()
+    connection.execute(
+        insert(audit_chain).values(id=1, last=0, head=first, cut=0, cut_head=first, chained_from=1)
+    )
     columns = "version_num VARCHAR(32) NOT NULL PRIMARY KEY, oldest VARCHAR(32)"
     connection.execute(text(f"CREATE TABLE alembic_version ({columns})"))
     connection.execute(text("INSERT INTO alembic_version (version_num) VALUES ('')"))

@@ -8,10 +8,11 @@ piece.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import (
@@ -36,12 +37,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, NotFoundError
-from equipoise.store.bulk import Prepared, Sizes, sizes_of
-from equipoise.store.chain import Heads, first_heads
+from equipoise.store.bulk import Prepared, Sizes, has_json, is_name, sizes_of
 from equipoise.store.schema import (
     changes,
     checkpoints,
-    is_name,
     log,
     outbox,
     partial_checkpoints,
@@ -77,6 +76,35 @@ _EXISTS = pools.c.deleted.is_(None)
 _ATTEMPTS = 100
 
 
+class Heads(NamedTuple):
+    """The state of the chain of a log.
+
+    shared : the head; the same in every database that has the pool
+    own : a hash over the runs of records with the same key and the same mark of a replay, and what
+        the last run has
+    """
+
+    shared: bytes
+    own: bytes
+
+    @property
+    def local(self) -> bytes:
+        """The local head, of this database."""
+        return sha256(self.shared + self.own).digest()
+
+
+def first_heads(settings: str, name: str, created: int, chained_from: int) -> Heads:
+    """Return the heads of an empty log.
+
+    settings : JSON of the first settings of the pool
+    name : with which the pool was created; created : when, microseconds since 1970
+    chained_from : the first record that is chained when it is recorded
+    """
+    shared = sha256(f"equipoise log 1;{settings}".encode()).digest()
+    own = json.dumps([name, created, chained_from]).encode()
+    return Heads(shared, sha256(shared + own).digest())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRecord:
     """A pool; times in microseconds since 1970.
@@ -101,7 +129,7 @@ class PoolRecord:
     initial : number of the log record of the known ratings with which players began; 0 for none
     known_ratings : number of players who have one
     first_settings : JSON of the settings that it was created with
-    head, own_runs : of the hash chain over its log: store.chain.Heads
+    head, own_runs : of the hash chain over its log: `Heads`
     chained_from : number of the first record that was chained when it was recorded
     partial_due : participations since the last partial checkpoint
     partial_end : where that ends
@@ -203,17 +231,11 @@ def add_pool(
             settings=settings,
             created=now,
             code=code,
-            last_seq=0,
-            matches=0,
-            amendments=0,
-            players=0,
             shared=pack_shared(shared),
             generation=FIRST_GENERATION,
             from_time=START[0],
             from_seq=START[1],
-            garbage=False,
             checkpoint_interval=sizes_of(connection).checkpoint_interval,
-            checkpoint_due=0,
             board_day=board_day,
             first_settings=first,
             head=heads.shared,
@@ -397,16 +419,7 @@ _SHOWN = [seeds.c[name] for name in Seed.__dataclass_fields__]
 
 def add_seed(connection: Connection, pool: int, seed: Seed, content: bytes | None) -> None:
     """Add the seed of a pool; content : its packed state, as in checkpoints."""
-    connection.execute(
-        insert(seeds).values(
-            pool=pool,
-            archive=seed.archive,
-            request=seed.request,
-            centre=seed.centre,
-            players=seed.players,
-            content=content,
-        )
-    )
+    connection.execute(insert(seeds).values(pool=pool, content=content, **asdict(seed)))
 
 
 def content_of(connection: Connection, pool: int) -> bytes | None:
@@ -428,6 +441,17 @@ def seed_after(connection: Connection, archive: int) -> tuple[int, Seed] | None:
     return None if row is None else (int(row[0]), Seed(*row[1:]))
 
 
+def rewrite_seed(
+    connection: Connection, pool: int, rewritten: Callable[[bytes], bytes | None], write: bool
+) -> bool:
+    """Rewrite the seed of a pool; return whether it names the player."""
+    content = content_of(connection, pool)
+    new = None if content is None else rewritten(content)
+    if new is not None and write:
+        connection.execute(update(seeds).where(seeds.c.pool == pool).values(content=new))
+    return new is not None
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayRecord:
     """A replay that was swapped in.
@@ -447,24 +471,21 @@ class ReplayRecord:
 
 def add_replay(connection: Connection, pool: int, replay: ReplayRecord) -> None:
     """Record a replay."""
-    connection.execute(
-        insert(replays).values(
-            pool=pool,
-            generation=replay.generation,
-            through_seq=replay.through_seq,
-            from_time=replay.begins[0],
-            from_seq=replay.begins[1],
-            started=replay.started,
-            finished=replay.finished,
-            difference=replay.difference,
-        )
-    )
+    values = asdict(replay)
+    time, seq = values.pop("begins")
+    values |= {"from_time": time, "from_seq": seq}
+    connection.execute(insert(replays).values(pool=pool, **values))
 
 
-def last_through(connection: Connection, pool: int) -> int:
-    """Return the last log record that a replay took into account; 0 before the first."""
-    row = connection.execute(select(func.max(replays.c.through_seq)).where(replays.c.pool == pool))
-    return int(row.scalar() or 0)
+def last_through(connection: Connection, pool: int, *, before: int | None = None) -> int:
+    """Return the last log record that a replay took into account; 0 for none.
+
+    before : only replays before this generation
+    """
+    query = select(func.max(replays.c.through_seq)).where(replays.c.pool == pool)
+    if before is not None:
+        query = query.where(replays.c.generation < before)
+    return int(connection.execute(query).scalar() or 0)
 
 
 def rated_through(connection: Connection, pool: PoolRecord) -> int | None:
@@ -472,50 +493,51 @@ def rated_through(connection: Connection, pool: PoolRecord) -> int | None:
     return None if pool.dirty is None else last_through(connection, pool.id)
 
 
-def through_before(connection: Connection, pool: int, generation: int) -> int:
-    """Return the last record that replays before a generation took into account; 0 for none."""
-    query = select(func.max(replays.c.through_seq)).where(
-        replays.c.pool == pool, replays.c.generation < generation
-    )
-    return int(connection.execute(query).scalar() or 0)
-
-
 def first_replay_with(connection: Connection, pool: int, seq: int) -> ReplayRecord | None:
     """Return the first replay that took record `seq` into account, or None."""
-    r = replays.c
-    query = _REPLAY.where(r.pool == pool, r.through_seq >= seq).order_by(r.generation).limit(1)
-    return _replay(connection.execute(query).first())
+    return next(_replays(connection, pool, replays.c.through_seq >= seq, limit=1), None)
 
 
 def replay_of(connection: Connection, pool: int, generation: int) -> ReplayRecord | None:
     """Return the replay that made a generation, or None."""
-    query = _REPLAY.where(replays.c.pool == pool, replays.c.generation == generation)
-    return _replay(connection.execute(query).first())
+    return next(_replays(connection, pool, replays.c.generation == generation, limit=1), None)
 
 
 def replays_of(connection: Connection, pool: int) -> list[ReplayRecord]:
     """Return all replays of a pool, oldest first."""
-    query = _REPLAY.where(replays.c.pool == pool).order_by(replays.c.generation)
-    records = (_replay(row) for row in connection.execute(query))
-    return [record for record in records if record is not None]
+    return list(_replays(connection, pool))
 
 
-def _replay(row: Any) -> ReplayRecord | None:
-    """Return a row of `_REPLAY` as a replay, None for None."""
-    if row is None:
-        return None
-    return ReplayRecord(row[0], row[1], (row[2], row[3]), *row[4:])
+def _replays(
+    connection: Connection, pool: int, *conditions: Any, limit: int | None = None
+) -> Iterator[ReplayRecord]:
+    """Give the replays of a pool, oldest first."""
+    r = replays.c
+    shown = (r.generation, r.through_seq, r.from_time, r.from_seq, r.started, r.finished)
+    query = select(*shown, r.difference).where(r.pool == pool, *conditions).order_by(r.generation)
+    for row in connection.execute(query.limit(limit)):
+        yield ReplayRecord(row[0], row[1], (row[2], row[3]), *row[4:])
 
 
-_REPLAY = select(
-    replays.c.generation,
-    replays.c.through_seq,
-    replays.c.from_time,
-    replays.c.from_seq,
-    replays.c.started,
-    replays.c.finished,
-    replays.c.difference,
-)
+def rewrite_differences(
+    connection: Connection,
+    pool: int,
+    player: str,
+    rewritten: Callable[[str], str | None],
+    write: bool,
+) -> int:
+    """Rewrite what replays have changed; return how many of them name the player."""
+    mine, count = replays.c.pool == pool, 0
+    named = select(replays.c.generation).where(
+        mine, has_json(connection, replays.c.difference, player)
+    )
+    for generation in connection.execute(named).scalars().all():
+        this = mine & (replays.c.generation == generation)
+        new = rewritten(connection.execute(select(replays.c.difference).where(this)).scalar_one())
+        count += new is not None
+        if new is not None and write:
+            connection.execute(update(replays).where(this).values(difference=new))
+    return count
 
 
 #: Tables with rows of a pool, except `pools`, `audit` and `keys`, whose rows stay.

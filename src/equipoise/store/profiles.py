@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, select
 
-from equipoise.store.bulk import among, insert_rows, sizes_of
+from equipoise.store.bulk import among, has_text, insert_rows, sizes_of
 from equipoise.store.pools import PoolRecord
 from equipoise.store.ratings import RatingRow
 from equipoise.store.schema import profiles, ratings
@@ -73,7 +73,6 @@ def players_named(
     connection: Connection, pool: PoolRecord, folded: str, limit: int
 ) -> list[RatingRow]:
     """Return rated players whose name has a folded text, best first, disqualified ones last."""
-    find = func.instr if connection.dialect.name == "sqlite" else func.strpos
     query = (
         select(*(ratings.c[name] for name in RatingRow._fields))
         .join(
@@ -82,7 +81,7 @@ def players_named(
         )
         .where(
             profiles.c.pool == pool.id,
-            find(profiles.c.folded, folded) > 0,
+            has_text(connection, profiles.c.folded, folded),
             ratings.c.generation == pool.generation,
         )
         .order_by(ratings.c.disqualified, ratings.c.ordering, ratings.c.player)

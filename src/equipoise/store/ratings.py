@@ -14,10 +14,11 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import (
+    Column,
     Connection,
     Row,
     bindparam,
@@ -33,8 +34,9 @@ from sqlalchemy import (
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.errors import NotFoundError
 from equipoise.store.bulk import Prepared, PreparedEach, among, insert, sizes_of
+from equipoise.store.log import salt_of
 from equipoise.store.pools import PoolRecord, row_value
-from equipoise.store.schema import changes, is_name, log, ratings
+from equipoise.store.schema import changes, ratings
 
 #: Name of the execution option of a connection that reads, with the standings of its store.
 OPTION = "equipoise_standings"
@@ -63,12 +65,6 @@ _TOUCHED = select(changes.c.player).where(
 _CHANGED = Prepared(select(*_COLUMNS).where(*_MINE, ratings.c.player.in_(_TOUCHED)))
 
 
-#: The salt of a record, which no record of another history has.
-_SALT = Prepared(
-    select(log.c.salt).where(log.c.pool == bindparam("of_pool"), log.c.seq == bindparam("seq"))
-)
-
-
 class _Moment(NamedTuple):
     """What must be equal for two standings to differ by posted matches only.
 
@@ -86,13 +82,14 @@ class _End(NamedTuple):
     """The last record that a standing follows from.
 
     time : the latest time at which a match counts, 0 for none
-    head : of the hash chain after the record; salt : of the record, None where it has none
+    head : of the hash chain after the record
+    salt : of the record, which no record of another history has; empty where it has none
     """
 
     seq: int
     time: int
     head: bytes
-    salt: bytes | None
+    salt: bytes
 
 
 @dataclass(frozen=True)
@@ -283,14 +280,14 @@ def _made(
     connection: Connection, pool: PoolRecord, moment: _Moment, kept: Sequence[Standing]
 ) -> Standing:
     """Return the standing of a pool, made from an earlier one if that is possible."""
-    salt = _salt(connection, pool, pool.last_seq)
+    salt = salt_of(connection, pool.id, pool.last_seq)
     end = _End(pool.last_seq, pool.last_time or 0, pool.head, salt)
     mine = {"of_pool": pool.id, "of_generation": pool.generation}
     for board in reversed(kept):
         if board.moment != moment or not 0 <= end.seq - board.end.seq <= _MOST_RECORDS:
             continue
         # After a backup was restored, the log may have another record of this number.
-        if board.end.salt is None or board.end.salt != _salt(connection, pool, board.end.seq):
+        if not board.end.salt or board.end.salt != salt_of(connection, pool.id, board.end.seq):
             continue
         rows = _CHANGED.rows(connection, {**mine, "time": board.end.time, "seq": board.end.seq})
         followed = board.followed_by(rows, end)
@@ -299,12 +296,6 @@ def _made(
             return followed
     rows = sorted(_ALL.rows(connection, mine))
     return Standing(moment, end, [row[0] for row in rows], *_arrays(rows))
-
-
-def _salt(connection: Connection, pool: PoolRecord, seq: int) -> bytes | None:
-    """Return the salt of a record of the log, None where it has none."""
-    rows = _SALT.rows(connection, {"of_pool": pool.id, "seq": seq})
-    return None if not rows or rows[0][0] is None else bytes(rows[0][0])
 
 
 def standing_of(connection: Connection, pool: PoolRecord) -> Standing:
@@ -343,8 +334,6 @@ class StateRow(NamedTuple):
     change_seq: int
 
 
-AnyRow = TypeVar("AnyRow", RatingRow, StateRow)
-
 _SHOWN = [ratings.c[name] for name in RatingRow._fields]
 _STATES = [ratings.c[name] for name in StateRow._fields]
 
@@ -375,64 +364,50 @@ def span_of_last_times(
 
 def all_states(connection: Connection, pool: int, generation: int) -> Iterator[list[StateRow]]:
     """Give all players and their packed states by id, a few thousand at a time."""
-    return _pieces(connection, StateRow, pool, generation)
+    for rows in _pieces(connection, _STATES, pool, generation):
+        yield [StateRow._make(row) for row in rows]
 
 
 def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[list[RatingRow]]:
     """Give all ratings by id, a few thousand at a time."""
-    return _pieces(connection, RatingRow, pool, generation)
+    for rows in _pieces(connection, _SHOWN, pool, generation):
+        yield [RatingRow._make(row) for row in rows]
 
 
 def all_rows(connection: Connection, pool: int, generation: int) -> Iterator[Sequence[Row[Any]]]:
     """Give all columns of all ratings by id, a few thousand at a time."""
-    after, limit = "", sizes_of(connection).ratings
-    mine = (ratings.c.pool == pool) & (ratings.c.generation == generation)
-    while True:
-        query = select(ratings).where(mine, ratings.c.player > after)
-        rows = connection.execute(query.order_by(ratings.c.player).limit(limit)).all()
-        if not rows:
-            return
-        yield rows
-        after = rows[-1].player
+    return _pieces(connection, list(ratings.c), pool, generation)
 
 
 def ratings_after(
     connection: Connection, pool: int, generation: int, after: str, limit: int
 ) -> list[RatingRow]:
     """Return the next ratings by id after a player."""
-    return _after(connection, RatingRow, pool, generation, after, limit)
+    rows = _after(connection, _SHOWN, pool, generation, after, limit)
+    return [RatingRow._make(row) for row in rows]
 
 
 def _pieces(
-    connection: Connection, kind: type[AnyRow], pool: int, generation: int
-) -> Iterator[list[AnyRow]]:
-    """Give all rows of one kind by id, a few thousand at a time."""
+    connection: Connection, columns: list[Column[Any]], pool: int, generation: int
+) -> Iterator[Sequence[Row[Any]]]:
+    """Give some columns of all rows by id, a few thousand rows at a time."""
     after, limit = "", sizes_of(connection).ratings
-    while rows := _after(connection, kind, pool, generation, after, limit):
+    while rows := _after(connection, columns, pool, generation, after, limit):
         yield rows
         after = rows[-1].player
 
 
 def _after(
     connection: Connection,
-    kind: type[AnyRow],
+    columns: list[Column[Any]],
     pool: int,
     generation: int,
     after: str,
     limit: int,
-) -> list[AnyRow]:
-    """Return the next rows of one kind by id after a player."""
-    query = (
-        select(*(ratings.c[name] for name in kind._fields))
-        .where(
-            ratings.c.pool == pool,
-            ratings.c.generation == generation,
-            ratings.c.player > after,
-        )
-        .order_by(ratings.c.player)
-        .limit(limit)
-    )
-    return [kind._make(row) for row in connection.execute(query)]
+) -> Sequence[Row[Any]]:
+    mine = (ratings.c.pool == pool) & (ratings.c.generation == generation)
+    query = select(*columns).where(mine, ratings.c.player > after)
+    return connection.execute(query.order_by(ratings.c.player).limit(limit)).all()
 
 
 def put(
@@ -449,18 +424,9 @@ def put(
     insert(connection, ratings, {**fixed, **columns}, replace=replace)
 
 
-def rating_of(connection: Connection, pool: int, generation: int, player: str) -> RatingRow | None:
-    """Return a player's rating, or None."""
-    if not is_name(player):
-        return None
-    values = {"of_pool": pool, "of_generation": generation, "wanted": player}
-    row = connection.execute(_ONE, values).first()
-    return None if row is None else RatingRow._make(row)
-
-
 def get_rating(connection: Connection, pool: PoolRecord, player: str) -> RatingRow:
     """Return a player's rating as readers see it. Raises : NotFoundError."""
-    row = rating_of(connection, pool.id, pool.generation, player)
+    row = ratings_of(connection, pool.id, pool.generation, [player]).get(player)
     if row is None:
         raise NotFoundError(f"no player {player!r} in pool {pool.name!r}")
     return row
@@ -623,7 +589,22 @@ def reorder(
         connection.execute(statement, rows)
 
 
-_ONE = select(*_SHOWN).where(*_MINE, ratings.c.player == bindparam("wanted"))
+def count_of_player(connection: Connection, pool: int, player: str) -> dict[str, int]:
+    """Return how many rows of ratings and changes are of a player."""
+    counts = {}
+    for table in (ratings, changes):
+        query = select(func.count()).where(table.c.pool == pool, table.c.player == player)
+        counts[table.name] = int(connection.execute(query).scalar_one())
+    return counts
+
+
+def rename_player(connection: Connection, pool: int, player: str, pseudonym: str) -> None:
+    """Give the rows of ratings and changes of a player another name."""
+    for table in (ratings, changes):
+        mine = (table.c.pool == pool) & (table.c.player == player)
+        connection.execute(update(table).where(mine).values(player=pseudonym))
+
+
 _EACH_STATE = PreparedEach(select(*_STATES).where(*_MINE), ratings.c.player)
 _EACH_RATING = PreparedEach(select(*_SHOWN).where(*_MINE), ratings.c.player)
 
@@ -657,14 +638,16 @@ def _listed(
         query = query.where(here < mark if backwards else here > mark)
     if active:
         query = query.where(ratings.c.last_time >= bindparam("since"))
-    columns = (ratings.c.ordering, ratings.c.player)
-    order = [column.desc() for column in columns] if backwards else list(columns)
+    return _ordered(query, ratings.c, backwards)
+
+
+def _ordered(query: Any, columns: Any, backwards: bool) -> Any:
+    order = (columns.ordering, columns.player)
+    order = tuple(column.desc() for column in order) if backwards else order
     return query.order_by(*order).limit(bindparam("many"))
 
 
 def _merged(parts: Sequence[Any], backwards: bool) -> Any:
     """Return the query for several kinds of players: the first rows of each, in order."""
     every = union_all(*(select(part.subquery()) for part in parts)).subquery()
-    columns = (every.c.ordering, every.c.player)
-    order = [column.desc() for column in columns] if backwards else list(columns)
-    return select(every).order_by(*order).limit(bindparam("many"))
+    return _ordered(select(every), every.c, backwards)

@@ -28,15 +28,6 @@ from sqlalchemy import (
 Name = Text().with_variant(Text(collation="C"), "postgresql")
 
 
-def is_name(text: str) -> bool:
-    """Return whether a column of names can have this value. Requests may have other ids."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
-
-
 def now() -> int:
     """Return the time as the store keeps it: microseconds since 1970 UTC."""
     return time.time_ns() // 1000
@@ -70,10 +61,10 @@ pools = Table(
     Column("created", BigInteger, nullable=False),
     # Version of the code that rated what is stored.
     Column("code", Text, nullable=False),
-    Column("last_seq", BigInteger, nullable=False),
-    Column("matches", BigInteger, nullable=False),
-    Column("amendments", BigInteger, nullable=False),
-    Column("players", BigInteger, nullable=False),
+    Column("last_seq", BigInteger, nullable=False, default=0),
+    Column("matches", BigInteger, nullable=False, default=0),
+    Column("amendments", BigInteger, nullable=False, default=0),
+    Column("players", BigInteger, nullable=False, default=0),
     # Time of the latest match that counts.
     Column("last_time", BigInteger),
     # State that belongs to no single player: JSON.
@@ -91,10 +82,10 @@ pools = Table(
     Column("replay_owner", Text),
     Column("replay_until", BigInteger),
     # Whether rows of older generations are still to be deleted.
-    Column("garbage", Boolean, nullable=False),
+    Column("garbage", Boolean, nullable=False, default=False),
     # Participations between two checkpoints, and those rated since the last one.
     Column("checkpoint_interval", BigInteger, nullable=False),
-    Column("checkpoint_due", BigInteger, nullable=False),
+    Column("checkpoint_due", BigInteger, nullable=False, default=0),
     # Of an archived season: when it ended, the name of the pool it was, and its own.
     Column("closed", BigInteger),
     Column("archive_of", Name),
@@ -125,7 +116,7 @@ pools = Table(
     # JSON of the settings that the pool was created with.
     Column("first_settings", Text),
     # The state of the hash chain over the log, and the first record that was chained when it was
-    # recorded: store.chain. Only earlier versions use `chained_through`.
+    # recorded: store.log. Only earlier versions use `chained_through`.
     Column("head", LargeBinary),
     Column("own_runs", LargeBinary),
     Column("chained_from", BigInteger, nullable=False, server_default="1"),
@@ -396,13 +387,13 @@ webhooks = Table(
     Column("last_delivery", BigInteger),
     # Failed deliveries since then, the time of the first, why the last one failed, and when to try
     # again.
-    Column("failures", Integer, nullable=False),
+    Column("failures", Integer, nullable=False, default=0),
     Column("failing_since", BigInteger),
     Column("failure", Text),
-    Column("next_attempt", BigInteger, nullable=False),
+    Column("next_attempt", BigInteger, nullable=False, default=0),
     # The owner of the lease of its deliveries, and the end of the lease.
     Column("lease_owner", Text),
-    Column("lease_until", BigInteger, nullable=False),
+    Column("lease_until", BigInteger, nullable=False, default=0),
 )
 
 outbox = Table(
@@ -436,7 +427,7 @@ audit = Table(
     Index("ix_audit_pool", "pool", "id"),
 )
 
-# The hash chain over the audit log, one row: store.audit.
+# The hash chain over the audit log, one row: store.keys.
 audit_chain = Table(
     "audit_chain",
     metadata,

@@ -82,9 +82,10 @@ def forget_through(connection: Connection, pool: int, through: int, limit: int) 
     return len(ids)
 
 
-def move_events(connection: Connection, old: int, new: int) -> None:
-    """Move the events of a pool to the pool of the next season."""
-    connection.execute(update(outbox).where(outbox.c.pool == old).values(pool=new))
+def move(connection: Connection, old: int, new: int) -> None:
+    """Move the webhooks of a pool to the pool of the next season, with their events."""
+    for table in (webhooks, outbox):
+        connection.execute(update(table).where(table.c.pool == old).values(pool=new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +129,6 @@ def add_webhook(
         events=json.dumps(list(events)),
         created=now,
         delivered=_last_event(pool),
-        failures=0,
-        next_attempt=0,
-        lease_until=0,
     )
     number = int(connection.execute(statement.returning(webhooks.c.id)).scalar_one())
     _count(connection, pool)
@@ -219,11 +217,6 @@ def disabled_before(connection: Connection, time: int) -> list[WebhookRecord]:
 def forget_webhooks(connection: Connection, pool: int) -> None:
     """Delete the webhooks of a pool that is deleted."""
     connection.execute(delete(webhooks).where(webhooks.c.pool == pool))
-
-
-def move_webhooks(connection: Connection, old: int, new: int) -> None:
-    """Move the webhooks of a pool to the pool of the next season."""
-    connection.execute(update(webhooks).where(webhooks.c.pool == old).values(pool=new))
 
 
 def due(connection: Connection, now: int, limit: int) -> list[int]:

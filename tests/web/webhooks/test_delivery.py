@@ -34,8 +34,8 @@ from equipoise.pools.webhooks import (
     list_webhooks,
 )
 from equipoise.store import webhooks
-from equipoise.store.audit import entries_before
 from equipoise.store.connection import Store, open_store
+from equipoise.store.keys import audit_rows_before
 from equipoise.store.pools import get_pool
 from equipoise.web.monitoring import Metrics
 from equipoise.web.settings import ServiceSettings
@@ -308,7 +308,7 @@ def test_a_dead_receiver_has_an_end(store: Store, inbox: Inbox, start: StartSend
     with store.read() as connection:
         (entry,) = [
             one
-            for one in entries_before(connection, "ladder", None, 9)
+            for one in audit_rows_before(connection, "ladder", None, 9)
             if one.what == "webhook.disabled"
         ]
     assert "the answer was 503" in entry.detail

@@ -27,11 +27,13 @@ class DriftRequest:
         "Number of matches of the history for which a player is active after a match. [default: a "
         "tenth of the matches, if there are no times]",
         "N",
+        least=1,
     )
     points: int = typed(
         25,
         "Number of times to measure at, evenly spaced in time, or in matches if activity is "
         "counted in matches.",
+        least=2,
     )
     output: str | None = typed(
         None,
@@ -61,7 +63,7 @@ class IncentivesRequest:
         40, "Number of a player's last rated matches in which the place may be worse.", "N"
     )
     budget: int = typed(500, "Largest number of plans for each player.", "N")
-    seed: int = typed(0, "Random seed of the plans.", "N")
+    seed: int = typed(0, "Random seed of the plans.", "N", least=0)
     output: str | None = typed(
         None,
         "Write a table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead "

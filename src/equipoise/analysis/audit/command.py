@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.analysis.audit import DriftRequest, IncentivesRequest
 from equipoise.cli import options
-from equipoise.cli.helping import create_group
+from equipoise.cli.application import create_group
 from equipoise.cli.options import add_command
 from equipoise.cli.report import (
     Table,
@@ -20,7 +20,6 @@ from equipoise.cli.report import (
     print_table,
     reading_lines,
     say,
-    say_compiled,
     table,
     working,
 )
@@ -58,7 +57,6 @@ def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.J
     _print(answer, request.details, to_file=output is not None)
     if output is not None:
         say(f"wrote {output}")
-    say_compiled(job.compilation)
 
 
 def _print(answer: DriftAnswer, details: bool, to_file: bool) -> None:
@@ -72,49 +70,39 @@ def _print(answer: DriftAnswer, details: bool, to_file: bool) -> None:
     say(*drift_lines(answer), *reading_lines(answer.reading))
 
 
-#: Field -> its column and format. "z" drops the minus sign of a number that rounds to 0.
-_LEVEL = {
-    "active": ("active", ",d"),
-    "rating": ("rating", "z.1f"),
-    "deviation": ("deviation", "z.1f"),
-    "spread": ("spread", "z.1f"),
-}
-_MOVES = {
-    "by_matches": ("by_matches", "+z.1f"),
-    "by_entering": ("by_entering", "+z.1f"),
-    "by_leaving": ("by_leaving", "+z.1f"),
-    "by_performance": ("by_perf", "+z.1f"),
-    "by_level": ("by_level", "+z.1f"),
-}
-_INFLATION = {
-    "inflation": ("inflation", "+z.3f"),
-    "inflation_by_performance": ("infl_perf", "+z.3f"),
-}
+#: Field -> its format; "z" drops the minus sign of a number that rounds to 0.
+_LEVEL = {"active": ",d", **dict.fromkeys(("rating", "deviation", "spread"), "z.1f")}
+_MOVES = dict.fromkeys(
+    ("by_matches", "by_entering", "by_leaving", "by_performance", "by_level"), "+z.1f"
+)
+_INFLATION = dict.fromkeys(("inflation", "inflation_by_performance"), "+z.3f")
 _NEWCOMERS = {
-    "newcomers": ("newcomers", ",d"),
-    "entered": ("entered", "z.1f"),
-    "performed": ("performed", "z.1f"),
-    "entry": ("entry", "z.1f"),
-    "entry_weight": ("weight", ".1f"),
-    "brought": ("brought", "+z,.0f"),
-    "created": ("created", "+z,.0f"),
-    "lost": ("lost", "+z,.0f"),
+    "newcomers": ",d",
+    **dict.fromkeys(("entered", "performed", "entry"), "z.1f"),
+    "entry_weight": ".1f",
+    **dict.fromkeys(("brought", "created", "lost"), "+z,.0f"),
 }
-_HELD = {
-    "level": ("level", "z.1f"),
-    "target": ("target", "z.1f"),
-    "handed": ("handed", "+z,.0f"),
+_HELD = {"level": "z.1f", "target": "z.1f", "handed": "+z,.0f"}
+_ALL = {"players": ",d", "rating_all": "z.1f"}
+#: Columns that are not called like their field.
+_COLUMNS = {
+    "by_performance": "by_perf",
+    "inflation_by_performance": "infl_perf",
+    "entry_weight": "weight",
 }
-_ALL = {"players": ("players", ",d"), "rating_all": ("rating_all", "z.1f")}
 
 
-def _moves(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
+def _columns(fields: Mapping[str, str]) -> dict[str, str]:
+    return {_COLUMNS.get(field, field): form for field, form in fields.items()}
+
+
+def _moves(answer: DriftAnswer) -> Mapping[str, str]:
     """Return the parts of the movement of the mean; that of the level only if one is held."""
     holds = any(drift.holds for drift in answer.found.values())
     return {field: form for field, form in _MOVES.items() if holds or field != "by_level"}
 
 
-def _newcomers(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
+def _newcomers(answer: DriftAnswer) -> Mapping[str, str]:
     """Return the columns about newcomers and the level that this answer has."""
     learns, holds = (
         any(getattr(drift, of) for drift in answer.found.values()) for of in ("learns", "holds")
@@ -123,12 +111,12 @@ def _newcomers(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
     return {**fields, **(_HELD if holds else {})}
 
 
-def _moments(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
+def _moments(answer: DriftAnswer, fields: Mapping[str, str]) -> Table:
     """Return one row for each time measured, with the label of its system if there are several."""
     several = len(answer.found) > 1
     timed = next(iter(answer.found.values())).times is not None
     columns = {"system": ""} if several else {}
-    columns |= {"matches": ",d", **({"time": ""} if timed else {}), **dict(fields.values())}
+    columns |= {"matches": ",d", **({"time": ""} if timed else {}), **_columns(fields)}
     rows = [
         [label] * several
         + [point["matches"]]
@@ -140,13 +128,13 @@ def _moments(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Tabl
     return table(columns, rows)
 
 
-def _ends(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
+def _ends(answer: DriftAnswer, fields: Mapping[str, str]) -> Table:
     """Return one row for each system: its last values, and the sums of moves of the mean."""
     rows = (
         (label, *(_at_end(drift, field) for field in fields))
         for label, drift in answer.found.items()
     )
-    return table({"system": "", **dict(fields.values())}, rows)
+    return table({"system": "", **_columns(fields)}, rows)
 
 
 def drift_lines(answer: DriftAnswer) -> Iterator[str]:
@@ -235,7 +223,6 @@ def incentives(
     say(*incentives_lines(answer, request), *reading_lines(answer.reading))
     if request.output is not None:
         say(f"wrote {request.output}")
-    say_compiled(job.compilation)
 
 
 def players_table(answer: IncentivesAnswer) -> Table:

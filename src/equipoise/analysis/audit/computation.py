@@ -10,10 +10,11 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import polars as pl
 
+from equipoise._jit import working_time
 from equipoise.analysis.audit import DriftRequest, IncentivesRequest
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
 from equipoise.analysis.requests import all_cores
-from equipoise.analysis.systems import audit_each, plain_parameters
+from equipoise.analysis.systems import plain_parameters
 from equipoise.data.audits import ActivityWindow, Drift, Incentive
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, require
@@ -43,6 +44,30 @@ class Audit(Generic[Found]):
 DriftAnswer: TypeAlias = Audit[Drift]
 
 
+def _each(
+    systems: Mapping[str, RatingSystem],
+    audit: Callable[..., Found],
+    progress: Callable[[int, int], None] | None,
+) -> tuple[dict[str, Found], dict[str, float]]:
+    """Return the findings of an audit for every system, and its seconds, by label.
+
+    audit : called with a system and progress=, a function of (steps done, total)
+    progress : called with the steps of all systems
+    """
+    results: dict[str, Found] = {}
+    seconds: dict[str, float] = {}
+    for number, (label, system) in enumerate(systems.items()):
+
+        def note(done: int, total: int, before: int = number) -> None:
+            if progress is not None:
+                progress(before * total + done, len(systems) * total)
+
+        start = working_time()
+        results[label] = audit(system, progress=note)
+        seconds[label] = working_time() - start
+    return results, seconds
+
+
 def audit_drift(
     systems: Mapping[str, RatingSystem],
     request: DriftRequest,
@@ -58,7 +83,7 @@ def audit_drift(
     audit = partial(
         drift, history=history, window=window, points=request.points, threads=all_cores()
     )
-    answer = Audit(history, reading, systems, *audit_each(systems, audit, progress))
+    answer = Audit(history, reading, systems, *_each(systems, audit, progress))
     if request.output is not None:
         tables = (
             drift.file_table().select(pl.lit(label).alias("system"), pl.all())
@@ -70,12 +95,10 @@ def audit_drift(
 
 def _check_drift(request: DriftRequest) -> None:
     """Refuse wrong options and outputs that cannot be written, before reading."""
-    require(request.points >= 2, "--points", "at least 2", request.points)
     if request.active_days is not None and request.active_matches is not None:
         raise InvalidParameterError("--active-days cannot be combined with --active-matches")
-    days, matches = request.active_days, request.active_matches
+    days = request.active_days
     require(days is None or 0 < days < math.inf, "--active-days", "positive", days)
-    require(matches is None or matches >= 1, "--active-matches", "at least 1", matches)
     check_outputs(request.history, tables={"--output": request.output})
 
 
@@ -128,7 +151,6 @@ def audit_incentives(
     Raises : EquipoiseError, and then nothing was written
     """
     effort = Effort(matches=request.matches, budget=request.budget)
-    require(request.seed >= 0, "--seed", "at least 0", request.seed)
     check_outputs(request.history, tables={"--output": request.output})
     history, reading = read(request.history, systems)
     audit = partial(
@@ -141,7 +163,7 @@ def audit_incentives(
         threads=all_cores(),
         executor=request.executor,
     )
-    answer = Audit(history, reading, systems, *audit_each(systems, audit, progress))
+    answer = Audit(history, reading, systems, *_each(systems, audit, progress))
     if request.output is not None:
         tables = (
             incentive.file_table().select(

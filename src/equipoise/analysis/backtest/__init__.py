@@ -47,7 +47,6 @@ class BacktestRequest:
     initial_mapping: InitialMapping = None
     ties_as_authors: TiesAsAuthors = False
     least_difference: LeastDifference = ()
-    resamples: int = typed(1000, "Number of resamples of the matches, for intervals.", least=0)
     confidence: Confidence = 0.95
     seed: int = typed(0, "Random seed of the resamples.", least=0)
     calibrate: bool = typed(

@@ -15,14 +15,12 @@ from equipoise.analysis.inspect.command import inspected
 from equipoise.analysis.requests import typed
 from equipoise.cli import options
 from equipoise.cli.options import command_line
-from equipoise.cli.project import settings_as_typed
 from equipoise.cli.report import (
     print_json,
     print_lines,
     print_table,
     reading_lines,
     say,
-    say_compiled,
     table,
     working,
 )
@@ -73,6 +71,7 @@ def backtest(
       equipoise backtest examples/contests.csv --system all
     """
     from equipoise.analysis.backtest import computation as work
+    from equipoise.analysis.systems import settings_as_typed
 
     settings = systems.settings()
     request = options.weighed(request, settings)
@@ -99,13 +98,12 @@ def backtest(
     _print(answer, first_table, details or (first_table and sys.stdout.isatty()))
     written = (request.predictions_output, request.report)
     say(*(f"wrote {path}" for path in written if path is not None))
-    say_compiled(job.compilation)
     return None
 
 
 def _print(answer: BacktestAnswer, first_table: bool, details: bool) -> None:
     """Print the tables, and what was scored on standard error."""
-    from equipoise.analysis.backtest import tables
+    from equipoise.analysis.backtest import presentation as tables
     from equipoise.analysis.backtest.report import verdict_in_words
 
     backtest = answer.found
@@ -142,7 +140,7 @@ def _scoring_lines(answer: BacktestAnswer) -> Iterator[str]:
             f"{counted(backtest.min_history, 'earlier match', 'earlier matches')} are scored only "
             "in the table by earlier matches"
         )
-    if backtest.resamples and backtest.matches < LEAST_MATCHES:
+    if backtest.matches < LEAST_MATCHES:
         yield f"fewer than {LEAST_MATCHES} matches are scored, too few for a verdict on differences"
     if backtest.undecided:
         yield (

@@ -42,7 +42,7 @@ from equipoise.data.backtest import (
     SystemScores,
     judge,
 )
-from equipoise.data.files import check_place, whole_file
+from equipoise.data.files import whole_file
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
@@ -132,7 +132,12 @@ def split_for_search(
             if _obstacle_of_split(history, first, fewest, least) is None:
                 notes = _relaxed(fewest, given_fewest)
                 if share not in (given_share, SEARCH_SHARES[0]):
-                    notes = (_searched(share, first, history.matches), *notes)
+                    matches = counted(history.matches, "match", "matches")
+                    searched = (
+                        f"the search is on the first {share} ({first:,} of {matches}), because "
+                        f"{SEARCH_SHARES[0]} leave nothing to score; --first sets this share"
+                    )
+                    notes = (searched, *notes)
                 return SearchPart(share, first, fewest, notes)
     _check_decided(history)
     if history.matches < 2:
@@ -250,13 +255,6 @@ def _relaxed(fewest: int, fewest_given: int | None) -> tuple[str, ...]:
     )
 
 
-def _searched(share: str, first: int, matches: int) -> str:
-    return (
-        f"the search is on the first {share} ({first:,} of {counted(matches, 'match', 'matches')})"
-        f", because {SEARCH_SHARES[0]} leave nothing to score; --first sets this share"
-    )
-
-
 #: Times below this, in seconds since 1970 (March 1973), are taken to be numbers of rounds.
 _MOMENTS = 100_000_000
 
@@ -298,7 +296,7 @@ def compare(
         tables={"--output": request.output, "--predictions": request.predictions_output},
     )
     if request.report is not None:
-        check_page(request.report)
+        theme.check_page(request.report, "matplotlib", "jinja2")
     known = known_ratings(request.initial, request.initial_mapping, *systems.values())
     history, reading = read(request.history)
     systems, notes = _able(systems, history, request.if_able)
@@ -405,17 +403,6 @@ def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
     if request.report is not None:
         with whole_file(request.report) as file:
             file.write(page)
-
-
-def check_page(path: str) -> None:
-    """Refuse a path to which a page cannot be written.
-
-    Raises : InvalidParameterError; EquipoiseError without matplotlib or Jinja2
-    """
-    require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
-    check_place(path)
-    for library in ("matplotlib", "jinja2"):
-        theme.check_available(library, "HTML reports")
 
 
 def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestReport:

@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from equipoise.analysis.backtest import tables
-from equipoise.analysis.backtest.chart import (
-    MOST_SYSTEMS,
-    Estimate,
-    calibration_figure,
-    intervals_figure,
-)
-from equipoise.analysis.backtest.tables import (
+from equipoise.analysis.backtest import presentation as tables
+from equipoise.analysis.backtest.presentation import (
     CALIBRATION,
     METRIC,
+    MOST_SYSTEMS,
     NOTHING,
+    Estimate,
     Measure,
     Metric,
     Noted,
     Table,
     between,
+    calibration_figure,
+    intervals_figure,
     shown_metrics,
     typeset,
 )
@@ -104,10 +102,8 @@ def _named(metrics: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def no_verdict(backtest: Backtest, differences: Sequence[Difference]) -> str:
+def no_verdict(differences: Sequence[Difference]) -> str:
     """Return why differences have no intervals; "" if they have."""
-    if not backtest.resamples:
-        return "Nothing was resampled, so noise may explain any lead."
     intervals = (pair for difference in differences for pair in difference.intervals.values())
     if not np.isnan([*intervals]).all():
         return ""
@@ -171,7 +167,7 @@ def by_experience(backtest: Backtest) -> Iterator[Markup]:
     """Yield a verdict on every other group of players by earlier matches."""
     for name, group in _other_groups(backtest):
         many = counted(group.participations, "participation", "participations")
-        sentence = lead(standings(backtest, group), no_verdict(backtest, group.differences))
+        sentence = lead(standings(backtest, group), no_verdict(group.differences))
         yield joined(f"{name[0].upper()}{name[1:]} ({many}): ", sentence)
 
 
@@ -187,7 +183,7 @@ def against_baseline(backtest: Backtest) -> Iterator[Markup]:
     else:
         first, *others = backtest.over_baseline
         who = "every system" if others else given(first.first)
-        unknown = no_verdict(backtest, backtest.over_baseline)
+        unknown = no_verdict(backtest.over_baseline)
         sure = f". {unknown}" if unknown else ", and the difference is significant."
         text = " is better than the baseline, which has no ratings, by every metric"
         yield joined(f"For {backtest.for_whom}, ", who, text, sure)
@@ -269,8 +265,8 @@ def verdict_table(backtest: Backtest, standing: Sequence[Standing]) -> Table:
             ],
         )
     columns = {"metric": "", "best": "", "value": ">", "next best": "", "behind by": ">"}
-    columns |= {"that is": "", "indistinguishable from": ""} if backtest.resamples else {}
-    rows = [_verdict(verdict)[: len(columns)] for verdict in standing]
+    columns |= {"that is": "", "indistinguishable from": ""}
+    rows = [_verdict(verdict) for verdict in standing]
     return Table("Who is best", columns, rows)
 
 
@@ -328,7 +324,7 @@ def verdict_in_words(backtest: Backtest) -> str:
     """Return which system is best and how sure that is, or if the only one beats the baseline."""
     standing = _standing(backtest)
     if any(verdict.rivals for verdict in standing):
-        return lead(standing, no_verdict(backtest, backtest.differences)).striptags()
+        return lead(standing, no_verdict(backtest.differences)).striptags()
     return next(against_baseline(backtest)).striptags()
 
 
@@ -336,7 +332,7 @@ def backtest_page(report: BacktestReport) -> str:
     """Return the page as HTML; the same report gives the same text."""
     backtest = report.found
     metrics, standing = shown_metrics(backtest), _standing(backtest)
-    unknown = no_verdict(backtest, backtest.differences)
+    unknown = no_verdict(backtest.differences)
     page = _template().render(
         report=report,
         found=backtest,

@@ -402,18 +402,12 @@ def _compiled_systems() -> tuple[list[str], list[str]]:
     Each rates two matches in a thread that may load kernels and not compile any.
     """
     from equipoise._jit import NotCachedError, cached_only
+    from equipoise.analysis.rate.partitions import MATCHES
     from equipoise.formats import read_history
     from equipoise.rating.registry import SYSTEMS, make_system
     from equipoise.rating.replay import replay
 
-    history = read_history(
-        {
-            "match": [0, 0, 1, 1],
-            "time": ["1970-01-01", "1970-01-01", "1970-01-02", "1970-01-02"],
-            "player": [0, 1, 0, 1],
-            "rank": [1, 2, 1, 2],
-        }
-    )
+    history = read_history(MATCHES)
     compiled, missing = [], []
     for name in SYSTEMS:
         try:

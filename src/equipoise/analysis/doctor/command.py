@@ -1,14 +1,19 @@
-"""equipoise doctor and systems: whether everything is installed, and what there is to rate with."""
+"""equipoise doctor and systems: whether everything is installed, and what there is to rate with.
+
+The doctor also compiles the kernels that commands need for a rating system ahead of their use.
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
+import tempfile
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.analysis.doctor import (
@@ -24,7 +29,7 @@ from equipoise.analysis.doctor import (
 from equipoise.analysis.requests import typed
 from equipoise.cli import options
 from equipoise.cli.report import compiling, print_json, print_lines, print_table, say, table
-from equipoise.errors import InvalidParameterError
+from equipoise.errors import InvalidParameterError, UnavailableError
 from equipoise.wording import counted
 
 #: Columns of the text, and those before a detail.
@@ -148,7 +153,6 @@ def _compile(systems: Sequence[str], as_json: bool) -> None:
 
     Raises : NotFoundError, UnavailableError
     """
-    from equipoise.analysis.doctor.compiling import kernel_folder
     from equipoise.rating.registry import SYSTEMS, check_name
 
     for name in systems:
@@ -185,8 +189,6 @@ def _compiled(system: str, service: bool) -> _Compiled:
 
     Raises : EquipoiseError
     """
-    from equipoise.analysis.doctor.compiling import compile_for_commands
-
     start = time.perf_counter()
     with compiling() as compilation:
         compile_for_commands(system)
@@ -196,6 +198,80 @@ def _compiled(system: str, service: bool) -> _Compiled:
 
             precompile(PoolRequest(system=system))
     return _Compiled(system, compilation.kernels, time.perf_counter() - start)
+
+
+_PLAYERS = "abcdef"
+_ROUNDS = 12
+
+
+def kernel_folder() -> Path:
+    """Return the folder of compiled kernels. Raises : UnavailableError if there can be none."""
+    from equipoise._jit import cache_folder, compiles_kernels, keeps_kernels
+
+    if not compiles_kernels():
+        raise UnavailableError("nothing is compiled while NUMBA_DISABLE_JIT is set")
+    folder = cache_folder()
+    if folder is None or not keeps_kernels():
+        raise UnavailableError(
+            "compiled kernels cannot be kept: no folder for them can be written; set "
+            "NUMBA_CACHE_DIR to a folder that can be written"
+        )
+    return folder
+
+
+def compile_for_commands(system: str) -> None:
+    """Compile the kernels that commands need: rate, explain, predict and backtest a small history.
+
+    Numba compiles a kernel for the types of its arguments, at its first call. So the use cases
+    themselves are called, and nothing else has to know which kernels there are.
+
+    Raises : NotFoundError for an unknown system, EquipoiseError
+    """
+    from equipoise.analysis.backtest import BacktestRequest
+    from equipoise.analysis.backtest.computation import compare
+    from equipoise.analysis.explain import ExplainRequest
+    from equipoise.analysis.explain.computation import explain_matches
+    from equipoise.analysis.performance import StrengthsRequest
+    from equipoise.analysis.performance.computation import estimate_strengths
+    from equipoise.analysis.predict import PredictRequest
+    from equipoise.analysis.predict.computation import predict_match
+    from equipoise.analysis.rate import RateRequest
+    from equipoise.analysis.rate.computation import rate
+    from equipoise.analysis.requests import HistoryRequest
+    from equipoise.rating.registry import make_system
+
+    made_system = make_system(system)
+    with tempfile.TemporaryDirectory(prefix="equipoise-compile-") as folder:
+        source, state = Path(folder, "history.csv"), Path(folder, "state.npz")
+        source.write_text("\n".join(["match,time,player,rank,performance", *_rows()]))
+        history = HistoryRequest(source=str(source))
+        rate(made_system, RateRequest(history=history, save=str(state)))
+        rate(made_system, RateRequest(history=history, trace=str(Path(folder, "trace.csv"))))
+        rate(None, RateRequest(history=history, state=str(state)))
+        explain_matches(made_system, ExplainRequest(history=history, player=_PLAYERS[0]))
+        predict_match(
+            PredictRequest(
+                state=str(state),
+                teams=tuple(_PLAYERS[:2]),
+                places=True,
+                samples=10,
+                what_if=True,
+                players=("a",),
+            )
+        )
+        estimate_strengths(StrengthsRequest(history=history, top=1, ties="breslow", prior=1.0))
+        compare({system: made_system}, BacktestRequest(history=history, min_history=1))
+
+
+def _rows() -> Iterator[str]:
+    """Yield the rows of a history that every system can rate: duels, of which some are drawn."""
+    half = len(_PLAYERS) // 2
+    for day in range(_ROUNDS):
+        for k in range(half):
+            second = 0 if (day + k) % 5 == 0 else 1
+            pair = _PLAYERS[k], _PLAYERS[half + (k + day) % half]
+            for player, rank in zip(pair, (0, second), strict=True):
+                yield f"{half * day + k},2025-01-{day + 1:02},{player},{rank},{2 - rank}"
 
 
 def systems(

@@ -11,10 +11,9 @@ from typing import get_args
 
 import numpy as np
 
-from equipoise.analysis.clock import working_time
+from equipoise._jit import working_time
 from equipoise.analysis.inspect import NO_LONGER, ConvertRequest, Form
-from equipoise.analysis.inspect.answers import ConvertMessage
-from equipoise.analysis.inspect.next_commands import games_of, source_in_words
+from equipoise.analysis.inspect.answers import ConvertMessage, games_of, source_in_words
 from equipoise.analysis.reading import check_outputs, history_message, read
 from equipoise.arrays import Ids
 from equipoise.data.files import check_place, whole_file

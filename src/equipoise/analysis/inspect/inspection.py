@@ -16,10 +16,8 @@ from equipoise.analysis.inspect.answers import (
     Kind,
     MatchLineMessage,
     NextMessage,
-    RuleMessage,
-)
-from equipoise.analysis.inspect.next_commands import (
     OtherKind,
+    RuleMessage,
     command_for_history,
     command_to_mend,
     games_of,

@@ -9,7 +9,6 @@ from equipoise.analysis.requests import (
     Confidence,
     HistoryRequest,
     Table,
-    Title,
     typed,
 )
 
@@ -23,6 +22,10 @@ class LeaderboardRequest:
 
     systems : texts [LABEL=]NAME; a name may be `performance` or `strengths`
     assigned : texts [LABEL.]NAME=VALUE, parameters of systems
+    errors : error bars of rating systems. "auto": from all results for bradley-terry in duels, from
+        the deviations of other systems, or else by the bootstrap. "deviation": the same, also for
+        bradley-terry. "bootstrap": from the ratings of resampled matches
+    rounds : number of resampled histories of the bootstrap
     """
 
     systems: tuple[str, ...] = typed(
@@ -49,14 +52,8 @@ class LeaderboardRequest:
         "performances and strengths from its matches alone.",
         "day|week|month|year",
     )
-    errors: Errors = typed(
-        "auto",
-        "Error bars of rating systems. auto: from all results for bradley-terry in duels, from "
-        "the deviations of other systems, or else by the bootstrap. deviation: the same, also for "
-        "bradley-terry. bootstrap: from the ratings of resampled matches.",
-        "auto|deviation|bootstrap|none",
-    )
-    rounds: int = typed(100, "Number of resampled histories of the bootstrap.", "N")
+    errors: Errors = "auto"
+    rounds: int = 100
     seed: int = typed(0, "Random seed of the bootstrap.", "N")
     anchor: float = typed(1500.0, "Mean of performances and strengths.", "R")
     scores: bool = typed(
@@ -73,5 +70,4 @@ class LeaderboardRequest:
         "--every, one system over time: the first five players of the last period.",
         "FILE",
     )
-    title: Title = None
     history: HistoryRequest

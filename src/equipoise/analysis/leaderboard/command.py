@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,12 @@ from equipoise.analysis.leaderboard import LeaderboardRequest
 from equipoise.cli import options
 from equipoise.cli.report import (
     Table,
+    print_first,
     print_json,
     print_lines,
     print_table,
     reading_lines,
     say,
-    say_compiled,
     working,
 )
 from equipoise.wording import counted
@@ -55,7 +54,6 @@ def leaderboard(*, request: LeaderboardRequest, as_json: options.Json) -> None:
         say(f"wrote {request.output}")
     if request.chart is not None:
         say(f"drew {request.chart}")
-    say_compiled(job.compilation)
     say(*answer.notes, *_gains(answer), *reading_lines(answer.reading))
 
 
@@ -73,21 +71,18 @@ def _gains(answer: LeaderboardAnswer) -> Iterator[str]:
 def _print(answer: LeaderboardAnswer) -> None:
     """Print the leaderboards one below the other, in one table, and what the error bars are."""
     rows = list(_rows(answer))
-    shown = rows[:_SHOWN] if sys.stdout.isatty() else rows
     request = answer.request
-    named = [name for name in (request.by, request.every) if name is not None]
-    numbers = ["", "matches", *answer.systems]
-    print_table(Table([*named, "", "player", "matches", *answer.systems], shown, {*numbers}))
+    columns = {name: "" for name in (request.by, request.every) if name is not None}
+    columns |= {"": ">", "player": "", **dict.fromkeys(("matches", *answer.systems), ">")}
+    print_first(columns, rows, len(rows), _SHOWN, "row")
     print_lines("", *_meanings(answer))
     if answer.scores:
         _print_scores(answer)
-    if len(shown) < len(rows):
-        say(f"... and {counted(len(rows) - len(shown), 'more row')}; --output FILE keeps them all.")
 
 
 def _print_scores(answer: LeaderboardAnswer) -> None:
     """Print how well the rating systems predicted, one row for each group and system."""
-    from equipoise.analysis.backtest.tables import METRIC
+    from equipoise.analysis.backtest.presentation import METRIC
     from equipoise.analysis.leaderboard.computation import SCORED
 
     by = [] if answer.request.by is None else [answer.request.by]

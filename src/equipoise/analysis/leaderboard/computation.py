@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +23,7 @@ from equipoise.analysis.reading import (
     history_message,
     missing_notes,
     read,
+    values_of_matches,
     without_dates,
 )
 from equipoise.analysis.requests import all_cores
@@ -66,8 +66,6 @@ _ALONE = (PERFORMANCE, STRENGTHS)
 _LINES = 5
 #: Largest number of groups, so that a column of ids is not taken for one of groups.
 MOST_GROUPS = 100
-#: Least and most resampled histories.
-_ROUNDS = (20, 10_000)
 
 
 class Estimates(NamedTuple):
@@ -273,8 +271,6 @@ def _check(request: LeaderboardRequest) -> None:
     """Refuse values and outputs that cannot be, before reading."""
     sure = request.confidence
     require(0 < sure <= MOST_SURE, "confidence", f"above 0 and at most {MOST_SURE}", sure)
-    low, high = _ROUNDS
-    require(low <= request.rounds <= high, "--rounds", f"from {low} to {high:,}", request.rounds)
     check_outputs(request.history, tables={"--output": request.output}, chart=request.chart)
     several = request.by is not None or len(request.systems) != 1
     if request.chart is not None and request.every is not None and several:
@@ -342,19 +338,8 @@ def _groups(history: History, by: str | None) -> Iterator[tuple[object, History]
     if by is None:
         yield "", history
         return
-    values = history.attributes.get(by)
-    if values is None:
-        raise InvalidParameterError(_no_column(by, list(history.attributes)))
-    first = values[history.offsets[:-1]]
-    for row in np.flatnonzero(values != np.repeat(first, history.sizes())).tolist():
-        match = int(np.searchsorted(history.offsets, row, "right")) - 1
-        one, other = _text(first[match]), _text(values[row])
-        if one != other:
-            raise InvalidParameterError(
-                f"--by must name a column with one value in every match; {by} has "
-                f"{one!r} and {other!r} in match {history.match_ids[match]}"
-            )
-    texts = np.array([_text(value) for value in first.tolist()], dtype=object)
+    texts = values_of_matches(history, by)
+    first = history.attributes[by][history.offsets[:-1]]
     original = dict(zip(texts.tolist(), first.tolist(), strict=True))
     if len(original) > MOST_GROUPS:
         raise InvalidParameterError(
@@ -366,26 +351,11 @@ def _groups(history: History, by: str | None) -> Iterator[tuple[object, History]
         yield value, some_matches(history, np.flatnonzero(texts == text))
 
 
-def _text(value: object) -> str:
-    """Return the value of a column as text; "" if there is none."""
-    absent = value is None or (isinstance(value, float) and np.isnan(value))
-    return "" if absent else str(value)
-
-
 def _sorted_by(value: object, text: str) -> tuple[int, float, str]:
     """Return the key of a value: numbers come first, in their order, and then texts."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return 0, float(value), ""
     return 1, 0.0, text
-
-
-def _no_column(by: str, known: list[str]) -> str:
-    """Return the sentence on a column that the history has not, with the nearest name."""
-    if not known:
-        return f"--by must name a column of the history, which has no further columns; got {by!r}"
-    near = get_close_matches(by, known, 1, 0.6)
-    hint = f"; did you mean --by {near[0]}?" if near else ""
-    return f"--by must name a column of the history ({', '.join(known)}); got {by!r}{hint}"
 
 
 def _periods(history: History, every: Period | None) -> list[tuple[str, int, int]]:
@@ -534,7 +504,7 @@ def figure_of(answer: LeaderboardAnswer) -> Figure:
     return leaderboard_figure(
         list(players),
         series,
-        title=request.title or "Leaderboards",
+        title="Leaderboards",
         subtitle=f"{counted(answer.history.matches, 'match', 'matches')}{grouped}{bars}",
     )
 
@@ -572,9 +542,7 @@ def _over_time(answer: LeaderboardAnswer) -> Figure:
         )
     band = "" if request.errors == "none" else ", 95 % range (band)"
     what = f"{label} of every {request.every}" if label in _ALONE else f"{label} rating (line)"
-    return rating_figure(
-        series, title=request.title or f"Every {request.every}", subtitle=what + band
-    )
+    return rating_figure(series, title=f"Every {request.every}", subtitle=what + band)
 
 
 #: Options of a request that its answer repeats.

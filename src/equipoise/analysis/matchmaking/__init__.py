@@ -1,4 +1,4 @@
-"""Which queue to evaluate, which rule set to import, and which rulesets to try on which days."""
+"""Which rulesets to try on which days."""
 
 from __future__ import annotations
 
@@ -6,34 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from equipoise.analysis import requests
 from equipoise.analysis.requests import Workers, typed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TickOrder:
-    """The request of a tick: a path, a stream or bytes."""
-
-    source: object = typed(
-        ...,
-        "JSON with now, a ruleset and tickets, or - for standard input.",
-        "REQUEST",
-        argument=True,
-        read=requests.source,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOrder:
-    """A rule set of FlexMatch."""
-
-    source: object = typed(
-        ...,
-        "A FlexMatch rule set in JSON, or - for standard input.",
-        "RULESET",
-        argument=True,
-        read=requests.source,
-    )
 
 
 def read_day(path: str, name: str) -> dict[str, Any]:

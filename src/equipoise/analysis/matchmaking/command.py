@@ -6,13 +6,15 @@ import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from equipoise.analysis.matchmaking import ImportOrder, SimulationRequest, TickOrder
+from equipoise.analysis import requests
+from equipoise.analysis.matchmaking import SimulationRequest
+from equipoise.analysis.requests import typed
 from equipoise.cli import options
-from equipoise.cli.helping import create_group
+from equipoise.cli.application import create_group
 from equipoise.cli.options import add_command, command_line
 from equipoise.cli.report import (
     cut,
@@ -20,7 +22,6 @@ from equipoise.cli.report import (
     print_lines,
     print_table,
     say,
-    say_compiled,
     table,
     working,
 )
@@ -34,7 +35,17 @@ if TYPE_CHECKING:
 _CELL, _ROWS = 60, 200
 
 
-def tick(*, order: TickOrder, as_json: options.Json) -> None:
+def tick(
+    *,
+    source: Any = typed(
+        ...,
+        "JSON with now, a ruleset and tickets, or - for standard input.",
+        "REQUEST",
+        argument=True,
+        read=requests.source,
+    ),
+    as_json: options.Json,
+) -> None:
     """Decide who plays with whom: fill sessions, make matches, and say why others wait.
 
     Each match is the best around its oldest ticket: most players, then least cost. The objective
@@ -46,7 +57,7 @@ def tick(*, order: TickOrder, as_json: options.Json) -> None:
     from equipoise.matchmaking.request import read_tick_request
     from equipoise.messages.questions import tick_message
 
-    answer = read_tick_request(order.source).tick()
+    answer = read_tick_request(source).tick()
     if as_json:
         print_json(tick_message(answer))
     else:
@@ -115,7 +126,17 @@ def _time(ticket: Waiting) -> str:
     return "" if ticket.next_change_at is None else f"{ticket.next_change_at:g}"
 
 
-def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
+def import_rules(
+    *,
+    source: Any = typed(
+        ...,
+        "A FlexMatch rule set in JSON, or - for standard input.",
+        "RULESET",
+        argument=True,
+        read=requests.source,
+    ),
+    as_json: options.Json,
+) -> None:
     """Turn a FlexMatch rule set into a ruleset.
 
     Prints the ruleset, and on standard error every part that was changed or has no equivalent, with
@@ -128,7 +149,7 @@ def import_rules(*, order: ImportOrder, as_json: options.Json) -> None:
     from equipoise.messages.conversion import plain, to_message
     from equipoise.messages.questions import ImportedRulesetMessage
 
-    imported = import_flexmatch(order.source)
+    imported = import_flexmatch(source)
     if as_json:
         print_json(to_message(ImportedRulesetMessage, imported, changes=plain(imported.changes)))
         return
@@ -175,7 +196,6 @@ def simulate(
     _print_days(answer)
     if request.report is not None:
         say(f"wrote {request.report}")
-    say_compiled(job.compilation)
 
 
 def _print_measures(names: list[str], cells: Mapping[str, Mapping[str, str]]) -> None:

@@ -16,7 +16,6 @@ import polars as pl
 
 from equipoise.analysis.matchmaking import SimulationRequest
 from equipoise.charts import theme
-from equipoise.data.files import check_place
 from equipoise.data.rebalancing import is_number, shown
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.formats.rebalance_request import open_rebalance_request
@@ -136,10 +135,7 @@ def _check(request: SimulationRequest) -> None:
         require(sound, "--precision", "a number above 0", request.precision)
         require(request.trace is None, "--precision", "left out with --trace", request.precision)
     if request.report is not None:
-        rule = "a file that ends in .html"
-        require(request.report.lower().endswith(".html"), "--report", rule, request.report)
-        check_place(request.report)
-        theme.check_available("matplotlib", "HTML reports")
+        theme.check_page(request.report, "matplotlib")
 
 
 def read_plans(

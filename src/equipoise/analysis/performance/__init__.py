@@ -230,9 +230,6 @@ class PerformanceRequest(GamesRequest):
         "equilibrium exists.",
         "FILE",
     )
-    title: str | None = typed(
-        None, "Name of the tournament in the chart. [default: name of the file]", needs="chart"
-    )
     raw: RawText = False
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.charts import theme
 from equipoise.charts.theme import shortened
-from equipoise.data.tournament import PerformanceSeries
+from equipoise.data.outlook import PlaceDistribution
+from equipoise.data.tournament import PerformanceSeries, TournamentPerformance
 from equipoise.errors import require
 from equipoise.wording import counted
 
@@ -264,6 +265,45 @@ def _write_legend(
     )
 
 
+def tournament_chart(performance: TournamentPerformance, *, name: str) -> Figure:
+    """Return a chart of the ratings with error bars; without an equilibrium, class by class.
+
+    name : of the tournament, within the title
+    Raises : EquipoiseError without matplotlib
+    """
+    if performance.prior > 0:
+        kind = "regularised performance ratings"
+    elif performance.exists:
+        kind = "perfect performance ratings"
+    else:
+        kind = "no equilibrium: ratings within each class, and bounds between classes"
+    return performance_figure(
+        series_of(performance),
+        title=f"Performance in {name}",
+        subtitle=f"{kind}, with {100 * performance.confidence:g} % confidence",
+    )
+
+
+def series_of(performance: TournamentPerformance) -> PerformanceSeries:
+    """Return the players with games, in the order of the table, as a series for charts."""
+    standing = performance.standing
+    rows = performance.order
+    rows = rows[standing.games[rows] > 0]
+    solved = performance.exists or performance.prior > 0
+    return PerformanceSeries(
+        names=tuple(str(name) for name in performance.player_ids[rows].tolist()),
+        ppr=(standing.ppr if solved else standing.class_ppr)[rows],
+        error=standing.error[rows],
+        tpr=standing.tpr[rows],
+        rating=standing.rating[rows],
+        points=standing.points[rows],
+        games=standing.games[rows],
+        lower=standing.lower[rows],
+        upper=standing.upper[rows],
+        group=None if solved else standing.class_of[rows],
+    )
+
+
 #: Teams that have a row; of more, only those with the best mean place are shown.
 MOST_TEAMS = 50
 #: Inches: the titles and the axis, and a row.
@@ -298,3 +338,21 @@ def places_figure(
         )
         theme.fit_axes(figure, axes, right=theme.MARGIN)
     return figure
+
+
+def places_chart(
+    distribution: PlaceDistribution, names: Sequence[str] | None, *, title: str | None = None
+) -> Figure:
+    """Return the chart of the places of teams. Raises : EquipoiseError without matplotlib.
+
+    names : of the teams; None numbers them from 1
+    """
+    numbers = range(1, len(distribution.mean) + 1)
+    return places_figure(
+        [f"team {number}" for number in numbers] if names is None else [*map(str, names)],
+        distribution.mean,
+        distribution.lower,
+        distribution.upper,
+        title=title or "Places",
+        subtitle=f"mean and 90 % range in {counted(distribution.samples, 'sample')}",
+    )

@@ -197,10 +197,8 @@ def _precision(performance: TournamentPerformance) -> list[str]:
     standing = performance.standing
     if performance.prior:
         return [
-            f"Regularised: every player was given {performance.prior:g} drawn "
-            f"{'game' if performance.prior == 1 else 'games'} against an average player, so "
-            f"the ratings "
-            "are closer together and do not reproduce the scores exactly."
+            f"{_regularised(performance.prior)}, so the ratings are closer together and do not "
+            "reproduce the scores exactly."
         ]
     rated = sorted(_known(standing.ppr))
     if not rated:
@@ -220,6 +218,11 @@ def _precision(performance: TournamentPerformance) -> list[str]:
     exception = " except those of the held players" if len(free) < len(rated) else ""
     how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
     return [f"The PPRs predict {every}{exception}: expected and actual points {how}."]
+
+
+def _regularised(prior: float) -> str:
+    games = "game" if prior == 1 else "games"
+    return f"Regularised: every player was given {prior:g} drawn {games} against an average player"
 
 
 def _labels(performance: TournamentPerformance) -> list[str]:
@@ -338,8 +341,7 @@ def strengths(*, request: StrengthsRequest, as_json: options.Json) -> None:
       equipoise strengths examples/contests.csv --ties breslow --prior 1 --anchor 1500
       equipoise strengths examples/contests.csv --top 1 --ties breslow --prior 1
     """
-    from equipoise.analysis.performance.computation import estimate_strengths
-    from equipoise.analysis.performance.computation import strengths_message as strengths_message
+    from equipoise.analysis.performance.computation import estimate_strengths, strengths_message
 
     with working("estimating"):
         answer = estimate_strengths(request)
@@ -354,12 +356,8 @@ def strengths(*, request: StrengthsRequest, as_json: options.Json) -> None:
         f"Log likelihood {message.log_likelihood:.2f}. "
         f"Errors have {100 * request.confidence:g} % confidence."
     ]
-    prior = request.prior
-    if prior:
-        lines.append(
-            f"Regularised: every player was given {prior:g} drawn "
-            f"{'game' if prior == 1 else 'games'} against an average player."
-        )
+    if request.prior:
+        lines.append(f"{_regularised(request.prior)}.")
     if message.components > 1:
         lines.append(
             f"{counted(message.components, 'group')} of players never met one another. Ratings of "

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.analysis.advice import advice_on
 from equipoise.analysis.performance import PerformanceRequest, StrengthsRequest
-from equipoise.analysis.plot.values import tournament_chart
-from equipoise.analysis.reading import check_outputs, history_message, read
+from equipoise.analysis.performance.chart import tournament_chart
+from equipoise.analysis.reading import advice_on, check_outputs, history_message, read
 from equipoise.analysis.requests import shared, suited, title_of
 from equipoise.arrays import Floats
 from equipoise.charts import theme
@@ -86,7 +85,7 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
     if request.output is not None:
         write_table(rated.table, request.output, raw=request.raw)
     if request.chart is not None:
-        name = request.title or title_of(request.games, "the tournament")
+        name = title_of(request.games, "the tournament")
         theme.write(tournament_chart(rated, name=name), request.chart)
     unplayed = unplayed_note(reading.games, request.tie_breaks, request.unplayed)
     notes = tuple(note for note in (*request.notes, unplayed, _empty_note(rated, request)) if note)

@@ -55,7 +55,6 @@ class PlotRequest:
     performances: bool = typed(
         True, "Leave out the dots of performances.", name="--no-performances", off=True
     )
-    title: str | None = typed(None, "Chart title. [default: names of the players]", "TEXT")
     size: str | None = typed(
         None, "Size of the chart in the file, in inches. [default: 7.5x4.8]", "WIDTHxHEIGHT"
     )

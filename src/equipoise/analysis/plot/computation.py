@@ -1,5 +1,7 @@
 """Plotting a history: read, rate, and show ratings over time or their distribution.
 
+`CHARTS` has what `plot()` of a value draws, with the titles that the command line has too.
+
 `plot` returns the content of the chart. `figure_of`, `text_of` and `plot_json` show it as a figure
 of matplotlib, as text, and as the numbers in JSON.
 """
@@ -9,12 +11,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equipoise.analysis.backtest.presentation import backtest_chart, calibration_chart
+from equipoise.analysis.performance.chart import places_chart, tournament_chart
 from equipoise.analysis.plot import PlotRequest
 from equipoise.analysis.plot.chart import (
     Along,
@@ -32,15 +36,21 @@ from equipoise.analysis.plot.distribution import (
     distribution_rows,
     distribution_subtitle,
 )
+from equipoise.analysis.rate.compare import comparison_figure
 from equipoise.analysis.rate.computation import check_conservative
 from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
 from equipoise.analysis.requests import all_cores
 from equipoise.analysis.systems import DEFAULT_SYSTEM
+from equipoise.analysis.tune.chart import tuning_figure
 from equipoise.charts import theme
 from equipoise.charts.canvas import Row, Sheet, Span
 from equipoise.charts.theme import Size
+from equipoise.data.backtest import Backtest, Calibration, Tuning
+from equipoise.data.comparison import RatingComparison
 from equipoise.data.history import History
-from equipoise.data.ratings import Trace
+from equipoise.data.outlook import PlaceDistribution
+from equipoise.data.ratings import Ratings, Trace
+from equipoise.data.tournament import TournamentPerformance
 from equipoise.display import HALF_WIDTH
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.messages.conversion import plain
@@ -57,6 +67,8 @@ if TYPE_CHECKING:
 
 #: What a conservative rating is.
 CONSERVATIVE_WORDS = "conservative ratings: the rating minus three deviations"
+#: Players whose ratings are drawn if none is named.
+_BEST = 3
 #: Smallest and largest side of a figure, in inches.
 _SIZES = (3.0, 40.0)
 
@@ -141,14 +153,13 @@ def _best(trace: Trace) -> list[int]:
     least = trace.columns["rating"] - HALF_WIDTH * trace.columns["deviation"]
     best = np.full(trace.history.players, -np.inf)
     np.fmax.at(best, trace.history.player, least)
-    rows: list[int] = np.argsort(-best, kind="stable")[:3].tolist()
+    rows: list[int] = np.argsort(-best, kind="stable")[:_BEST].tolist()
     return rows
 
 
 def _checked(request: PlotRequest) -> theme.Size:
     """Refuse what cannot be drawn, before reading; return the size of the file."""
     if request.spread:
-        require((request.min_matches or 1) >= 1, "--min-matches", "at least 1", request.min_matches)
         require(request.along is None, "--by", "left out with --distribution", request.along)
         rule = "left out with --distribution"
         require(not request.look_back, "--look-back", rule, request.look_back)
@@ -195,10 +206,9 @@ def figure_of(shown: Plot, size: Size) -> Figure:
     request = shown.request
     if shown.spread is not None:
         subtitle = distribution_subtitle(shown.ratings_of, request.min_matches or 1)
-        return distribution_figure(shown.spread, title=request.title, subtitle=subtitle, size=size)
+        return distribution_figure(shown.spread, subtitle=subtitle, size=size)
     return rating_figure(
         shown.series,
-        title=request.title,
         system=shown.ratings_of,
         along=shown.along,
         band=request.band,
@@ -228,7 +238,7 @@ def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
         title = rating_title(shown.series)
         subtitle = rating_subtitle(shown.ratings_of, **drawn)
         chart = rating_rows(shown.series, along=shown.along, **drawn, **options)
-    heads = ((request.title or title, "bold"), (subtitle, "dim"))
+    heads = ((title, "bold"), (subtitle, "dim"))
     return [*(row for head in heads for row in _head(*head, sheet.columns)), [], *chart]
 
 
@@ -275,3 +285,75 @@ def _rows(**columns: Any) -> list[dict[str, Any]]:
         dict(zip(columns, row, strict=True))
         for row in zip(*map(plain, columns.values()), strict=True)
     ]
+
+
+def trace_chart(
+    trace: Trace,
+    players: Sequence[object],
+    *,
+    by: Along | None = None,
+    title: str | None = None,
+    system: str = "",
+) -> Figure:
+    """Return the chart of players' ratings over time.
+
+    players : ids; none means the three with the best last rating
+    Raises : NotFoundError, InvalidParameterError; EquipoiseError without matplotlib
+    """
+    history = trace.history
+    if by == "time" and history.time is None:
+        raise InvalidParameterError("by must be match or played in a history without dates")
+    along: Along = by or ("match" if history.time is None else "time")
+    rows = [history.player_row(player) for player in players] or _best_last(trace)
+    series = [rating_series(trace, row, along) for row in dict.fromkeys(rows)]
+    for line in series:
+        if not len(line.rating):
+            raise NotFoundError(f"{line.player} has no rated match in this trace")
+    return rating_figure(series, title=title, system=system, along=along)
+
+
+def _best_last(trace: Trace) -> list[int]:
+    """Return the rows of the players with the best last rating in a trace."""
+    rated = np.flatnonzero(np.isfinite(trace.columns["rating"]))
+    last = np.full(trace.history.players, -np.inf)
+    # Of a player's rows the last one is kept.
+    last[trace.history.player[rated]] = trace.columns["rating"][rated]
+    best = np.argsort(-last, kind="stable")[:_BEST]
+    rows: list[int] = best[np.isfinite(last[best])].tolist()
+    require(bool(rows), "trace", "one with a rated match", "none")
+    return rows
+
+
+def ratings_chart(
+    ratings: Ratings,
+    players: Sequence[object],
+    *,
+    min_matches: int = 1,
+    title: str | None = None,
+    system: str = "",
+) -> Figure:
+    """Return the chart of the distribution of ratings; players are marked.
+
+    Raises : NotFoundError, InvalidDataError; EquipoiseError without matplotlib
+    """
+    row_of = {str(player): row for row, player in enumerate(ratings.player_ids.tolist())}
+    for player in players:
+        if str(player) not in row_of:
+            raise NotFoundError(f"no rating for player {str(player)!r}")
+    rows = [row_of[str(player)] for player in dict.fromkeys(players)]
+    shown = distribution(ratings, min_matches=min_matches, rows=rows)
+    subtitle = distribution_subtitle(system, min_matches)
+    return distribution_figure(shown, title=title, subtitle=subtitle)
+
+
+#: What `plot()` of a value draws, by its type; `draw` of `equipoise.display` looks here.
+CHARTS: dict[type, Callable[..., Figure]] = {
+    Backtest: backtest_chart,
+    Calibration: calibration_chart,
+    PlaceDistribution: places_chart,
+    RatingComparison: comparison_figure,
+    Ratings: ratings_chart,
+    TournamentPerformance: tournament_chart,
+    Trace: trace_chart,
+    Tuning: tuning_figure,
+}

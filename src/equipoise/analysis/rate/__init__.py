@@ -14,7 +14,6 @@ from equipoise.analysis.requests import (
     RawText,
     Restart,
     Threads,
-    Title,
     typed,
 )
 
@@ -135,5 +134,4 @@ class CompareRequest:
     chart: str | None = typed(
         None, "Write the chart of old against new ratings: .svg, .png or .pdf.", "FILE"
     )
-    title: Title = None
     format: str | None = typed(None, "Format of the tables, if their names do not show it.")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import typer
@@ -25,7 +24,6 @@ from equipoise.cli.report import (
     problem_lines,
     reading_lines,
     say,
-    say_compiled,
     stopped_by_signals,
     table,
     working,
@@ -34,14 +32,11 @@ from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     import polars as pl
 
     from equipoise.analysis.rate.computation import RateAnswer
     from equipoise.data.comparison import MovedBy, RatingComparison
     from equipoise.messages.histories import RateByMessage, RateSummary
-    from equipoise.rating.system import RatingSystem
 
 
 #: Width of a name in a table, and of a file's name in a sentence; --json has all of it.
@@ -203,30 +198,6 @@ _SHOWN_POOLS = 40
 _FAILED = 20
 
 
-def rate_by(
-    system: RatingSystem | None,
-    request: RateRequest,
-    by: str,
-    workers: int,
-    executor: Executor | None = None,
-    *,
-    as_json: bool,
-) -> int:
-    """Rate every pool, print what became of it, and return the exit status: 1 if one failed."""
-    from equipoise.analysis.rate.partitions import rate_by as rate_pools
-
-    columns = tuple(name.strip() for name in by.split(","))
-    with working("rating pools") as job:
-        message = rate_pools(system, request, columns, workers, job.progress, executor=executor)
-    if as_json:
-        print_json(message)
-    else:
-        _print_pools(message)
-        say_compiled(job.compilation)
-        say(*_pool_lines(message))
-    return 1 if message.failed else 0
-
-
 def _print_pools(message: RateByMessage) -> None:
     """Print a row for each pool: its first rows on a terminal, all of them to a pipe."""
     columns = dict.fromkeys(message.by, "")
@@ -323,11 +294,18 @@ def rate(
                 "--memory-limit cannot be used with --by: each pool is read whole"
             )
 
-        with cluster.executor(workers) as executor:
-            return rate_by(
-                *(system.chosen(settings), request, by, workers or 1, executor),
-                as_json=as_json,
-            )
+        from equipoise.analysis.rate.partitions import rate_by
+
+        columns = tuple(name.strip() for name in by.split(","))
+        with cluster.executor(workers) as executor, working("rating pools") as job:
+            asked = (system.chosen(settings), request, columns, workers or 1, job.progress)
+            message = rate_by(*asked, executor=executor)
+        if as_json:
+            print_json(message)
+        else:
+            _print_pools(message)
+            say(*_pool_lines(message))
+        return 1 if message.failed else 0
     if cluster.cluster is not None or (workers or 1) > 1:
         needs = "--workers" if cluster.cluster is None else "--cluster"
         raise InvalidParameterError(f"{needs} needs --by")
@@ -349,7 +327,6 @@ def rate(
         if request.output is None:
             print_lines("")
         print_comparison(answer.diff, _MOVED, command="equipoise compare ")
-    say_compiled(job.compilation)
     say(*_summary_lines(summary))
     return None
 
@@ -359,15 +336,13 @@ def _print_ratings(answer: RateAnswer) -> None:
     frame = answer.table
     if "conservative" in frame.columns:
         say("ordered by the conservative rating: the rating minus three deviations")
-    shown = frame.head(_SHOWN) if sys.stdout.isatty() else frame
-    print_table(_as_text(shown))
-    if len(shown) < len(frame):
-        more = counted(len(frame) - len(shown), "more player")
-        say(f"... and {more}; --output FILE keeps them all.")
+    print_first(*_cells(frame), len(frame), _SHOWN)
 
 
-def _as_text(frame: pl.DataFrame, whole: Collection[str] = ()) -> Table:
-    """Return rows of the rating table as people read them.
+def _cells(
+    frame: pl.DataFrame, whole: Collection[str] = ()
+) -> tuple[dict[str, str], Iterable[tuple[object, ...]]]:
+    """Return the formats and the rows of the rating table as people read them.
 
     whole : columns without decimals
     """
@@ -381,7 +356,7 @@ def _as_text(frame: pl.DataFrame, whole: Collection[str] = ()) -> Table:
         dates(column.to_list()) if column.name == _LAST_TIME else column.to_list()
         for column in frame
     ]
-    return table(columns, zip(*values, strict=True))
+    return columns, zip(*values, strict=True)
 
 
 def _write_report(answer: RateAnswer, summary: RateSummary, request: RateRequest) -> None:
@@ -419,7 +394,8 @@ def _for_page(frame: pl.DataFrame) -> Table:
         if column.dtype.is_float()
     }
     coarse = floats["rating"] >= _COARSE
-    shown = _as_text(frame, [name for name, most in floats.items() if coarse and most >= _POINTS])
+    whole = [name for name, most in floats.items() if coarse and most >= _POINTS]
+    shown = table(*_cells(frame, whole))
     kept = []
     for at, name in enumerate(shown.columns):
         cells = {row[at] for row in shown.rows}

@@ -6,9 +6,8 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def compare(request: CompareRequest) -> RatingComparison:
     if request.output is not None:
         write_table(comparison, request.output)
     if request.chart is not None:
-        theme.write(comparison_figure(comparison, title=request.title), request.chart)
+        theme.write(comparison_figure(comparison), request.chart)
     return comparison
 
 
@@ -101,43 +100,13 @@ _TABLE = 32
 _LEAD = 14.0
 #: Points between a line and its name.
 _GAP = 4.0
-_UP, _DOWN = 0, 1
-#: Colours of the named players, by direction.
+#: Colours of the named players: of those who rose, and of those who fell.
 _COLOURS = (2, 1)
-
-
-class _Mover(NamedTuple):
-    """A player who is named: the point, and the change in rating points."""
-
-    name: str
-    old: float
-    new: float
-    change: float
-    direction: int
 
 
 def _name(name: str) -> str:
     """Return the name of a table; of a path, that of the file."""
     return shortened(Path(name).name or name, _TABLE)
-
-
-def _movers(comparison: RatingComparison, count: int) -> list[_Mover]:
-    """Return who moved most in either direction."""
-    listed = []
-    for direction, table in ((_UP, comparison.risen(count)), (_DOWN, comparison.fallen(count))):
-        listed += [
-            _Mover(name, old, new, change, direction)
-            for name, old, new, change in table.select(
-                "player", "old_rating", "new_rating", "change"
-            ).iter_rows()
-        ]
-    return listed
-
-
-def _points(comparison: RatingComparison) -> tuple[Floats, Floats]:
-    """Return old and new ratings of the players in both tables."""
-    both = comparison.in_both
-    return comparison.old_rating[both], comparison.new_rating[both]
 
 
 def _ends(comparison: RatingComparison, low: float, high: float) -> Floats:
@@ -160,7 +129,8 @@ def comparison_figure(
     subtitle = f"players above the line {what} rose, those below it fell"
     if comparison.players > _DOTS:
         subtitle += "; darker cells have more players"
-    x, y = _points(comparison)
+    both = comparison.in_both
+    x, y = comparison.old_rating[both], comparison.new_rating[both]
     across, up = around(x.tolist(), 0, 1, ()), around(y.tolist(), 0, 1, ())
     with theme.style():
         figure, axes = theme.new_figure(title, subtitle, size)
@@ -174,7 +144,7 @@ def comparison_figure(
         axes.plot(
             ends, _ends(comparison, *ends), color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=3
         )
-        _name_movers(figure, axes, _movers(comparison, _NAMED))
+        _name_movers(figure, axes, comparison)
     return figure
 
 
@@ -201,44 +171,41 @@ def _draw_players(
     )
 
 
-def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover]) -> None:
-    """Write names beside the axes at the height of their dots, without overlap."""
-    digits = _digits(movers)
+def _name_movers(figure: Figure, axes: Axes, comparison: RatingComparison) -> None:
+    """Write who moved most beside the axes at the height of their dots, without overlap."""
+    movers = [
+        (*row, colour)
+        for colour, table in zip(
+            _COLOURS, (comparison.risen(_NAMED), comparison.fallen(_NAMED)), strict=True
+        )
+        for row in table.select("player", "old_rating", "new_rating", "change").iter_rows()
+    ]
+    # A scale may have 25 points or 3000.
+    largest = max((abs(change) for *_, change, _ in movers), default=0.0)
+    digits = 0 if largest >= 20 else 1 if largest >= 2 else 2
     texts = [
         axes.text(
             1.0,
             0.0,
-            f"{shortened(mover.name, _LETTERS)} {signed(f'{mover.change:+,.{digits}f}')}",
+            f"{shortened(name, _LETTERS)} {signed(f'{change:+,.{digits}f}')}",
             transform=axes.get_yaxis_transform(),
-            color=theme.WORDS[_COLOURS[mover.direction]],
+            color=theme.WORDS[colour],
             va="center",
         )
-        for mover in movers
+        for name, _, _, change, colour in movers
     ]
     widest = max(map(theme.text_width, texts), default=0.0)
     theme.fit_axes(figure, axes, right=(_LEAD + _GAP + widest) if texts else theme.MARGIN)
-    places = theme.place_labels(axes, texts, [mover.new for mover in movers], _LEAD + _GAP)
+    places = theme.place_labels(axes, texts, [new for _, _, new, *_ in movers], _LEAD + _GAP)
     start, stop = axes.get_xlim()
-    for mover, (right, height) in zip(movers, places, strict=True):
-        across = (mover.old - start) / (stop - start)
+    for (_, old, new, _, colour), (right, height) in zip(movers, places, strict=True):
+        across = (old - start) / (stop - start)
         beside = 1.0 + (right - 1.0) * _LEAD / (_LEAD + _GAP)
         shared: dict[str, Any] = {
             "transform": axes.get_yaxis_transform(),
-            "color": theme.PALETTE[_COLOURS[mover.direction]],
+            "color": theme.PALETTE[colour],
             "clip_on": False,
         }
-        axes.plot(
-            [across, 1.0, beside],
-            [mover.new, height, height],
-            lw=0.8,
-            alpha=0.6,
-            zorder=4,
-            **shared,
-        )
-        axes.plot([across], [mover.new], "o", ms=5.5, mec=theme.PAGE, mew=0.8, zorder=5, **shared)
-
-
-def _digits(movers: Sequence[_Mover]) -> int:
-    """Return the decimals of changes: a scale may have 25 points or 3000."""
-    largest = max((abs(mover.change) for mover in movers), default=0.0)
-    return 0 if largest >= 20 else 1 if largest >= 2 else 2
+        points = [across, 1.0, beside], [new, height, height]
+        axes.plot(*points, lw=0.8, alpha=0.6, zorder=4, **shared)
+        axes.plot([across], [new], "o", ms=5.5, mec=theme.PAGE, mew=0.8, zorder=5, **shared)

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from equipoise.analysis.clock import working_time
+from equipoise._jit import working_time
 from equipoise.analysis.rate import RateRequest as RateRequest
 from equipoise.analysis.rate.out_of_core import Rated, rate_in_blocks
 from equipoise.analysis.reading import (
@@ -32,6 +32,7 @@ from equipoise.analysis.reading import (
 )
 from equipoise.analysis.requests import suited
 from equipoise.analysis.systems import DEFAULT_SYSTEM, plain_parameters
+from equipoise.charts import theme
 from equipoise.data.comparison import RatingComparison
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History, matches_played
@@ -455,7 +456,7 @@ def _check_targets(request: RateRequest) -> None:
         require(request.save.endswith(".npz"), "--save", "a file that ends in .npz", request.save)
         check_place(request.save)
     if request.report is not None:
-        check_page(request.report)
+        theme.check_page(request.report)
 
 
 def _check_usage(system: RatingSystem, history: History, request: RateRequest) -> None:
@@ -585,12 +586,6 @@ def initial_notes(
 
 #: What a browser may load for a page.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-
-
-def check_page(path: str) -> None:
-    """Refuse a path to which no page can be written. Raises : InvalidParameterError."""
-    require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
-    check_place(path)
 
 
 def write_page(

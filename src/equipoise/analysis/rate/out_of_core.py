@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from equipoise.analysis.advice import advice_on
-from equipoise.analysis.clock import working_time
-from equipoise.analysis.reading import missing_notes, unused_at, unused_notes, unused_of
+from equipoise._jit import working_time
+from equipoise.analysis.reading import advice_on, missing_notes, unused_at, unused_notes, unused_of
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.data.history import History, with_performance
 from equipoise.errors import InvalidDataError, Problem

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from equipoise.analysis.clock import working_time
+from equipoise._jit import working_time
 from equipoise.analysis.rate import RateRequest
 from equipoise.analysis.rate.computation import (
     check_conservative,
@@ -23,10 +23,10 @@ from equipoise.analysis.rate.computation import (
     summary_of,
     system_and_ratings,
 )
-from equipoise.analysis.reading import read
+from equipoise.analysis.reading import read, values_of_matches
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.analysis.systems import plain_parameters
-from equipoise.arrays import Ids, Ints
+from equipoise.arrays import Ints
 from equipoise.data.files import check_distinct, replaced_files
 from equipoise.data.history import History
 from equipoise.errors import (
@@ -47,10 +47,11 @@ from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
-from equipoise.wording import did_you_mean
 
 #: More pools than this are taken for a mistake, such as a column of ids.
 MOST_POOLS = 100_000
+#: What `--by` may name beside columns of the history.
+_FOLDERS = " or of folders such as mode=ranked"
 #: Column of the numbers of matches, while they are grouped.
 _MATCH = "\x00match"
 
@@ -133,7 +134,8 @@ def pools_of(
     Raises : InvalidParameterError
     """
     texts = {
-        column: pl.Series(_texts(history, column).tolist(), dtype=pl.String) for column in columns
+        column: pl.Series(values_of_matches(history, column, _FOLDERS).tolist(), dtype=pl.String)
+        for column in columns
     }
     groups = pl.DataFrame(texts).with_row_index(_MATCH).group_by(columns).agg(_MATCH)
     if len(groups) > MOST_POOLS:
@@ -167,44 +169,6 @@ def part_of(history: History, matches: Ints) -> History:
         match_ids=history.match_ids[matches],
         player_ids=history.player_ids[players],
         player=player.astype(np.int64),
-    )
-
-
-def _texts(history: History, column: str) -> Ids:
-    """Return the value of a column in every match as text; "" if there is none.
-
-    Raises : InvalidParameterError   no such column, or a match with several values
-    """
-    values = history.attributes.get(column)
-    if values is None:
-        raise InvalidParameterError(_no_column(column, list(history.attributes)))
-    # A float that is not equal to itself is a missing value.
-    texts: Ids = np.array(
-        ["" if value is None or value != value else str(value) for value in values.tolist()],
-        dtype=object,
-    )
-    first = texts[history.offsets[:-1]]
-    different = np.flatnonzero(texts != np.repeat(first, history.sizes()))
-    if len(different):
-        row = int(different[0])
-        match = int(np.searchsorted(history.offsets, row, "right")) - 1
-        raise InvalidParameterError(
-            f"--by must name columns with one value in every match; {column} has "
-            f"{first[match]!r} and {texts[row]!r} in match {history.match_ids[match]}"
-        )
-    return first
-
-
-def _no_column(by: str, known: list[str]) -> str:
-    """Return the sentence on a column that neither the history nor its folders have."""
-    if not known:
-        return (
-            "--by must name columns of the history or of folders such as mode=ranked; the history "
-            f"has no further columns; got {by!r}"
-        )
-    return (
-        f"--by must name columns of the history ({', '.join(known)}) or of folders such as "
-        f"mode=ranked; got {by!r}{did_you_mean([by], known)}"
     )
 
 
@@ -267,7 +231,7 @@ def places_of(paths: Mapping[str, str | None], source: object) -> Places:
 
 
 #: Matches that every system can rate.
-_MATCHES = {
+MATCHES = {
     "match": [1, 1, 2, 2],
     "time": ["2025-01-01", "2025-01-01", "2025-01-02", "2025-01-02"],
     "player": ["a", "b", "a", "b"],
@@ -318,7 +282,7 @@ def rate_by(
     begin = working_time()
     default = default_notes(system, None, request.initial)
     system, _ = system_and_ratings(system, None, request.initial, request.initial_mapping)
-    _check(system, request, by, workers)
+    _check(system, request, by)
     outputs = {"--output": request.output, "--trace": request.trace, "--save": request.save}
     places = places_of(outputs, request.history.source)
     parts, reading = parts_of(request.history, by)
@@ -377,12 +341,11 @@ def rate_by(
     )
 
 
-def _check(system: RatingSystem, request: RateRequest, by: tuple[str, ...], workers: int) -> None:
+def _check(system: RatingSystem, request: RateRequest, by: tuple[str, ...]) -> None:
     """Refuse options that are wrong for every pool, before anything is read."""
     for column in by:
         require(bool(column), "--by", "names of columns, separated by commas", ",".join(by))
         require(by.count(column) == 1, "--by", "different columns", ",".join(by))
-    require(workers >= 1, "--workers", "at least 1", workers)
     for option, value in (
         ("--state", request.state),
         ("--restart", request.restart),
@@ -497,4 +460,4 @@ def _compile(job: _Job) -> None:
     """Compile the kernels of a system, once on this machine, by rating two matches."""
     # A system that needs more columns is compiled by the first pool.
     with suppress(EquipoiseError):
-        replay(job.made_system(), read_history(_MATCHES))
+        replay(job.made_system(), read_history(MATCHES))

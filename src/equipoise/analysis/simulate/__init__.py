@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from equipoise.analysis import requests
 from equipoise.analysis.requests import typed
@@ -86,7 +86,7 @@ class SimulateRequest:
         read=requests.path,
         otherwise=_stdout,
     )
-    kind: str | None = typed(None, "What to simulate. [default: contests]", "contests|teams")
+    kind: Literal["contests", "teams"] | None = typed(None, "What to simulate. [default: contests]")
     seed: int = typed(
         0, "Random seed. The same seed and parameters give the same history.", least=0
     )

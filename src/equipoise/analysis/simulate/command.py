@@ -10,7 +10,6 @@ import typer
 from equipoise.analysis.requests import typed
 from equipoise.analysis.simulate import SimulateRequest
 from equipoise.cli import options
-from equipoise.cli.project import outside_projects
 from equipoise.cli.report import print_json, print_styled, progress, say
 from equipoise.errors import require
 from equipoise.wording import counted
@@ -67,6 +66,7 @@ def demo(
       equipoise demo
     """
     from equipoise.analysis.simulate.computation import STEPS, tour
+    from equipoise.analysis.systems import outside_projects
 
     print_styled(
         f"A tour of Equipoise in {len(STEPS)} steps, which takes a few seconds. On the first run "

@@ -234,8 +234,6 @@ def _kind_of(request: SimulateRequest) -> str:
 def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
     """Refuse a wrong request before writing any file; return its kind and model."""
     name_of_kind = _kind_of(request)
-    require(name_of_kind in KINDS, "--kind", " or ".join(KINDS), name_of_kind)
-    require(request.seed >= 0, "--seed", "a whole number from 0", request.seed)
     output = request.output if isinstance(request.output, str) else None
     check_distinct({"--output": output, "--skills": request.skills})
     if output is not None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from equipoise.analysis import requests
 from equipoise.analysis.requests import (
     Confidence,
     HistoryRequest,
     LeastDifference,
+    Threads,
     TiesAsAuthors,
-    Title,
     Workers,
     typed,
 )
@@ -24,7 +23,6 @@ class TuneRequest:
     first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text; without
         it, 10%, or more if that leaves nothing to score
     study : URL or path of a database that keeps the trials
-    under_way : None for that of the study, or the default
     workers, executor : do independent parts of the work
     """
 
@@ -74,12 +72,6 @@ class TuneRequest:
     )
     workers: Workers = None
     executor: Executor | None = None
-    under_way: int | None = typed(
-        None,
-        "Number of sampled trials that run while the next one is proposed. It belongs to the "
-        "study and changes what is sampled; more --workers than this are never busy. [default: 8]",
-        least=1,
-    )
     min_history: int | None = typed(
         None,
         "Score only players with at least this many earlier matches. [default: 5, or fewer if "
@@ -88,9 +80,6 @@ class TuneRequest:
     )
     ties_as_authors: TiesAsAuthors = False
     least_difference: LeastDifference = ()
-    resamples: int = typed(
-        1000, "Number of resamples of the held-out matches, for intervals.", least=1
-    )
     confidence: Confidence = 0.95
     output: str | None = typed(
         None, "Write the best parameters to this file, for use with --parameters.", "FILE.toml"
@@ -99,11 +88,5 @@ class TuneRequest:
         None, "Write a table of all trials: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     )
     chart: str | None = typed(None, "Draw a chart of all trials: .svg, .png or .pdf.", "FILE")
-    title: Title = None
-    threads: int = typed(
-        1,
-        "Number of threads of a single worker. It does not change results. [default: all cores]",
-        otherwise=requests.all_cores,
-        least=1,
-    )
+    threads: Threads = 1
     history: HistoryRequest

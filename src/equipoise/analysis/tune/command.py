@@ -20,7 +20,6 @@ from equipoise.cli.report import (
     print_table,
     reading_lines,
     say,
-    say_compiled,
     table,
     working,
 )
@@ -74,7 +73,6 @@ def tune(
         print_json(work.tune_json(answer))
     else:
         _print(answer)
-        say_compiled(job.compilation)
     return None
 
 
@@ -93,7 +91,7 @@ def _resume_hint(study: str | None) -> Iterator[None]:
 
 def _print(answer: TuneAnswer) -> None:
     """Print the best trials and the comparison, and conclusions on standard error."""
-    from equipoise.analysis.backtest import tables
+    from equipoise.analysis.backtest import presentation as tables
 
     held_out = answer.held_out.found
     differences = tables.unfolded_differences(tables.differences_table(held_out))
@@ -117,7 +115,7 @@ _SHOWN = 10
 
 def trials_table(answer: TuneAnswer) -> Table:
     """Return one row for each of the best trials, and one for the given parameters."""
-    from equipoise.analysis.backtest.tables import METRIC, Measure
+    from equipoise.analysis.backtest.presentation import METRIC, Measure
 
     tuning = answer.found
     done = [trial for trial in tuning.ranked() if not math.isnan(trial.value(tuning.metric))]
@@ -135,6 +133,8 @@ def trials_table(answer: TuneAnswer) -> Table:
 
 def tune_lines(answer: TuneAnswer) -> Iterator[str]:
     """Yield lines on what was tried, what was found, and how certain that is."""
+    from equipoise.analysis.tune.gains import gain_lines
+
     tuning, trials = answer.found, answer.found.trials
     yield (
         f"{counted(len(trials), 'trial')} in {answer.seconds:.1f} s, each scored on "
@@ -152,12 +152,13 @@ def tune_lines(answer: TuneAnswer) -> Iterator[str]:
     if edges and tuning.chosen is not tuning.given:
         yield f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
     yield from _held_out(answer)
-    yield from _gains(answer)
+    least, sure = answer.held_out.found.least_differences, answer.held_out.found.confidence
+    yield from gain_lines(answer.gains, least, sure, chances="the tuned chances")
 
 
 def _found(answer: TuneAnswer) -> str:
     """Return the best parameters on the matches of the search."""
-    from equipoise.analysis.backtest.tables import METRIC, Measure
+    from equipoise.analysis.backtest.presentation import METRIC, Measure
 
     tuning, metric = answer.found, answer.found.metric
     best, start = (
@@ -200,16 +201,6 @@ def _held_out(answer: TuneAnswer) -> Iterator[str]:
         if name != backtest.for_whom:
             change = change_in_words(metric, group.differences[0], backtest.confidence)
             yield f"for {name}: {change}: {VERDICTS[verdict(answer, group)]}"
-
-
-def _gains(answer: TuneAnswer) -> Iterator[str]:
-    """Return what additions are worth on the held-out matches."""
-    from equipoise.analysis.tune.gains import gain_lines
-
-    backtest = answer.held_out.found
-    return gain_lines(
-        answer.gains, backtest.least_differences, backtest.confidence, chances="the tuned chances"
-    )
 
 
 def _judged(answer: TuneAnswer, verdict: Verdict, difference: Difference) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise._jit import working_time
 from equipoise.analysis.backtest.computation import (
     BacktestAnswer,
     backtest_json,
@@ -25,7 +26,6 @@ from equipoise.analysis.backtest.computation import (
     scored,
     split_for_search,
 )
-from equipoise.analysis.clock import working_time
 from equipoise.analysis.reading import (
     check_outputs,
     history_message,
@@ -136,21 +136,10 @@ class Study:
                 "Use another --study-name"
             )
 
-    def settle_under_way(self, number: int | None, default: int) -> int:
-        """Return how many trials are under way, which is the same in every run of the study.
-
-        number : what this run asks for, if anything
-        Raises : ConflictError   the study has another number
-        """
-        kept: int | None = self._study.user_attrs.get(_UNDER_WAY)
-        if kept is None:
-            kept = number or default
-            self._study.set_user_attr(_UNDER_WAY, kept)
-        elif number not in (None, kept):
-            raise ConflictError(
-                f"this study has {kept} trials under way, which decides what is sampled; got "
-                f"--under-way {number}. Leave the option out, or use another --study-name"
-            )
+    def under_way(self) -> int:
+        """Return how many trials are under way, which is the same in every run of the study."""
+        kept: int = self._study.user_attrs.get(_UNDER_WAY, UNDER_WAY)
+        self._study.set_user_attr(_UNDER_WAY, kept)
         return kept
 
     def keep(self, trial: Trial) -> None:
@@ -276,9 +265,7 @@ def search(
     recorded = 0 if study is None else len(study.trials)
     if recorded and resumed is not None:
         resumed(recorded)
-    under_way = request.under_way or UNDER_WAY
-    if study is not None and request.trials is not None:
-        under_way = study.settle_under_way(request.under_way, UNDER_WAY)
+    under_way = UNDER_WAY if study is None or request.trials is None else study.under_way()
     workers = request.workers or 1
     options = {**shared(request, tune), "workers": workers, "under_way": under_way}
     start = working_time()
@@ -327,13 +314,6 @@ def _choices(
 def _check(request: TuneRequest) -> None:
     """Refuse wrong options and outputs that cannot be written, before reading."""
     require(request.metric in METRICS, "--metric", f"one of {', '.join(METRICS)}", request.metric)
-    require(request.resamples >= 1, "--resamples", "at least 1", request.resamples)
-    under_way = request.under_way
-    require(under_way is None or under_way >= 1, "--under-way", "at least 1", under_way)
-    if under_way is not None and request.trials is None:
-        raise InvalidParameterError(
-            "--under-way needs --trials, the number of samples: a grid does not depend on it"
-        )
     require(0 < request.confidence < 1, "--confidence", "in (0, 1)", request.confidence)
     check_outputs(
         request.history,
@@ -396,7 +376,7 @@ def _write(answer: TuneAnswer) -> None:
     if request.chart is not None:
         from equipoise.analysis.tune.chart import tuning_figure
 
-        theme.write(tuning_figure(tuning, title=request.title), request.chart)
+        theme.write(tuning_figure(tuning), request.chart)
     if request.output is not None:
         value = tuning.chosen.value(tuning.metric)
         write_parameters(

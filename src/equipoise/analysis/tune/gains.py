@@ -12,7 +12,7 @@ from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from equipoise.analysis.backtest.tables import METRIC
+from equipoise.analysis.backtest.presentation import METRIC
 from equipoise.analysis.reading import candidate_contexts
 from equipoise.data.backtest import (
     HIGHER_IS_BETTER,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from equipoise.analysis.requests import typed
 from equipoise.cli import options
-from equipoise.cli.helping import create_group
+from equipoise.cli.application import create_group
 from equipoise.cli.options import add_command
 from equipoise.cli.report import (
     compiling,
@@ -333,7 +333,7 @@ def backup(
     *,
     folder: str = typed(..., "Folder for the backup.", "FOLDER", argument=True),
     keep: int | None = typed(
-        None, "Number of backups of this database to keep; older ones are deleted.", "N"
+        None, "Number of backups of this database to keep; older ones are deleted.", "N", least=1
     ),
     database: options.Database,
     as_json: options.Json,
@@ -347,10 +347,8 @@ def backup(
     Example:
       equipoise db backup /var/backups/equipoise --keep 14
     """
-    from equipoise.errors import require
     from equipoise.pools.backups import back_up
 
-    require(keep is None or keep > 0, "--keep", "at least 1", keep)
     check_installed("sqlalchemy")
     check_there(database)
     with progress("writing the backup") as show:

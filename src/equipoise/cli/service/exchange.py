@@ -15,7 +15,7 @@ import typer
 from equipoise.analysis.inspect.command import inspected
 from equipoise.analysis.requests import ImportedRequest, Initial, InitialMapping, RawText, typed
 from equipoise.cli import options
-from equipoise.cli.report import print_json, progress, reading_lines, say, say_compiled, working
+from equipoise.cli.report import print_json, progress, reading_lines, say, working
 from equipoise.cli.service import opened
 from equipoise.errors import EquipoiseError, InvalidParameterError
 from equipoise.parallel.tasks import run_tasks
@@ -316,7 +316,6 @@ def import_(
         print_json(done)
         return None
     say(*_lines(done))
-    say_compiled(job.compilation)
     return None
 
 

@@ -34,7 +34,7 @@ from equipoise.formats.delimited import escaped
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.upkeep import ExportMessage
 from equipoise.pools.contents import effect_of
-from equipoise.pools.exchange.history_requests import ATTRIBUTE, LINK, TITLE
+from equipoise.pools.exchange.histories import ATTRIBUTE, LINK, TITLE
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.rating import (
@@ -394,10 +394,10 @@ def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
     while not last:
         with store.read() as connection:
             _check_names(connection, record)
-            records, seals, last = log.records_after(connection, pool, after, record.last_seq)
-        if records:
-            yield b"".join(map(record_line, records, seals))
-            after = records[-1].seq
+            rows, last = log.rows_after(connection, pool, after, record.last_seq)
+        if rows:
+            yield b"".join(record_line(*log.record_and_seal(row)) for row in rows)
+            after = rows[-1][0]
             progress(after, record.last_seq)
 
 
@@ -563,13 +563,8 @@ def _encoded(frames: Iterator[pl.DataFrame], format: Format, *, raw: bool) -> It
         return
     for number, frame in enumerate(frames):
         table = escaped(frame) if format == "csv" and not raw else frame
-        yield _text(table, format, head=number == 0)
-
-
-def _text(frame: pl.DataFrame, format: Format, head: bool) -> bytes:
-    if format == "csv":
-        return frame.write_csv(include_header=head).encode()
-    return frame.write_ndjson().encode()
+        text = table.write_csv(include_header=number == 0) if format == "csv" else None
+        yield (table.write_ndjson() if text is None else text).encode()
 
 
 def _parquet(frames: Iterator[pl.DataFrame]) -> Iterator[bytes]:

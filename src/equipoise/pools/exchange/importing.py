@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from equipoise.analysis.clock import working_time
+from equipoise._jit import working_time
 from equipoise.analysis.rate.computation import known_ratings
 from equipoise.analysis.reading import (
     HistoryRequest,
@@ -48,13 +48,13 @@ from equipoise.messages.matches import (
     ReinstateRequest,
     RenameRequest,
 )
-from equipoise.messages.pools import InitialMapping, PoolRequest
+from equipoise.messages.pools import InitialMapping, InitialRequest, PoolRequest
 from equipoise.messages.upkeep import ImportMessage, LogLine
 from equipoise.pools import profiles
 from equipoise.pools.amending import amend
 from equipoise.pools.contents import SettingsContent, content_of
 from equipoise.pools.erasing import import_erasure
-from equipoise.pools.exchange.history_requests import OwnIds, pieces_of, requests_of
+from equipoise.pools.exchange.histories import OwnIds, pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
     first_settings_of,
@@ -66,15 +66,14 @@ from equipoise.pools.exchange.log_lines import (
 )
 from equipoise.pools.initial_ratings import content_of as known_content
 from equipoise.pools.initial_ratings import keep_content
-from equipoise.pools.pool.pools import create_pool, pool_message, read_pool, rules_of_pool
-from equipoise.pools.pool.rules import (
-    PoolRules,
+from equipoise.pools.pool.pools import (
     check_same,
-    check_settings,
-    id_text,
-    iso,
-    rules_of,
+    create_pool,
+    pool_message,
+    read_pool,
+    rules_of_pool,
 )
+from equipoise.pools.pool.rules import PoolRules, check_settings, id_text, iso, rules_of
 from equipoise.pools.pool.settings import first_settings, import_settings
 from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, Post, post_matches, read_post
 from equipoise.pools.posting.running import RunningPool, StateCache
@@ -291,7 +290,7 @@ def _keep_initial_ratings(done: _Import, known: InitialRatings | Ratings) -> Non
     text = done.request.initial_mapping
     line = None if text is None else ScaleMapping.read(text, "--initial-mapping")
     mapping = None if line is None else InitialMapping(line.there, line.here)
-    content = known_content(known, mapping)
+    content = known_content(known, InitialRequest(mapping=mapping))
     keep_content(done.store, done.pool, content, key=None, now=done.now)
 
 

@@ -29,9 +29,8 @@ from equipoise.pools.contents import content_of
 from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.replay.chain_checks import Findings, LogWalk
 from equipoise.store import pools
-from equipoise.store.chain import Seal, extended, first_heads
-from equipoise.store.log import LoggedAs, LogRecord
-from equipoise.store.pools import PoolRecord
+from equipoise.store.log import LoggedAs, LogRecord, Seal, extended
+from equipoise.store.pools import PoolRecord, first_heads
 
 _encoder = msgspec.json.Encoder()
 _heads = msgspec.json.Decoder(LogHead)

@@ -19,9 +19,9 @@ from equipoise.messages.upkeep import (
 )
 from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import iso, moment
-from equipoise.store import audit, keys
+from equipoise.store import keys
 from equipoise.store.connection import Store
-from equipoise.store.keys import KeyRecord
+from equipoise.store.keys import KeyRecord, audit_rows_before
 from equipoise.store.pools import get_pool
 
 #: Maximum number of characters of a key's name.
@@ -118,7 +118,7 @@ def audit_page(
     check_page(limit)
     before = decode_cursor(cursor, int)
     with store.read() as connection:
-        rows = audit.entries_before(connection, pool, before, limit + 1)
+        rows = audit_rows_before(connection, pool, before, limit + 1)
     entries = [
         AuditEntry(
             entry=row.id,

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -33,7 +33,6 @@ from equipoise.errors import ConflictError, InvalidParameterError, require
 from equipoise.messages.pools import DeletedPool, PoolEntry, PoolMessage, PoolRequest
 from equipoise.pools.pool.rules import (
     PoolRules,
-    check_same,
     check_settings,
     decays,
     iso,
@@ -45,8 +44,10 @@ from equipoise.rating.base_system import System, advantage_notes
 from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import is_later_default, requirement_of
 from equipoise.rating.system import Capabilities, RatingSystem
-from equipoise.store import audit, keys, pools, webhooks
+from equipoise.store import keys, pools, webhooks
+from equipoise.store.bulk import is_name
 from equipoise.store.connection import Store
+from equipoise.store.keys import add_audit_row
 from equipoise.store.pools import (
     START,
     PoolRecord,
@@ -58,13 +59,15 @@ from equipoise.store.pools import (
     get_pool,
     pool_after,
 )
-from equipoise.store.schema import is_name
 
 #: Maximum number of rows of a page.
 MOST_ROWS = 1000
 
 #: The largest number of a cursor. A database can add to it within 64 bits.
 _LARGEST = 2**62
+
+#: With this, `differing` begins the names of parameters.
+_PARAMETER = "parameters."
 
 _Position = TypeVar("_Position")
 
@@ -147,10 +150,87 @@ def create_pool(
             request = replace(request, placement_matches=rules.placement_matches)
         new = existing is None
         if new and open_pool(connection, name, request, now, first_settings) is not None:
-            audit.note(connection, "pool.created", now=now, key=key, pool=name, settings=request)
+            add_audit_row(connection, "pool.created", now=now, key=key, pool=name, settings=request)
         found = get_pool(connection, name)
         check_same(name, rules_of(found.settings), rules_of(settings_json(request)))
         return message_of(found)
+
+
+def check_same(name: str, existing: PoolRules, wanted: PoolRules) -> None:
+    """Check that a pool has the settings wanted. Raises : ConflictError."""
+    differences = differing(existing, wanted)
+    if not differences:
+        return
+    fixed = [name for name, pair in differences.items() if is_fixed(name, pair)]
+    advice = []
+    if len(fixed) < len(differences):
+        rest = "the others" if fixed else "them" if len(differences) > 1 else "it"
+        advice.append(f"Use PATCH /v1/pools/{name} to change {rest}.")
+    if fixed:
+        advice.insert(
+            0,
+            f"{', '.join(fixed)} cannot be changed: use another name, or end the season with "
+            f"other settings, POST /v1/pools/{name}/seasons.",
+        )
+    raise ConflictError(
+        f"Pool {name!r} already exists with different settings: "
+        f"{described_differences(differences)}. " + " ".join(advice)
+    )
+
+
+def differing(old: PoolRules, new: PoolRules) -> dict[str, tuple[Any, Any]]:
+    """Return the settings that differ, with both values.
+
+    Parameters are compared as the system has them: a default is the same as no value.
+    """
+    differences = {
+        name: (getattr(old.settings, name), getattr(new.settings, name))
+        for name in PoolRequest.__struct_fields__
+        if name != "parameters" and getattr(old.settings, name) != getattr(new.settings, name)
+    }
+    if "system" not in differences and old.system != new.system:
+        before, after = plain_parameters(old.system), plain_parameters(new.system)
+        for name in sorted({*before, *after}):
+            if before.get(name) != after.get(name):
+                differences[f"{_PARAMETER}{name}"] = (before.get(name), after.get(name))
+    return differences
+
+
+def is_fixed(name: str, values: tuple[Any, Any]) -> bool:
+    """Return whether a difference in a setting changes how the system rates matches.
+
+    The parameters of the entry and level do not: a change of these, which may come during a season,
+    waits for a replay of the whole log.
+    """
+    if name == "times":
+        return "none" in values
+    parameter = name.removeprefix(_PARAMETER)
+    return name in ("system", "statistics") or (
+        name.startswith(_PARAMETER) and parameter not in ENTRY_PARAMETERS
+    )
+
+
+def changed_settings(differences: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
+    """Return the new values of differing settings as the log has them."""
+    new = {name: value for name, (_, value) in differences.items()}
+    parameters = {
+        name.removeprefix(_PARAMETER): new.pop(name)
+        for name in differences
+        if name.startswith(_PARAMETER)
+    }
+    return {**new, "parameters": parameters} if parameters else new
+
+
+def described_differences(differences: Mapping[str, tuple[Any, Any]]) -> str:
+    """Return the settings that differ, with both values, as a part of a sentence."""
+    return "; ".join(
+        f"{name} is {_written(old)}, you sent {_written(new)}"
+        for name, (old, new) in differences.items()
+    )
+
+
+def _written(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def open_pool(
@@ -361,7 +441,7 @@ def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: 
             board_from=None,
             webhooks=0,
         )
-        audit.note(
+        add_audit_row(
             connection,
             "pool.deleted",
             now=now,

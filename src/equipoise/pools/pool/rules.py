@@ -1,4 +1,4 @@
-"""What a pool's settings allow: checks of settings and of matches by them.
+"""Settings of a pool, its tiers, and checks of settings and of matches by them.
 
 Times are microseconds since 1970 in the database, days since 1970 in rating systems.
 """
@@ -8,16 +8,15 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
-from equipoise.analysis.systems import plain_parameters
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data import times
 from equipoise.data.history import (
@@ -37,7 +36,6 @@ from equipoise.data.history import (
 )
 from equipoise.data.times import SECONDS_LIMIT
 from equipoise.errors import (
-    ConflictError,
     InvalidDataError,
     InvalidParameterError,
     NotFoundError,
@@ -46,11 +44,9 @@ from equipoise.errors import (
 )
 from equipoise.formats.times import instant
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest
-from equipoise.messages.pools import PoolRequest, Tier
-from equipoise.pools.pool.tiers import resolved, tier_faults
+from equipoise.messages.pools import PoolRequest, Tier, TierPreset
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.federation_columns import FACTS, broken_rule
-from equipoise.rating.newcomers import ENTRY_PARAMETERS
 from equipoise.rating.registry import SYSTEMS, absent, make_system, requirement_of, without_removed
 from equipoise.rating.system import OF_ROUNDS, USABLE, Capabilities, RatingSystem
 from equipoise.wording import counted
@@ -82,6 +78,73 @@ _LINK = re.compile(r"https://[^\s/?#@\\]+([/?#][^\s\\]*)?")
 #: Seconds since 1970 at the year 1: no earlier time can be written as a date.
 _EARLIEST = -62_135_596_800
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+#: Tiers of a pool, and characters of a name, at most.
+_MOST_TIERS, _LONGEST_TIER = 30, 40
+
+#: Ready-made tiers: the titles of Codeforces (https://codeforces.com/blog/entry/68288), and the
+#: classes of US Chess (https://new.uschess.org/us-chess-ratings).
+_CODEFORCES = (
+    Tier(0.0, "Newbie", "Newbie", 1),
+    Tier(1200.0, "Pupil", "Pupil", 1),
+    Tier(1400.0, "Specialist", "Specialist", 2),
+    Tier(1600.0, "Expert", "Expert", 2),
+    Tier(1900.0, "Candidate master", "CM", 3),
+    Tier(2100.0, "Master", "Master", 4),
+    Tier(2300.0, "International master", "Intl. master", 4),
+    Tier(2400.0, "Grandmaster", "Grandmaster", 5),
+    Tier(2600.0, "International grandmaster", "Intl. GM", 5),
+    Tier(3000.0, "Legendary grandmaster", "Legendary GM", 5),
+)
+_CHESS = (
+    Tier(0.0, "Class E and below", "E", 1),
+    Tier(1200.0, "Class D", "D", 1),
+    Tier(1400.0, "Class C", "C", 2),
+    Tier(1600.0, "Class B", "B", 2),
+    Tier(1800.0, "Class A", "A", 3),
+    Tier(2000.0, "Expert", "Expert", 4),
+    Tier(2200.0, "Master", "Master", 5),
+    Tier(2400.0, "Senior master", "SM", 5),
+)
+#: Names of five tiers, and their lower bounds as parts of the initial rating: 1300, 1500, 1700 and
+#: 1900 for an initial rating of 1500.
+_FIVE = ("Bronze", "Silver", "Gold", "Platinum", "Diamond")
+_PARTS = (0.0, 13 / 15, 1.0, 17 / 15, 19 / 15)
+
+
+def resolved(tiers: Sequence[Tier] | TierPreset, initial: float) -> list[Tier]:
+    """Return tiers, also ready-made ones; initial : the rating of a newcomer."""
+    if not isinstance(tiers, str):
+        return list(tiers)
+    if tiers != "five":
+        return list(_CODEFORCES if tiers == "codeforces" else _CHESS)
+    bounds = [initial * part for part in _PARTS]
+    return [
+        Tier(bound, name, name, level)
+        for level, (name, bound) in enumerate(zip(_FIVE, bounds, strict=True), start=1)
+    ]
+
+
+def _tier_faults(
+    tiers: Sequence[Tier] | TierPreset, initial: float
+) -> Iterator[tuple[str, str, object]]:
+    """Give (field, rule, value) of everything wrong with tiers."""
+    if isinstance(tiers, str):
+        if tiers == "five" and not initial > 0:
+            yield "tiers", "must be a list: 'five' needs an initial rating above 0", tiers
+        return
+    if len(tiers) > _MOST_TIERS:
+        yield "tiers", f"must be at most {_MOST_TIERS}", len(tiers)
+    for at, tier in enumerate(tiers):
+        for field, text in (("name", tier.name), ("short", tier.short)):
+            if not 0 < len(text) <= _LONGEST_TIER or not text.isprintable():
+                rule = f"must have 1 to {_LONGEST_TIER} characters and no control characters"
+                yield f"tiers[{at}].{field}", rule, text
+        if not abs(tier.lower) <= 1e9:
+            yield f"tiers[{at}].lower", "must be from -1e9 to 1e9", tier.lower
+        if at and not tiers[at - 1].lower < tier.lower:
+            yield f"tiers[{at}].lower", "must be above that of the tier before", tier.lower
 
 
 class _StoredSettings(PoolRequest, frozen=True, forbid_unknown_fields=True):
@@ -289,9 +352,6 @@ def written(time: int | None, rules: PoolRules) -> int | str | None:
 #: The names that a pool may have. They are parts of addresses.
 POOL_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
-#: With this, `differing` begins the names of parameters.
-_PARAMETER = "parameters."
-
 #: Maximum number of characters of a reason.
 LONGEST_REASON = 2000
 
@@ -337,7 +397,7 @@ def check_settings(
     try:
         rules = PoolRules(request)
         system = rules.system
-        for field, rule, got in tier_faults(request.tiers, rules.start):
+        for field, rule, got in _tier_faults(request.tiers, rules.start):
             problems.append(Problem("", None, field, rule, str(got)[:100]))
         if request.times == "none" and system.capabilities.needs_time:
             rule = f"must not be 'none': {request.system} with these parameters needs times"
@@ -369,85 +429,7 @@ def check_reason(text: str) -> None:
         raise InvalidDataError([Problem("", None, "reason", rule, text[:100] + "...")])
 
 
-def check_same(name: str, existing: PoolRules, wanted: PoolRules) -> None:
-    """Check that a pool has the settings wanted. Raises : ConflictError."""
-    differences = differing(existing, wanted)
-    if not differences:
-        return
-    fixed = [name for name, pair in differences.items() if is_fixed(name, pair)]
-    advice = []
-    if len(fixed) < len(differences):
-        rest = "the others" if fixed else "them" if len(differences) > 1 else "it"
-        advice.append(f"Use PATCH /v1/pools/{name} to change {rest}.")
-    if fixed:
-        advice.insert(
-            0,
-            f"{', '.join(fixed)} cannot be changed: use another name, or end the season with "
-            f"other settings, POST /v1/pools/{name}/seasons.",
-        )
-    raise ConflictError(
-        f"Pool {name!r} already exists with different settings: "
-        f"{described_differences(differences)}. " + " ".join(advice)
-    )
-
-
-def differing(old: PoolRules, new: PoolRules) -> dict[str, tuple[Any, Any]]:
-    """Return the settings that differ, with both values.
-
-    Parameters are compared as the system has them: a default is the same as no value.
-    """
-    differences = {
-        name: (getattr(old.settings, name), getattr(new.settings, name))
-        for name in PoolRequest.__struct_fields__
-        if name != "parameters" and getattr(old.settings, name) != getattr(new.settings, name)
-    }
-    if "system" not in differences and old.system != new.system:
-        before, after = plain_parameters(old.system), plain_parameters(new.system)
-        for name in sorted({*before, *after}):
-            if before.get(name) != after.get(name):
-                differences[f"{_PARAMETER}{name}"] = (before.get(name), after.get(name))
-    return differences
-
-
-def is_fixed(name: str, values: tuple[Any, Any]) -> bool:
-    """Return whether a difference in a setting changes how the system rates matches.
-
-    The parameters of the entry and level do not: a change of these, which may come during a season,
-    waits for a replay of the whole log.
-    """
-    if name == "times":
-        return "none" in values
-    parameter = name.removeprefix(_PARAMETER)
-    return name in ("system", "statistics") or (
-        name.startswith(_PARAMETER) and parameter not in ENTRY_PARAMETERS
-    )
-
-
-def changed_settings(differences: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
-    """Return the new values of differing settings as the log has them."""
-    new = {name: value for name, (_, value) in differences.items()}
-    parameters = {
-        name.removeprefix(_PARAMETER): new.pop(name)
-        for name in differences
-        if name.startswith(_PARAMETER)
-    }
-    return {**new, "parameters": parameters} if parameters else new
-
-
-def described_differences(differences: Mapping[str, tuple[Any, Any]]) -> str:
-    """Return the settings that differ, with both values, as a part of a sentence."""
-    return "; ".join(
-        f"{name} is {_written(old)}, you sent {_written(new)}"
-        for name, (old, new) in differences.items()
-    )
-
-
-def _written(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
 _encoder = msgspec.json.Encoder(order="deterministic")
-_match_decoder = msgspec.json.Decoder(MatchRequest)
 
 
 class PostedMatch(NamedTuple):
@@ -465,14 +447,8 @@ class PostedMatch(NamedTuple):
     content: str
 
 
-def logged_match(content: str) -> MatchRequest:
-    """Return a match from the content of its log record; its ids are text."""
-    return _match_decoder.decode(content)
-
-
-def logged_matches(contents: Iterable[str]) -> list[MatchRequest]:
-    """Return matches from the contents of their log records."""
-    return list(map(_match_decoder.decode, contents))
+#: Returns a match from the content of its log record; its ids are text.
+logged_match: Callable[[str], MatchRequest] = msgspec.json.Decoder(MatchRequest).decode
 
 
 def read_matches(

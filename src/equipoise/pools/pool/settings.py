@@ -30,24 +30,27 @@ from equipoise.errors import ConflictError, InvalidDataError, Problem
 from equipoise.messages.matches import AmendmentMessage, DifferenceMessage
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
 from equipoise.pools.contents import SettingsContent, content_of
-from equipoise.pools.pool.pools import message_of, read_pool
-from equipoise.pools.pool.rules import (
-    REPLAYED,
-    PoolRules,
+from equipoise.pools.pool.pools import (
     changed_settings,
-    check_reason,
-    check_settings,
-    decays,
     described_differences,
     differing,
     is_fixed,
+    message_of,
+    read_pool,
+)
+from equipoise.pools.pool.rules import (
+    REPLAYED,
+    PoolRules,
+    check_reason,
+    check_settings,
+    decays,
     iso,
     rules_of,
     settings_json,
 )
 from equipoise.pools.posting.rating import day_of, days_idle, display
 from equipoise.pools.records import Draft, amendments_of, record_change
-from equipoise.pools.replay.states import difference, numbers_of_replay
+from equipoise.pools.replay.states import PoolPast, difference
 from equipoise.store import log, ratings
 from equipoise.store.bulk import sizes_of
 from equipoise.store.connection import Store
@@ -156,7 +159,8 @@ def preview_settings(store: Store, pool: str, request: PoolChange, now: int) -> 
             wanted = with_settings(rules.settings, change.settings)
             after = amendments_of(connection, record)
             rules = replace(rules, settings=wanted)
-            shown = difference(*numbers_of_replay(connection, record, rules, after, START))
+            past = PoolPast(connection, record, rules, after)
+            shown = difference(*past.numbers_of_replay(START))
     return AmendmentMessage(
         seq=None,
         kind="preview",

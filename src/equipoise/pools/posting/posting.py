@@ -47,7 +47,7 @@ from equipoise.pools.pool.rules import (
     unused_fields,
     written,
 )
-from equipoise.pools.posting.rating import LoggedMatch, players_of, renamed
+from equipoise.pools.posting.rating import LoggedMatch, chances_of, players_of, renamed
 from equipoise.pools.posting.running import (
     RatedBatch,
     StateCache,
@@ -62,13 +62,11 @@ from equipoise.pools.reading.matches import (
     match_message,
     stored_matches,
 )
-from equipoise.pools.reading.results import chances_of
 from equipoise.pools.records import Eligibility, PlayerAmendments, latest_of
 from equipoise.store import changes, log, ratings, webhooks
-from equipoise.store.chain import Seal
 from equipoise.store.changes import COLUMNS, ChangeRow, change_row
 from equipoise.store.connection import Interruption, Store
-from equipoise.store.log import LoggedAs, LogRecord, erased_players
+from equipoise.store.log import LoggedAs, LogRecord, Seal, erased_players
 from equipoise.store.pools import PoolRecord, allow_silence, change_pool, get_pool, pool_by_number
 
 #: Microseconds after the start of a season for which matches are compared with the season before.
@@ -228,94 +226,6 @@ class PostingPlan:
     seals: dict[int, Seal] = field(default_factory=dict)
 
 
-def _plan_post(
-    plan: PostingPlan,
-    index: int,
-    pool: PoolRecord,
-    post: Post,
-    read: ReadPost,
-    recorded: RecordedMatches,
-    clock: Clock,
-) -> None:
-    """Add a post to a plan and to the recorded matches, or add why it is refused."""
-    new: dict[str, LogRecord] = {}
-    seals: dict[int, Seal] = {}
-    requests: list[MatchRequest] = []
-    to_rate: list[LoggedMatch] = []
-    listed: set[str] = set()
-    problems: list[Problem] = []
-    conflicts: list[str] = []
-    last, seq = plan.last_time, pool.last_seq + len(plan.records)
-    logged = LoggedAs(clock.now)
-    known = recorded.log
-    # An import has many matches here, so what holds for all of them is looked up once.
-    eligible, bounded = plan.eligible, clock.future_seconds is not None
-    for number, match in enumerate(read.matches):
-        if post.logged is not None:
-            logged = post.logged[number]
-        content = match.content if logged.content is None else logged.content
-        earlier = known.get(match.id) or new.get(match.id)
-        if earlier is not None:
-            if not is_same(earlier, content, match.time, recorded.erased):
-                conflicts.append(match.id)
-            continue
-        if match.id in recorded.season_before:
-            continue
-        too_late = clock.fault(match.time) if bounded else None
-        if too_late is not None:
-            got = str(written(match.time, read.rules))
-            problems.append(Problem("", post.first_line + number, "time", too_late, got))
-            continue
-        time, waits, rejected = timing_of(match, read.rules, last, pool.rated_to, logged)
-        if rejected:
-            rule = f"must not be before the last match of the pool, {written(last, read.rules)}"
-            got = str(written(match.time, read.rules))
-            problems.append(Problem("", post.first_line + number, "time", rule, got))
-            continue
-        seq += 1
-        # By position: naming ten fields takes three times as long, for every match posted.
-        new[match.id] = LogRecord(
-            seq,
-            "match",
-            match.id,
-            None,
-            content,
-            match.time,
-            time,
-            waits,
-            logged.received,
-            post.key,
-        )
-        if logged.seal is not None:
-            seals[seq] = logged.seal
-        requests.append(match.request)
-        placed = LoggedMatch(seq, time, match.request)
-        counted: LoggedMatch | None = placed
-        if not match.request.rated:
-            counted = None
-        elif eligible:
-            counted = eligible.rated_part(placed)
-        if counted is not None:
-            if last is None or time > last:
-                last = time
-            if not waits:
-                listed.update(counted.listed)
-                if counted.request.teams:
-                    to_rate.append(counted)
-    if conflicts or problems:
-        plan.refused[index] = _refusal(conflicts, problems)
-        return
-    plan.last_time = last
-    plan.records += new.values()
-    plan.seals |= seals
-    plan.requests += requests
-    plan.to_rate += to_rate
-    plan.listed |= listed
-    plan.owners += [index] * len(new)
-    plan.known[index] = len(read.matches) - len(new)
-    recorded.log.update(new)
-
-
 class Clock(NamedTuple):
     """The clock of the service, and how far ahead of it a match may be.
 
@@ -387,7 +297,9 @@ def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:
     )
 
 
-def unratable(plan: PostingPlan, at: int, post: Post, error: UnratableMatchError) -> EquipoiseError:
+def _unratable(
+    plan: PostingPlan, at: int, post: Post, error: UnratableMatchError
+) -> EquipoiseError:
     """Return why a post is refused: the system cannot rate its match, record `at` of the plan."""
     line = post.first_line + at - plan.owners.index(plan.owners[at])
     match = plan.records[at].match
@@ -443,32 +355,19 @@ def post_matches(
                 # several processes, are then in the order of the log.
                 more, now = arrived()
                 posts = [*posts, *more]
-            rules = rules_of(record.settings)
-            read = [read_by_rules(post, rules) for post in posts]
+            posting = _Posting(connection, record, posts, Clock(now, future_seconds), cache)
             if silence is not None and not store.is_sqlite:
-                _allow_work(connection, read, silence)
-            clock = Clock(now, future_seconds)
-            plan, batch = _rate(connection, record, rules, posts, read, cache, clock, interruption)
+                posting.allow_work(silence)
+            posting.rate(interruption)
             interruption.check()
-            after = _write(connection, record, plan, batch, cache)
-            earlier = _earlier_matches(connection, after, rules, posts, read, plan)
+            after = posting.write()
+            earlier = posting.earlier_matches(after)
     except UnconfirmedError:
         cache.forget()
         raise
-    cache.update(record, after, batch)
+    cache.update(record, after, posting.batch)
     # Other writers need not wait for this: chances beforehand take a part of the time of a post.
-    return _answers(after, rules, posts, read, plan, batch, earlier)
-
-
-def _allow_work(connection: Connection, read: Sequence[ReadPost], silence: float) -> None:
-    """Let a transaction that rates very many players be silent for longer, as rating takes time.
-
-    read : its posts; silence : seconds for few players
-    """
-    teams = (team for post in read for match in post.matches for team in match.request.teams)
-    players = sum(len(team.players) for team in teams)
-    if players > _SILENT_PLAYERS:
-        allow_silence(connection, silence * players / _SILENT_PLAYERS)
+    return posting.answers(after, earlier)
 
 
 def read_post(store: Store, pool: str, post: Post) -> Post:
@@ -481,70 +380,291 @@ def read_post(store: Store, pool: str, post: Post) -> Post:
     return replace(post, read=read_by_rules(post, rules))
 
 
-def _rate(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    posts: Sequence[Post],
-    read: Sequence[ReadPost],
-    cache: StateCache,
-    clock: Clock,
-    interruption: Interruption,
-) -> tuple[PostingPlan, RatedBatch | None]:
-    """Return what is recorded of posts, and the result of rating their matches.
+class _Posting:
+    """Posts that are recorded and rated in one transaction.
 
-    A post with a match that the system cannot rate is refused, and the others are planned again.
+    pool : locked, as it was before
+    plan, batch : what is recorded, and the result of rating its matches, None without any
     """
-    every = [match for post in read for match in post.matches]
-    recorded = recorded_matches(connection, pool, every, clock.now)
-    players = (player for match in every for player in players_of(match.request))
-    amendments = PlayerAmendments.of(connection, pool, players)
-    eligible = amendments.eligibility
-    if amendments.renames:
-        read = _with_present_ids(posts, read, amendments)
-    refused = {i: outcome.refused for i, outcome in enumerate(read) if outcome.refused is not None}
-    while True:
-        plan = PostingPlan(pool.last_time, dict(refused), eligible)
-        known = recorded._replace(log=dict(recorded.log))
-        for index, (post, checked) in enumerate(zip(posts, read, strict=True)):
-            if index not in refused:
-                _plan_post(plan, index, pool, post, checked, known, clock)
-        try:
+
+    def __init__(
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        posts: Sequence[Post],
+        clock: Clock,
+        cache: StateCache,
+    ) -> None:
+        self.connection, self.pool, self.posts = connection, pool, posts
+        self.clock, self.cache, self.rules = clock, cache, rules_of(pool.settings)
+        self.read = [read_by_rules(post, self.rules) for post in posts]
+        self.plan = PostingPlan(pool.last_time, {}, Eligibility())
+        self.batch: RatedBatch | None = None
+
+    def allow_work(self, silence: float) -> None:
+        """Let a transaction that rates very many players be silent for longer than others."""
+        players = sum(len(team.players) for match in self.matches for team in match.request.teams)
+        if players > _SILENT_PLAYERS:
+            allow_silence(self.connection, silence * players / _SILENT_PLAYERS)
+
+    @property
+    def matches(self) -> list[PostedMatch]:
+        """Return the matches of all posts."""
+        return [match for post in self.read for match in post.matches]
+
+    def rate(self, interruption: Interruption) -> None:
+        """Plan what is recorded, and rate the matches of that.
+
+        A post with a match that the system cannot rate is refused, and the others are planned
+        again.
+        """
+        connection, pool, every = self.connection, self.pool, self.matches
+        recorded = recorded_matches(connection, pool, every, self.clock.now)
+        players = (player for match in every for player in players_of(match.request))
+        amendments = PlayerAmendments.of(connection, pool, players)
+        if amendments.renames:
+            self._take_present_ids(amendments)
+        refused = {i: post.refused for i, post in enumerate(self.read) if post.refused is not None}
+        while True:
+            plan = PostingPlan(pool.last_time, dict(refused), amendments.eligibility)
+            self.plan, known = plan, recorded._replace(log=dict(recorded.log))
+            for index in range(len(self.posts)):
+                if index not in refused:
+                    self._plan_post(index, known)
             listed = plan.listed
             if listed:
                 listed -= ratings.ratings_of(connection, pool.id, pool.generation, listed).keys()
             if not plan.to_rate and not listed:
-                return plan, None
+                return
             interruption.check()
-            return plan, rate_batch(connection, pool, rules, plan.to_rate, cache, listed)
-        except UnratableMatchError as error:
-            at = plan.to_rate[error.index].seq - pool.last_seq - 1
-            owner = plan.owners[at]
-            refused[owner] = unratable(plan, at, posts[owner], error)
+            try:
+                self.batch = rate_batch(
+                    connection, pool, self.rules, plan.to_rate, self.cache, listed
+                )
+                return
+            except UnratableMatchError as error:
+                at = plan.to_rate[error.index].seq - pool.last_seq - 1
+                owner = plan.owners[at]
+                refused[owner] = _unratable(plan, at, self.posts[owner], error)
 
+    def _take_present_ids(self, amendments: PlayerAmendments) -> None:
+        """Give renamed players the ids that they have in the ratings.
 
-def _with_present_ids(
-    posts: Sequence[Post], read: Sequence[ReadPost], amendments: PlayerAmendments
-) -> list[ReadPost]:
-    """Return posts with renamed players as in the ratings.
+        The log keeps the ids as posted. A match with two ids of one player is refused, also while
+        the rename waits for a replay.
+        """
+        present = []
+        for post, before in zip(self.posts, self.read, strict=True):
+            problems = [
+                problem
+                for line, match in enumerate(before.matches, start=post.first_line)
+                for problem in repeated_players(match.request, amendments.renames, line)
+            ]
+            matches = [
+                match._replace(request=renamed(match.request, amendments.rated))
+                for match in before.matches
+            ]
+            refused = InvalidDataError(problems) if problems else before.refused
+            present.append(ReadPost(before.rules, matches, refused))
+        self.read = present
 
-    The log keeps the ids as posted. A match with two ids of one player is refused, also while the
-    rename waits for a replay.
-    """
-    present = []
-    for post, before in zip(posts, read, strict=True):
-        problems = [
-            problem
-            for line, match in enumerate(before.matches, start=post.first_line)
-            for problem in repeated_players(match.request, amendments.renames, line)
+    def _plan_post(self, index: int, recorded: RecordedMatches) -> None:
+        """Add a post to the plan and to the recorded matches, or add why it is refused."""
+        new: dict[str, LogRecord] = {}
+        seals: dict[int, Seal] = {}
+        requests: list[MatchRequest] = []
+        to_rate: list[LoggedMatch] = []
+        listed: set[str] = set()
+        problems: list[Problem] = []
+        conflicts: list[str] = []
+        last, seq = self.plan.last_time, self.pool.last_seq + len(self.plan.records)
+        logged = LoggedAs(self.clock.now)
+        known, post, read = recorded.log, self.posts[index], self.read[index]
+        # An import has many matches here, so what holds for all of them is looked up once.
+        eligible, bounded = self.plan.eligible, self.clock.future_seconds is not None
+        for number, match in enumerate(read.matches):
+            if post.logged is not None:
+                logged = post.logged[number]
+            content = match.content if logged.content is None else logged.content
+            earlier = known.get(match.id) or new.get(match.id)
+            if earlier is not None:
+                if not is_same(earlier, content, match.time, recorded.erased):
+                    conflicts.append(match.id)
+                continue
+            if match.id in recorded.season_before:
+                continue
+            too_late = self.clock.fault(match.time) if bounded else None
+            if too_late is not None:
+                got = str(written(match.time, read.rules))
+                problems.append(Problem("", post.first_line + number, "time", too_late, got))
+                continue
+            time, waits, rejected = timing_of(match, read.rules, last, self.pool.rated_to, logged)
+            if rejected:
+                rule = f"must not be before the last match of the pool, {written(last, read.rules)}"
+                got = str(written(match.time, read.rules))
+                problems.append(Problem("", post.first_line + number, "time", rule, got))
+                continue
+            seq += 1
+            # By position: naming ten fields takes three times as long, for every match posted.
+            new[match.id] = LogRecord(
+                seq,
+                "match",
+                match.id,
+                None,
+                content,
+                match.time,
+                time,
+                waits,
+                logged.received,
+                post.key,
+            )
+            if logged.seal is not None:
+                seals[seq] = logged.seal
+            requests.append(match.request)
+            placed = LoggedMatch(seq, time, match.request)
+            counted: LoggedMatch | None = placed
+            if not match.request.rated:
+                counted = None
+            elif eligible:
+                counted = eligible.rated_part(placed)
+            if counted is not None:
+                if last is None or time > last:
+                    last = time
+                if not waits:
+                    listed.update(counted.listed)
+                    if counted.request.teams:
+                        to_rate.append(counted)
+        if conflicts or problems:
+            self.plan.refused[index] = _refusal(conflicts, problems)
+            return
+        self.plan.last_time = last
+        self.plan.records += new.values()
+        self.plan.seals |= seals
+        self.plan.requests += requests
+        self.plan.to_rate += to_rate
+        self.plan.listed |= listed
+        self.plan.owners += [index] * len(new)
+        self.plan.known[index] = len(read.matches) - len(new)
+        recorded.log.update(new)
+
+    def write(self) -> PoolRecord:
+        """Write log, changes, ratings and a partial checkpoint; return the pool after that."""
+        connection, pool, plan, batch = self.connection, self.pool, self.plan, self.batch
+        if not plan.records:
+            return pool
+        late = [record.position for record in plan.records if record.needs_replay]
+        columns: dict[str, Any] = {
+            **log.append(connection, pool, plan.records, plan.seals),
+            "matches": pool.matches + len(plan.records),
+            "last_time": plan.last_time,
+            "rated_to": latest_of(pool.rated_to, plan.last_time),
+            "dirty": min([*late, *([] if pool.dirty is None else [pool.dirty])], default=None),
+        }
+        if batch is not None:
+            changes.put(connection, pool.id, pool.generation, batch.changes)
+            rows = batch.ratings
+            if pool.amendments and batch.new:
+                # Players who have a rating were marked when they were disqualified.
+                rows = {**rows, "disqualified": plan.eligible.flags(rows["player"])}
+            ratings.put(connection, pool.id, pool.generation, rows)
+            columns["players"] = pool.players + batch.new
+            columns["checkpoint_due"] = pool.checkpoint_due + batch.running.participations
+            if batch.shared or pool.shared:
+                columns["shared"] = batch.shared
+            columns |= columns_after(
+                connection,
+                pool,
+                columns["dirty"] is not None,
+                (columns["last_time"] or 0, columns["last_seq"]),
+                batch,
+                self.cache,
+            )
+            if pool.webhooks & webhooks.KINDS["match.rated"]:
+                happened = [("match.rated", seq) for seq in sorted(set(batch.changes["seq"]))]
+                now = plan.records[-1].received
+                columns["outbox_last"] = webhooks.append(
+                    connection, pool.id, pool.outbox_last, pool.id, happened, now
+                )
+        change_pool(connection, pool.id, **columns)
+        return replace(pool, **columns)
+
+    def earlier_matches(self, pool: PoolRecord) -> dict[str, MatchMessage]:
+        """Return the matches of detailed posts that other posts have recorded, by id.
+
+        pool : as it is after the posts
+        """
+        new = {
+            self.plan.records[at].match
+            for at, i in enumerate(self.plan.owners)
+            if self.posts[i].detailed
+        }
+        missing = [
+            match.id
+            for index, (post, outcome) in enumerate(zip(self.posts, self.read, strict=True))
+            if post.detailed and index not in self.plan.refused
+            for match in outcome.matches
+            if match.id not in new
         ]
-        matches = [
-            match._replace(request=renamed(match.request, amendments.rated))
-            for match in before.matches
-        ]
-        refused = InvalidDataError(problems) if problems else before.refused
-        present.append(ReadPost(before.rules, matches, refused))
-    return present
+        stored = stored_matches(self.connection, pool, self.rules, missing) if missing else {}
+        gone = [match for match in missing if match not in stored]
+        # After the end of a season, a client may repeat a post of the season before.
+        before = None
+        if gone and pool.follows is not None:
+            before = pool_by_number(self.connection, pool.follows)
+        if before is None:
+            return stored
+        return stored | stored_matches(self.connection, before, rules_of(before.settings), gone)
+
+    def answers(self, pool: PoolRecord, earlier: dict[str, MatchMessage]) -> list[Answer]:
+        """Return the answer to each post.
+
+        pool : as it is after the posts; earlier : as `earlier_matches`
+        """
+        detailed = {index for index, post in enumerate(self.posts) if post.detailed}
+        messages = earlier | self._messages(pool, detailed)
+        answers: list[Answer] = []
+        for index, matches in enumerate(outcome.matches for outcome in self.read):
+            if index in self.plan.refused:
+                answers.append(self.plan.refused[index])
+            elif index in detailed:
+                answers.append([messages[match.id] for match in matches])
+            else:
+                known = self.plan.known[index]
+                unused = unused_fields((match.request for match in matches), self.rules)
+                answers.append(PostedMessage(len(matches) - known, known, pool.last_seq, unused))
+        return answers
+
+    def _messages(self, pool: PoolRecord, detailed: set[int]) -> dict[str, MatchMessage]:
+        """Return the new matches of detailed posts, by id."""
+        wanted = {
+            record.seq: record
+            for record, owner in zip(self.plan.records, self.plan.owners, strict=True)
+            if owner in detailed
+        }
+        if not wanted:
+            return {}
+        first = self.plan.records[0].seq
+        parts = {
+            seq: MatchPart.of(self.plan.requests[seq - first], FIRST_PLAYERS) for seq in wanted
+        }
+        listed = {seq: set(part.names) for seq, part in parts.items()}
+        by_seq: dict[int, dict[str, ChangeRow]] = {}
+        if self.batch is not None:
+            for row in zip(*(self.batch.changes[name] for name in COLUMNS), strict=True):
+                player, seq = row[0], row[2]
+                if player in listed.get(seq, ()):
+                    by_seq.setdefault(seq, {})[player] = change_row(row)
+        messages = {}
+        for seq, record in wanted.items():
+            request = self.plan.requests[seq - first]
+            status = "pending" if record.needs_replay else "rated" if request.rated else "unrated"
+            state = MatchState(request, record.time, record.posted_time, status)
+            rows = by_seq.get(seq, {})
+            chances = chances_of(self.rules, pool, LoggedMatch(seq, record.time, request), rows)
+            messages[str(request.match)] = match_message(
+                record, state, parts[seq], rows, self.rules, chances=chances
+            )
+        return messages
 
 
 def repeated_players(
@@ -560,147 +680,6 @@ def repeated_players(
         for names in ids.values()
         if len(names) > 1
     ]
-
-
-def _write(
-    connection: Connection,
-    pool: PoolRecord,
-    plan: PostingPlan,
-    batch: RatedBatch | None,
-    cache: StateCache,
-) -> PoolRecord:
-    """Write log, changes, ratings and a partial checkpoint; return the pool after that."""
-    if not plan.records:
-        return pool
-    late = [record.position for record in plan.records if record.needs_replay]
-    columns: dict[str, Any] = {
-        **log.append(connection, pool, plan.records, plan.seals),
-        "matches": pool.matches + len(plan.records),
-        "last_time": plan.last_time,
-        "rated_to": latest_of(pool.rated_to, plan.last_time),
-        "dirty": min([*late, *([] if pool.dirty is None else [pool.dirty])], default=None),
-    }
-    if batch is not None:
-        changes.put(connection, pool.id, pool.generation, batch.changes)
-        rows = batch.ratings
-        if pool.amendments and batch.new:
-            # Players who have a rating were marked when they were disqualified.
-            rows = {**rows, "disqualified": plan.eligible.flags(rows["player"])}
-        ratings.put(connection, pool.id, pool.generation, rows)
-        columns["players"] = pool.players + batch.new
-        columns["checkpoint_due"] = pool.checkpoint_due + batch.running.participations
-        if batch.shared or pool.shared:
-            columns["shared"] = batch.shared
-        columns |= columns_after(
-            connection,
-            pool,
-            columns["dirty"] is not None,
-            (columns["last_time"] or 0, columns["last_seq"]),
-            batch,
-            cache,
-        )
-        if pool.webhooks & webhooks.KINDS["match.rated"]:
-            happened = [("match.rated", seq) for seq in sorted(set(batch.changes["seq"]))]
-            now = plan.records[-1].received
-            columns["outbox_last"] = webhooks.append(
-                connection, pool.id, pool.outbox_last, pool.id, happened, now
-            )
-    change_pool(connection, pool.id, **columns)
-    return replace(pool, **columns)
-
-
-def _earlier_matches(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    posts: Sequence[Post],
-    read: Sequence[ReadPost],
-    plan: PostingPlan,
-) -> dict[str, MatchMessage]:
-    """Return the matches of detailed posts that other posts have recorded, by id."""
-    new = {plan.records[at].match for at, i in enumerate(plan.owners) if posts[i].detailed}
-    missing = [
-        match.id
-        for index, (post, outcome) in enumerate(zip(posts, read, strict=True))
-        if post.detailed and index not in plan.refused
-        for match in outcome.matches
-        if match.id not in new
-    ]
-    stored = stored_matches(connection, pool, rules, missing) if missing else {}
-    gone = [match for match in missing if match not in stored]
-    return stored | _matches_of_season_before(connection, pool, gone)
-
-
-def _answers(
-    pool: PoolRecord,
-    rules: PoolRules,
-    posts: Sequence[Post],
-    read: Sequence[ReadPost],
-    plan: PostingPlan,
-    batch: RatedBatch | None,
-    earlier: dict[str, MatchMessage],
-) -> list[Answer]:
-    """Return the answer to each post; earlier : as `_earlier_matches`."""
-    detailed = {index for index, post in enumerate(posts) if post.detailed}
-    messages = earlier | _messages(pool, rules, plan, batch, detailed)
-    answers: list[Answer] = []
-    for index, matches in enumerate(outcome.matches for outcome in read):
-        if index in plan.refused:
-            answers.append(plan.refused[index])
-        elif index in detailed:
-            answers.append([messages[match.id] for match in matches])
-        else:
-            known = plan.known[index]
-            unused = unused_fields((match.request for match in matches), rules)
-            answers.append(PostedMessage(len(matches) - known, known, pool.last_seq, unused))
-    return answers
-
-
-def _messages(
-    pool: PoolRecord,
-    rules: PoolRules,
-    plan: PostingPlan,
-    batch: RatedBatch | None,
-    detailed: set[int],
-) -> dict[str, MatchMessage]:
-    """Return the new matches of detailed posts, by id; pool : as it is after the posts."""
-    wanted = {
-        record.seq: record
-        for record, owner in zip(plan.records, plan.owners, strict=True)
-        if owner in detailed
-    }
-    if not wanted:
-        return {}
-    first = plan.records[0].seq
-    parts = {seq: MatchPart.of(plan.requests[seq - first], FIRST_PLAYERS) for seq in wanted}
-    listed = {seq: set(part.names) for seq, part in parts.items()}
-    by_seq: dict[int, dict[str, ChangeRow]] = {}
-    if batch is not None:
-        for row in zip(*(batch.changes[name] for name in COLUMNS), strict=True):
-            player, seq = row[0], row[2]
-            if player in listed.get(seq, ()):
-                by_seq.setdefault(seq, {})[player] = change_row(row)
-    messages = {}
-    for seq, record in wanted.items():
-        request = plan.requests[seq - first]
-        status = "pending" if record.needs_replay else "rated" if request.rated else "unrated"
-        state = MatchState(request, record.time, record.posted_time, status)
-        rows = by_seq.get(seq, {})
-        chances = chances_of(rules, pool, LoggedMatch(seq, record.time, request), rows)
-        messages[str(request.match)] = match_message(
-            record, state, parts[seq], rows, rules, chances=chances
-        )
-    return messages
-
-
-def _matches_of_season_before(
-    connection: Connection, pool: PoolRecord, ids: Sequence[str]
-) -> dict[str, MatchMessage]:
-    """Return matches that are in the season before, by id."""
-    before = None if pool.follows is None or not ids else pool_by_number(connection, pool.follows)
-    if before is None:
-        return {}
-    return stored_matches(connection, before, rules_of(before.settings), ids)
 
 
 def preview_match(

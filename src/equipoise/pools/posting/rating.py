@@ -2,6 +2,9 @@
 
 A player's changes are a chain: each row refers to the position of the player's change before it.
 `LastChanges` holds the ends of these chains while matches are rated.
+
+The chances before a match are computed from the ratings before it in its changes, as `predict`
+computes them from states, so they are stored nowhere.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -27,20 +30,21 @@ from equipoise.data.history import (
     read_score,
 )
 from equipoise.data.times import MICROSECONDS, read_as_seconds
-from equipoise.errors import InvalidDataError, Problem
+from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.rating.base_system import System
 from equipoise.rating.calibration_curve import learn, start_calibrating
-from equipoise.rating.contexts import CONTEXT
+from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE
 from equipoise.rating.federation_columns import FACTS
 from equipoise.rating.head_start import HEAD_START
 from equipoise.rating.newcomers import SEEDED
+from equipoise.rating.predicting import expected_scores
 from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import State, pack_players, start_counting
 from equipoise.rating.system import OF_ROUNDS, RatingColumns, RatingSystem
-from equipoise.store.changes import pack_numbers
-from equipoise.store.pools import Position
+from equipoise.store.changes import ChangeRow, pack_numbers
+from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.ratings import StateRow
 
 
@@ -68,11 +72,6 @@ class LoggedMatch(NamedTuple):
 def players_of(request: MatchRequest) -> list[str]:
     """Return the ids of a match's players, team after team."""
     return player_ids([member for team in request.teams for member in team.players])
-
-
-def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
-    """Return the ids of all players, match after match and team after team."""
-    return Participants.of(matches).names
 
 
 class Participants(NamedTuple):
@@ -258,7 +257,8 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
     if needs_home:
         attributes["at_home"] = np.array([_at_home(detail) for detail in details], np.float64)
     if CONTEXT in rules.able.uses:
-        attributes[CONTEXT] = _contexts(participants, details)
+        requests = (match for match, _ in _played(participants))
+        attributes[CONTEXT] = object_array(list(map(context_of, requests, details)))
     if needs_role:
         attributes["role"] = object_array(
             [None if detail is None else detail.role for detail in details]
@@ -269,7 +269,8 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
         values = [None if detail is None else detail.attributes.get(name) for detail in details]
         attributes[name] = object_array(values)
     if "score" in rules.able.uses:
-        attributes["score"] = _scores(participants, details)
+        teams = (team for _, team in _played(participants))
+        attributes["score"] = np.array(list(map(score_of, teams, details)), np.float64)
     if participants.plain or not any(details):
         return {"attributes": attributes}
     shares = [1.0 if detail is None or detail.share is None else detail.share for detail in details]
@@ -280,23 +281,14 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
     }
 
 
-def _scores(participants: Participants, details: Sequence[ParticipationRequest | None]) -> Floats:
-    """Return the score of every player's team, NaN for unknown."""
-    sizes = zip(participants.teams, participants.team_sizes, strict=True)
-    of_player = chain.from_iterable([team] * size for team, size in sizes)
-    pairs = zip(of_player, details, strict=True)
-    return np.array([score_of(team, detail) for team, detail in pairs], np.float64)
-
-
-def _contexts(participants: Participants, details: Sequence[ParticipationRequest | None]) -> Ids:
-    """Return the context of every player, None for none."""
-    sizes = iter(participants.team_sizes)
-    players = [sum(next(sizes) for _ in range(teams)) for teams in participants.team_counts]
-    requests = chain.from_iterable(
-        [request] * count for request, count in zip(participants.requests, players, strict=True)
+def _played(participants: Participants) -> Iterator[tuple[MatchRequest, TeamRequest]]:
+    """Give the match and the team of every player."""
+    return (
+        (request, team)
+        for request in participants.requests
+        for team in request.teams
+        for _ in team.players
     )
-    pairs = zip(requests, details, strict=True)
-    return object_array([context_of(request, detail) for request, detail in pairs])
 
 
 def context_of(request: MatchRequest, detail: ParticipationRequest | None) -> str | None:
@@ -649,3 +641,50 @@ def unpack_extra(rules: PoolRules, extra: bytes) -> dict[str, float | None]:
     # to itself.
     values = [None if number != number else number for (number,) in _DOUBLE.iter_unpack(extra)]
     return dict(zip(extra_columns(rules.system), values, strict=True))
+
+
+#: Teams of a match up to which chances are computed and opponents are listed.
+MOST_TEAMS = 100
+#: Columns of a match that no chance beforehand depends on.
+_AFTERWARDS = frozenset({"weight", "share", "score", "performance", "performance_ceiling"})
+
+
+def chances_of(
+    rules: PoolRules, pool: PoolRecord, match: LoggedMatch, rows: Mapping[str, ChangeRow]
+) -> list[float | None]:
+    """Return the chance of each team before a match, None for all where it is not known.
+
+    rows : what the match did to its players
+    """
+    names, count = players_of(match.request), len(match.request.teams)
+    unknown: list[float | None] = [None] * count
+    if rules.fault or not 2 <= count <= MOST_TEAMS or not rows.keys() >= set(names):
+        return unknown
+    before = [rows[name] for name in names]
+    history = None
+    if not rules.able.uses <= _AFTERWARDS:
+        numbers = {name: number for number, name in enumerate(names)}
+        history = history_of([match], numbers, object_array(names), rules)
+    rating = np.array([row.rating_before for row in before], np.float64)
+    deviation = np.array([row.deviation_before for row in before], np.float64)
+    if CONTEXT in rules.able.uses:
+        traced = [unpack_extra(rules, row.extra) for row in before]
+        rating = rating + np.array([trace[OFFSET] for trace in traced], np.float64)
+        deviation = np.sqrt(
+            deviation**2 + np.array([trace[OFFSET_VARIANCE] for trace in traced], np.float64)
+        )
+    try:
+        return list(
+            expected_scores(
+                rules.system,
+                State(initial={}, table=np.zeros((0, 0)), shared=dict(pool.shared)),
+                rating,
+                deviation,
+                np.repeat(np.arange(count), [len(team.players) for team in match.request.teams]),
+                history,
+                rules.able,
+            )
+        )
+    except EquipoiseError:
+        # The pool has changed its system, which cannot predict this match.
+        return unknown

@@ -30,10 +30,9 @@ from equipoise.pools.posting.rating import (
 )
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import State, pack_players, unpack_players
-from equipoise.store import partial_checkpoints, ratings
+from equipoise.store import checkpoints, ratings
 from equipoise.store.bulk import Sizes, sizes_of
-from equipoise.store.checkpoints import Checkpoint
-from equipoise.store.partial_checkpoints import End
+from equipoise.store.checkpoints import Checkpoint, PartialEnd
 from equipoise.store.pools import START, PoolRecord, Position
 
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
@@ -348,8 +347,8 @@ def columns_after(
         )
     if states is None:
         return {"partial_due": due}
-    made = End(end, pool.generation, pool.partial_end)
-    partial_checkpoints.put(connection, pool.id, made, states, batch.shared)
+    made = PartialEnd(end, pool.generation, pool.partial_end)
+    checkpoints.put_partial(connection, pool.id, made, states, batch.shared)
     return {"partial_due": 0, "partial_end": end}
 
 
@@ -412,7 +411,7 @@ class StateCache:
         if pool.partial_due == 0:
             return batch.running.packed_after(end)
         if known is None or not known.holds(pool) or not known.since_partial:
-            return partial_checkpoints.states_since(connection, pool, pool.generation, end)
+            return checkpoints.states_since(connection, pool, pool.generation, end)
         return {**known.running.packed_after(end), **batch.running.packed_after(end)}
 
     def update(self, before: PoolRecord, after: PoolRecord, batch: RatedBatch | None) -> None:

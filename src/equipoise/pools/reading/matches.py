@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from equipoise.messages.matches import (
     MatchPage,
     MatchRequest,
     ParticipationRequest,
+    SideMessage,
     TeamMessage,
     places_of,
 )
@@ -28,16 +29,15 @@ from equipoise.pools.pool.pools import (
     encode_cursor,
     read_pool,
 )
-from equipoise.pools.pool.rules import PoolRules, iso, logged_match, unused_fields, written
-from equipoise.pools.posting.rating import LoggedMatch, player_of, players_of, unpack_extra
-from equipoise.pools.reading.results import (
+from equipoise.pools.pool.rules import PoolRules, iso, unused_fields, written
+from equipoise.pools.posting.rating import (
     MOST_TEAMS,
-    LargeMatch,
+    LoggedMatch,
     chances_of,
-    is_upset,
-    listed_match,
-    sides_of,
-    size_of,
+    player_ids,
+    player_of,
+    players_of,
+    unpack_extra,
 )
 from equipoise.pools.records import (
     Amendments,
@@ -50,6 +50,20 @@ from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, Position, rated_through
+
+#: A winner with a lower chance is an upset.
+UPSET = 0.25
+#: Sides of a line, and players of a side.
+_SIDES, _NAMED = 3, 5
+
+
+def is_upset(request: MatchRequest, chances: Sequence[float | None]) -> bool:
+    """Return whether the winner of two teams had a low chance."""
+    if len(request.teams) != 2:
+        return False
+    first, second = (team.order for team in request.teams)
+    winner = chances[0 if first < second else 1]
+    return first != second and winner is not None and winner < UPSET
 
 
 class Window(NamedTuple):
@@ -277,18 +291,12 @@ class MatchState:
     void: LogRecord | None = None
 
 
-def _state_of(
-    logged: LogRecord,
-    amendments: Amendments,
-    through: int | None,
-    read: Callable[[str], MatchRequest] = logged_match,
-) -> MatchState:
+def _state_of(logged: LogRecord, amendments: Amendments, through: int | None) -> MatchState:
     """Return how a match counts now.
 
     through : last record that the ratings take into account; None for all
-    read : as for `Amendments.request`
     """
-    request = amendments.request(logged, read)
+    request = amendments.request(logged)
     name = str(logged.match)
     waits = through is not None and (
         (logged.needs_replay and logged.seq > through) or amendments.touched.get(name, 0) > through
@@ -360,31 +368,44 @@ def match_message(
     )
 
 
+def sides_of(request: MatchRequest, chances: Sequence[float | None]) -> list[SideMessage]:
+    """Return both teams of a match, or the first three of more."""
+    teams = request.teams
+    orders: list[Any] = [team.rank for team in teams]
+    if None in orders:
+        orders = [team.order for team in teams]
+    shown = list(range(len(teams)))
+    if len(teams) > 2:
+        # There may be thousands, mostly in order already.
+        shown = sorted(shown, key=orders.__getitem__)[:_SIDES]
+    ordered = sorted(orders[number] for number in shown)
+    return [
+        SideMessage(
+            rank=1 + ordered.index(orders[number]),
+            team=None if teams[number].team is None else str(teams[number].team),
+            players=player_ids(teams[number].players)[:_NAMED],
+            size=len(teams[number].players),
+            score=teams[number].score,
+            chance=chances[number],
+        )
+        for number in shown
+    ]
+
+
 def _match_lines(
     connection: Connection, pool: PoolRecord, rules: PoolRules, records: Sequence[LogRecord]
 ) -> list[MatchLine]:
     """Return matches as lines of a list."""
     amendments = amendments_of_matches(connection, pool, [str(record.match) for record in records])
     through = rated_through(connection, pool)
-    states = [_state_of(record, amendments, through, listed_match) for record in records]
-    # None where no chances are shown.
-    counted = [
-        LoggedMatch(record.seq, state.time, state.request)
-        if state.status == "rated" and not isinstance(state.request, LargeMatch)
-        else None
-        for record, state in zip(records, states, strict=True)
-    ]
-    wanted = (
-        (match.position, len(players_of(match.request))) for match in counted if match is not None
-    )
-    rated = changes.changes_in_turn(connection, pool, wanted)
-    lines = []
-    for record, state, match in zip(records, states, counted, strict=True):
-        request = state.request
-        players, teams = size_of(request)
-        chances: list[float | None] = [None] * len(request.teams)
-        if match is not None:
-            chances = chances_of(rules, pool, match, next(rated))
+    lines: list[MatchLine] = []
+    # The matches with chances, by the numbers of their lines. Large ones are not kept in memory.
+    counted: dict[int, LoggedMatch] = {}
+    for number, record in enumerate(records):
+        state = _state_of(record, amendments, through)
+        request, teams = state.request, len(state.request.teams)
+        if state.status == "rated" and teams <= MOST_TEAMS:
+            counted[number] = LoggedMatch(record.seq, state.time, request)
         lines.append(
             MatchLine(
                 match=str(request.match),
@@ -392,14 +413,20 @@ def _match_lines(
                 time=written(state.time, rules),
                 received=iso(record.received),
                 status=state.status,
-                players=players,
+                players=sum([len(team.players) for team in request.teams]),
                 teams=teams,
                 played=written(state.played, rules),
-                sides=sides_of(request, chances),
-                upset=is_upset(request, chances),
+                sides=[] if number in counted else sides_of(request, [None] * teams),
+                upset=False,
                 title=request.title,
             )
         )
+    wanted = ((match.position, len(players_of(match.request))) for match in counted.values())
+    rated = changes.changes_in_turn(connection, pool, wanted)
+    for (number, match), rows in zip(counted.items(), rated, strict=True):
+        chances = chances_of(rules, pool, match, rows)
+        sides, upset = sides_of(match.request, chances), is_upset(match.request, chances)
+        lines[number] = msgspec.structs.replace(lines[number], sides=sides, upset=upset)
     return lines
 
 

@@ -1,19 +1,15 @@
-"""The leaderboard of a pool, the page of a player, and the home page of the pool.
+"""The leaderboard of a pool, and the page of a player.
 
 Ratings are as of each player's last match, best first. A page begins at a cursor: the player next
 to it, and the place of the next player. Cursors of a leaderboard lead forwards or backwards.
-
-Its cost is bounded: it covers the newest matches of a very long log, and for the drift of a very
-large pool the changes of some players, evenly drawn.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -23,23 +19,19 @@ from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import (
-    ActivityBin,
     ContextMessage,
     LeaderboardMessage,
     LeaderboardRow,
-    MeanPoint,
     Moment,
-    OverviewMessage,
     PlayerHistory,
     PlayerMessage,
-    RatingBin,
     RatingTimeline,
 )
 from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor, read_pool
 from equipoise.pools.pool.rules import PoolRules, days, iso, moment, written
 from equipoise.pools.posting.rating import day_of, days_idle, display, numbers_of
 from equipoise.pools.profiles import folded
-from equipoise.pools.reading.results import MatchContents
+from equipoise.pools.reading.summaries import MatchContents
 from equipoise.pools.records import (
     Eligibility,
     amendments_of_matches,
@@ -53,11 +45,10 @@ from equipoise.rating.predicting import of_match
 from equipoise.rating.state import unpack_players
 from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, profiles, ratings
-from equipoise.store.changes import MeanRow, RatingTotals, Reach
+from equipoise.store.bulk import is_name
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, rated_through
 from equipoise.store.ratings import RatingRow
-from equipoise.store.schema import is_name
 
 #: Players that one search returns at most.
 MOST_FOUND = 200
@@ -361,58 +352,6 @@ def recent_ratings(
         return changes.ratings_since(connection, record, players, since)
 
 
-def rating_bins(store: Store, pool: str) -> list[RatingBin]:
-    """Return the number of players by rating shown, lowest first. Raises : NotFoundError."""
-    with read_pool(store, pool) as (connection, record, _):
-        return _FineBins.of(connection, record, changes.rating_totals(connection, record)).whole()
-
-
-class _FineBins(NamedTuple):
-    """Players by fine bins of the rating shown, from the bin of the lowest one.
-
-    least : the lowest rating; fine : width of a bin; counts : players of those that have some
-    """
-
-    least: float
-    fine: float
-    counts: dict[int, int]
-
-    @classmethod
-    def of(cls, connection: Connection, pool: PoolRecord, totals: RatingTotals | None) -> _FineBins:
-        """Return the bins of a pool."""
-        if totals is None:
-            return cls(0.0, 1.0, {})
-        width = _round_width((totals.high - totals.low) / _BINS)
-        low, fine = math.floor(totals.low / width) * width, width / _FINE
-        return cls(totals.low, fine, changes.ratings_by_bin(connection, pool, low, fine))
-
-    @property
-    def low(self) -> float:
-        """Where the first bin begins."""
-        width = self.fine * _FINE
-        return math.floor(self.least / width) * width
-
-    def whole(self) -> list[RatingBin]:
-        """Return bins of round width, the sums of fine ones."""
-        width, low = self.fine * _FINE, self.low
-        bins = [0] * (max(self.counts, default=-1) // _FINE + 1)
-        for number, count in self.counts.items():
-            bins[number // _FINE] += count
-        return [
-            RatingBin(low + at * width, low + (at + 1) * width, count)
-            for at, count in enumerate(bins)
-        ]
-
-    def median(self, players: int) -> float | None:
-        """Return the median of so many players, by linear interpolation in its fine bin."""
-        below = 0
-        for number, count in sorted(self.counts.items()):
-            if below + count >= players / 2:
-                return self.low + (number + (players / 2 - below) / count) * self.fine
-            below += count
-        return None
-
-
 def _active_since(pool: PoolRecord, rules: PoolRules, inactive: bool) -> int | None:
     """Return the time before which a last match makes a player inactive; None lists all players."""
     within = rules.settings.inactive_days
@@ -642,119 +581,3 @@ def ratings_of_players(
         )
     found = ((player, rows.get(now)) for player, now in present.items())
     return {player: (row.rating, row.deviation) for player, row in found if row is not None}
-
-
-#: Matches of activity and drift, and players whose changes drift is read from, at most.
-MOST_COUNTED, MOST_PLAYERS = 200_000, 1_000
-#: Bins of ratings, roughly, and fine bins in each, for the median.
-_BINS, _FINE = 24, 20
-_DAY = 86_400_000_000
-
-
-class _Unit(NamedTuple):
-    """The width of a bin, microseconds, and the longest span for which it is used."""
-
-    name: str
-    width: int
-    longest: float
-
-
-_UNITS = (
-    _Unit("day", _DAY, 60 * _DAY),
-    _Unit("week", 7 * _DAY, 2 * 366 * _DAY),
-    _Unit("four weeks", 28 * _DAY, 8 * 366 * _DAY),
-    _Unit("52 weeks", 364 * _DAY, 80 * 366 * _DAY),
-    _Unit("four years", 1456 * _DAY, math.inf),
-)
-
-
-def overview(
-    store: Store,
-    pool: str,
-    *,
-    most_matches: int = MOST_COUNTED,
-    most_players: int = MOST_PLAYERS,
-) -> OverviewMessage:
-    """Return activity, ratings and drift of a pool.
-
-    most_matches, most_players : limits of what is read
-
-    Raises : NotFoundError
-    """
-    with read_pool(store, pool) as (connection, record, rules):
-        timed = rules.timed
-        seen = changes.reach(connection, record, most_matches)
-        totals = changes.rating_totals(connection, record)
-        bins = _FineBins.of(connection, record, totals)
-        unit, start = _unit_of(seen, record, timed)
-        activity = {}
-        if timed and seen is not None:
-            activity = changes.matches_by_bin(connection, record, start, unit.width)
-        means: list[MeanRow] = []
-        if totals is not None and seen is not None:
-            means = changes.means_by_bin(
-                connection,
-                record,
-                players=most_players,
-                since=start,
-                width=unit.width,
-                by_seq=not timed,
-                about=totals.mean,
-            )
-    return OverviewMessage(
-        pool=pool,
-        unit=unit.name,
-        activity=_activity(activity, start, unit.width),
-        ratings=bins.whole(),
-        median=None if totals is None else bins.median(totals.players),
-        mean=None if totals is None else totals.mean,
-        provisional=0 if totals is None else totals.provisional,
-        drift=[_mean(row, totals, start, unit.width, timed) for row in means],
-        covered=0 if seen is None else seen.matches,
-    )
-
-
-def _unit_of(seen: Reach | None, pool: PoolRecord, timed: bool) -> tuple[_Unit, int]:
-    """Return the width of bins, and the start of the first: at midnight, or on a Monday."""
-    if seen is None:
-        return _UNITS[0], 0
-    if not timed:
-        width = max(1, math.ceil(seen.matches / 60))
-        return _Unit("matches", width, math.inf), max(0, pool.last_seq - seen.matches)
-    unit = next(unit for unit in _UNITS if seen.last - seen.first <= unit.longest)
-    # The first of January 1970 was a Thursday.
-    offset = 4 * _DAY if unit.width > _DAY else 0
-    return unit, (seen.first - offset) // unit.width * unit.width + offset
-
-
-def _activity(counts: dict[int, int], start: int, width: int) -> list[ActivityBin]:
-    """Return all bins up to the last, also bins without matches."""
-    return [
-        ActivityBin((start + number * width) // 1_000_000, counts.get(number, 0))
-        for number in range(max(counts, default=-1) + 1)
-    ]
-
-
-def _mean(
-    row: MeanRow, totals: RatingTotals | None, start: int, width: int, timed: bool
-) -> MeanPoint:
-    """Return a point of drift: the mean, and a standard deviation to each side of it."""
-    about = 0.0 if totals is None else totals.mean
-    spread = math.sqrt(max(row.square - (row.mean - about) ** 2, 0.0))
-    begins = start + row.bin * width
-    return MeanPoint(
-        start=begins // 1_000_000 if timed else None,
-        match=begins + width if not timed else row.bin,
-        participations=row.participations,
-        mean=row.mean,
-        lower=row.mean - spread,
-        upper=row.mean + spread,
-    )
-
-
-def _round_width(least: float) -> float:
-    """Return 1, 2 or 5 times a power of ten that is no smaller; 1 where all ratings are equal."""
-    if least <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(size * power for size in (1, 2, 5, 10) if size * power >= least * (1 - 1e-9))

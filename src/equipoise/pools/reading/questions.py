@@ -54,7 +54,7 @@ from equipoise.pools.posting.rating import (
 )
 from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.records import Amendments, amendments_of, renames_rated
-from equipoise.pools.replay.states import players_before, state_before
+from equipoise.pools.replay.states import PoolPast
 from equipoise.rating.calibration_curve import CALIBRATION, LearnedCurve
 from equipoise.rating.contexts import CONTEXT
 from equipoise.rating.explaining import explain_change, why_unrated
@@ -394,41 +394,34 @@ def explain_player(
             (match,) = ids.values()
         logged = log.get_match(connection, record, match)
         rated = _rated(logged, amendments, player)
-        explanation = _explained_quickly(connection, record, rules, amendments, rated, player)
+        past = PoolPast(connection, record, rules, amendments)
+        explanation = _explained_quickly(past, rated, player)
         if explanation is None:
-            before = state_before(connection, record, rules, amendments, rated.position)
-            explanation = _explained_from(connection, record, rules, before, rated, player)
+            before = past.running_before(rated.position).pool_state()
+            explanation = _explained_from(past, before, rated, player)
     message = explain_message(explanation, lambda time: _written_days(time, rules))
     played = amendments.time_played(str(logged.match), logged.posted_time)
     return msgspec.structs.replace(message, played=written(played, rules))
 
 
-def _explained_quickly(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    amendments: Amendments,
-    match: LoggedMatch,
-    player: str,
-) -> Explanation | None:
+def _explained_quickly(past: PoolPast, match: LoggedMatch, player: str) -> Explanation | None:
     """Return the explanation made from partial checkpoints; None without those it needs.
 
     Raises : InvalidDataError
     """
-    stored = changes.changes_of_match(connection, pool, match.position)
+    stored = changes.changes_of_match(past.connection, past.pool, match.position)
     if player not in stored:
         # The system did not rate it, and the reason needs no states.
-        nobody = RunningPool.start(rules).pool_state()
-        _explained_from(connection, pool, rules, nobody, match, player)
+        _explained_from(past, RunningPool.start(past.rules).pool_state(), match, player)
         return None
-    before = players_before(connection, pool, rules, amendments, match.position)
+    before = past.players_before(match.position)
     if before is None:
         return None
-    explanation = _explained_from(connection, pool, rules, before, match, player)
+    explanation = _explained_from(past, before, match, player)
     row = stored[player]
     if (row.rating_before, row.rating) == (explanation.rating_before, explanation.rating):
         return explanation
-    _logger.warning("pool %s: partial checkpoints disagree with the changes", pool.name)
+    _logger.warning("pool %s: partial checkpoints disagree with the changes", past.pool.name)
     return None
 
 
@@ -458,23 +451,18 @@ def _rated(logged: LogRecord, amendments: Amendments, player: str) -> LoggedMatc
 
 
 def _earlier(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    before: PoolState,
-    player: str,
-    match: LoggedMatch,
+    past: PoolPast, before: PoolState, player: str, match: LoggedMatch
 ) -> list[LoggedMatch]:
     """Return the matches whose performances the state of a player holds, oldest first.
 
     Only their ids and times are needed: each has one opponent as a placeholder.
     """
     runs, known = before.state.runs, before.player_ids.tolist()
-    if runs is None or player not in known or CONTEXT in rules.able.uses:
+    if runs is None or player not in known or CONTEXT in past.rules.able.uses:
         return []
     count = int(runs.spans[known.index(player), COUNT])
-    rows = changes.changes_of_player(connection, pool, player, match.position, count)
-    ids = log.match_ids(connection, pool.id, [row.seq for row in rows])
+    rows = changes.changes_of_player(past.connection, past.pool, player, match.position, count)
+    ids = log.match_ids(past.connection, past.pool.id, [row.seq for row in rows])
     other = next((name for name in players_of(match.request) if name != player), player)
     teams = [TeamRequest(players=[name], rank=rank) for rank, name in enumerate((player, other))]
     return [
@@ -484,15 +472,10 @@ def _earlier(
 
 
 def _explained_from(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    before: PoolState,
-    match: LoggedMatch,
-    player: str,
+    past: PoolPast, before: PoolState, match: LoggedMatch, player: str
 ) -> Explanation:
     """Return the explanation that the system gives. Raises : InvalidDataError."""
-    earlier = _earlier(connection, pool, rules, before, player, match)
+    rules, earlier = past.rules, _earlier(past, before, player, match)
     names = players_of(match.request)
     ids = list(dict.fromkeys([*before.player_ids.tolist(), *names]))
     before.state.grow(len(ids))

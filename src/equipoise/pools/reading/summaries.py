@@ -1,16 +1,22 @@
-"""What matches say together: peak, streaks and rivals of a player; meetings of two players."""
+"""Matches of a player: as lines, in sum, and those against another player."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
-from equipoise.data.history import MICROSECONDS_PER_DAY
+import msgspec
+from sqlalchemy import Connection
+
+from equipoise.data.history import HOME_SIDES, MICROSECONDS_PER_DAY
 from equipoise.errors import require
 from equipoise.messages.matches import (
     AgainstMessage,
+    MatchRequest,
     MeetingMessage,
+    OpponentLine,
+    ParticipationRequest,
     PeakMessage,
     PlacesMessage,
     PlayerMatch,
@@ -18,17 +24,30 @@ from equipoise.messages.matches import (
     Result,
     RivalMessage,
     StreakMessage,
+    TeamRequest,
 )
+from equipoise.pools.contents import title_of
 from equipoise.pools.pool.pools import check_page, decode_cursor, encode_cursor, read_pool
 from equipoise.pools.pool.rules import PoolRules, written
-from equipoise.pools.posting.rating import player_ids, players_of
+from equipoise.pools.posting.rating import (
+    MOST_TEAMS,
+    LoggedMatch,
+    chances_of,
+    context_of,
+    player_ids,
+    player_of,
+    players_of,
+    unpack_extra,
+)
 from equipoise.pools.reading.questions import chances_now
-from equipoise.pools.reading.results import MatchContents, result_of, sides_for
-from equipoise.store import changes, ratings
+from equipoise.pools.records import Amendments, amendments_of_matches
+from equipoise.store import changes, log, ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord
+from equipoise.store.pools import PoolRecord, rated_through
 
+#: Opponents of a line.
+_OPPONENTS = 10
 #: Matches of a player that are read at most.
 MOST_MATCHES = 20_000
 #: Days over which a change of rating is given.
@@ -36,6 +55,161 @@ CHANGE_DAYS = 365
 _LAST, _RIVALS, _SURPRISES, _BEST = 10, 5, 2, 4
 #: Surprises by the expected scores of players, among which those by the chances of teams are found.
 _CANDIDATES = 6
+
+
+class MatchContents:
+    """The content of those matches that have few teams, by the number of the record.
+
+    rows : changes of one player
+    most_teams : larger matches are left out; None keeps all
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        rows: Sequence[ChangeRow],
+        most_teams: int | None = MOST_TEAMS,
+    ) -> None:
+        self._connection, self._pool = connection, pool
+        small = [row.seq for row in rows if most_teams is None or row.teams <= most_teams]
+        self._records = log.records_at(connection, pool.id, small)
+        large = [row.seq for row in rows if row.seq not in self._records]
+        self._posted = {
+            seq: (str(record.match), record.posted_time) for seq, record in self._records.items()
+        } | (log.posted_times(connection, pool.id, large) if large else {})
+        names = [match for match, _ in self._posted.values()]
+        self._amendments = counted = amendments_of_matches(connection, pool, names)
+        through = rated_through(connection, pool)
+        if through is not None and counted.corrections:
+            # The changes are those of the matches as they were before.
+            counted = amendments_of_matches(connection, pool, names, through)
+        self._counted: Amendments = counted
+
+    def match(self, row: ChangeRow) -> LoggedMatch | None:
+        """Return a match as it was rated; None if it has very many teams."""
+        record = self._records.get(row.seq)
+        return None if record is None else self._counted.match(record)
+
+    def context(self, row: ChangeRow, player: str) -> str | None:
+        """Return the context of a match for the player; None without, or if it is not known."""
+        match = self.match(row)
+        if match is None:
+            return None
+        for team in match.request.teams:
+            for member in team.players:
+                if player_of(member) == player:
+                    detail = member if isinstance(member, ParticipationRequest) else None
+                    return context_of(match.request, detail)
+        return None
+
+    def name(self, row: ChangeRow) -> str:
+        """Return the id of a match."""
+        return self._posted[row.seq][0]
+
+    def changes(self, rows: Iterable[ChangeRow]) -> Iterator[dict[str, ChangeRow]]:
+        """Give what each match did to all its players, by id; these matches have few teams."""
+        pairs = ((row, self.match(row)) for row in rows)
+        wanted = (
+            (row.position, 0 if match is None else len(players_of(match.request)))
+            for row, match in pairs
+        )
+        return changes.changes_in_turn(self._connection, self._pool, wanted)
+
+    def lines(self, rules: PoolRules, player: str, rows: Iterable[ChangeRow]) -> list[PlayerMatch]:
+        """Return matches of the player as lines, in the order of `rows`."""
+        pairs = [(row, self.match(row)) for row in rows]
+        rated = self.changes(row for row, match in pairs if match is not None)
+        lines = []
+        for row, match in pairs:
+            line = self._line(rules, row)
+            if match is not None:
+                line = _detailed(line, rules, self._pool, match, player, next(rated))
+            lines.append(line)
+        return lines
+
+    def _line(self, rules: PoolRules, row: ChangeRow) -> PlayerMatch:
+        """Return a match as a line without what its content adds."""
+        name, posted = self._posted[row.seq]
+        titled = self._amendments.latest(name) or self._records.get(row.seq)
+        titled = titled or log.record_at(self._connection, self._pool.id, row.seq)
+        return PlayerMatch(
+            match=name,
+            seq=row.seq,
+            time=written(row.time, rules),
+            rank=row.rank + 1,
+            teams=row.teams,
+            rating_before=row.rating_before,
+            deviation_before=row.deviation_before,
+            rating=row.rating,
+            deviation=row.deviation,
+            change=row.rating - row.rating_before,
+            expected=row.expected,
+            performance=row.performance,
+            extra=unpack_extra(rules, row.extra),
+            played=written(self._amendments.time_played(name, posted), rules),
+            title=None if titled is None else title_of(titled.content),
+        )
+
+
+def _detailed(
+    line: PlayerMatch,
+    rules: PoolRules,
+    pool: PoolRecord,
+    match: LoggedMatch,
+    player: str,
+    rated: Mapping[str, ChangeRow],
+) -> PlayerMatch:
+    """Return a line with what the content of the match adds; rated : its players' changes."""
+    own, others = sides_for(match.request, player, rated)
+    if own is None:
+        return line
+    me = next(member for member in own.players if player_of(member) == player)
+    chances = chances_of(rules, pool, match, rated)
+    names = [name for team in others for name in player_ids(team.players)]
+    alone = others[0] if len(others) == 1 else None
+    at_home = None
+    if isinstance(me, ParticipationRequest):
+        at_home = me.at_home
+        if at_home is None and me.side is not None:
+            at_home = me.side in HOME_SIDES
+    return msgspec.structs.replace(
+        line,
+        result=result_of(own, others),
+        score=own.score,
+        opponent_score=None if alone is None else alone.score,
+        chance=chances[match.request.teams.index(own)],
+        at_home=at_home,
+        opponents=[
+            OpponentLine(name, rated[name].rating_before if name in rated else None)
+            for name in names[:_OPPONENTS]
+        ],
+    )
+
+
+def sides_for(
+    request: MatchRequest, player: str, rated: Collection[str] | None = None
+) -> tuple[TeamRequest | None, list[TeamRequest]]:
+    """Return the team of a player, and the others by their places.
+
+    rated : teams without any of these players did not count and are left out; None keeps all
+    """
+    own, others = None, []
+    for team in sorted(request.teams, key=lambda team: team.order):
+        names = player_ids(team.players)
+        if player in names:
+            own = team
+        elif rated is None or any(name in rated for name in names):
+            others.append(team)
+    return own, others
+
+
+def result_of(own: TeamRequest, others: Sequence[TeamRequest]) -> Result | None:
+    """Return the result of a team against a single other one; None if there are more."""
+    if len(others) != 1:
+        return None
+    (other,) = others
+    return "draw" if own.order == other.order else "win" if own.order < other.order else "loss"
 
 
 def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:

@@ -12,22 +12,20 @@ from sqlalchemy import Connection
 
 from equipoise.errors import require
 from equipoise.messages.pools import AuditVerifyMessage
-from equipoise.store import audit, log
+from equipoise.store import log
 from equipoise.store.bulk import sizes_of, without_collection
-from equipoise.store.chain import (
-    Heads,
+from equipoise.store.connection import Store
+from equipoise.store.keys import audit_chain_of, audit_leaf, audit_rows_after
+from equipoise.store.log import (
+    LogRecord,
     Seal,
-    audit_leaf,
     extended,
-    first_heads,
     leaf_of,
     linked,
     rewritten_leaves,
     sealed_leaf,
 )
-from equipoise.store.connection import Store
-from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.pools import Heads, PoolRecord, first_heads, get_pool
 from equipoise.wording import counted
 
 #: Differences that are listed; the others are counted.
@@ -52,14 +50,9 @@ class Findings:
         if not holds:
             self.add(sentence)
 
-    def and_then(self, others: Findings) -> Findings:
-        """Return these differences and then others."""
-        listed = (self.listed + others.listed)[:_LISTED]
-        return Findings(self.count + others.count, listed)
-
 
 #: The kind of the records, and the action of the rows of the audit log, that list what was
-#: rewritten: see `store.chain`.
+#: rewritten: see `store.log`.
 REWRITING_RECORD, REWRITING_ACTION = "erase", "player.erased"
 _HEAD = re.compile("[0-9a-f]{64}")
 #: How many columns of a row of `log.rows_after` are fields of a record.
@@ -203,11 +196,11 @@ def verify_audit(store: Store) -> AuditVerifyMessage:
     """Return whether the audit log leads to the head of its hash chain."""
     findings = Findings()
     with store.read() as connection:
-        chain = audit.chain_of(connection)
+        chain = audit_chain_of(connection)
         head, after, rows = chain.cut_head, chain.cut, 0
         rewritten: dict[int, bytes] = {}
         listed: dict[int, bytes] = {}
-        while piece := audit.chained_rows(connection, after, sizes_of(connection).matches):
+        while piece := audit_rows_after(connection, after, sizes_of(connection).matches):
             for row, seal in piece:
                 leaf = audit_leaf(row, seal.salt)
                 if row.what == REWRITING_ACTION:

@@ -7,14 +7,20 @@ generation in small transactions. Readers see the old generation, and writers po
 one transaction that rates the few matches left and makes the new generation the current one. One
 process replays a pool at a time, by a lease. A replay that is stopped or fails leaves the ratings
 of the pool unchanged, and the next process begins again.
+
+After a correction, a restored match or a late match it may be impossible to rate a log to its end:
+a solver does not converge, or a player is left without a rating. Every replay would fail in the
+same way, and no later amendment would count. So the match at fault is voided in the log, with the
+reason. This is an amendment like any other: an administrator can correct the match and restore it.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -22,43 +28,47 @@ import numpy as np
 from sqlalchemy import Connection, Table
 
 from equipoise.arrays import Ints
-from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
-from equipoise.messages.matches import DifferenceMessage, PlayerDifference
+from equipoise.errors import ConflictError, ConvergenceError, EquipoiseError, InvalidDataError
+from equipoise.messages.matches import DifferenceMessage, PlayerDifference, ReasonRequest
+from equipoise.pools.amending import void_match
 from equipoise.pools.pool.pools import code_version
+from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.pool.settings import rules_through, update_leaderboard, with_parameters
+from equipoise.pools.posting.rating import LoggedMatch
 from equipoise.pools.posting.running import RunningPool, partial_states
 from equipoise.pools.records import (
+    Amendments,
     Eligibility,
     Piece,
     amendments_of,
+    counted_matches,
     counted_piece,
     latest_of,
     waiting_from,
 )
 from equipoise.pools.replay.states import (
     Numbers,
+    PoolPast,
     difference,
     differences,
     keep_checkpoints,
-    running_before,
+    position_before,
+    running_from_start,
     running_numbers,
     stored_numbers,
 )
-from equipoise.pools.replay.unratable import void_unratable
 from equipoise.store import (
-    audit,
     changes,
     checkpoints,
     log,
-    partial_checkpoints,
     pools,
     ratings,
     webhooks,
 )
 from equipoise.store.bulk import sizes_of, without_collection
-from equipoise.store.checkpoints import Checkpoint
+from equipoise.store.checkpoints import Checkpoint, PartialEnd
 from equipoise.store.connection import Store
-from equipoise.store.partial_checkpoints import End
+from equipoise.store.keys import add_audit_row
 from equipoise.store.pools import (
     START,
     PoolRecord,
@@ -71,6 +81,8 @@ from equipoise.store.pools import (
     pools_with_work,
 )
 from equipoise.store.schema import now
+
+logger = logging.getLogger(__name__)
 
 
 def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
@@ -94,30 +106,30 @@ def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
         return get_pool(connection, record.name)
 
 
+def _leased_pool(connection: Connection, leased: PoolRecord) -> PoolRecord:
+    """Return a leased pool, locked, after renewing its lease.
+
+    Raises : ConflictError if another process has taken the replay over
+    """
+    record = get_pool(connection, leased.name, lock=True)
+    mine = leased.replay_owner, leased.replay_generation
+    if (record.replay_owner, record.replay_generation) != mine:
+        raise ConflictError(f"the replay of pool {record.name} was taken over")
+    change_pool(connection, record.id, replay_until=now() + sizes_of(connection).lease)
+    return record
+
+
 def renew_lease(store: Store, leased: PoolRecord) -> None:
     """Renew a lease. Raises : ConflictError if another process took the replay over."""
     with store.write() as connection:
-        extend_lease(connection, get_pool(connection, leased.name, lock=True), leased)
-
-
-def extend_lease(connection: Connection, record: PoolRecord, leased: PoolRecord) -> None:
-    """Renew a lease; `record` is the pool, locked. Raises : ConflictError."""
-    check_lease(record, leased)
-    change_pool(connection, record.id, replay_until=now() + sizes_of(connection).lease)
+        _leased_pool(connection, leased)
 
 
 def release_lease(store: Store, leased: PoolRecord) -> None:
     """Give up a lease. Raises : ConflictError if another process took the replay over."""
     with store.write() as connection:
-        extend_lease(connection, get_pool(connection, leased.name, lock=True), leased)
+        _leased_pool(connection, leased)
         change_pool(connection, leased.id, replay_owner=None, replay_until=None)
-
-
-def check_lease(record: PoolRecord, leased: PoolRecord) -> None:
-    """Raise a ConflictError if another process has taken the replay over."""
-    mine = leased.replay_owner, leased.replay_generation
-    if (record.replay_owner, record.replay_generation) != mine:
-        raise ConflictError(f"the replay of pool {record.name} was taken over")
 
 
 def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -144,9 +156,10 @@ def clear(
     while not stop():
         # After a crash the same rows are deleted once more.
         with store.write(durable=False) as connection:
-            record = get_pool(connection, pool, lock=True)
-            if leased is not None:
-                extend_lease(connection, record, leased)
+            if leased is None:
+                record = get_pool(connection, pool, lock=True)
+            else:
+                record = _leased_pool(connection, leased)
             if not record.garbage:
                 return True
             # After a swap, or a replay given up, rows may be garbage that were not before.
@@ -200,7 +213,7 @@ def rerate(store: Store, pool: str, *, key: int | None = None) -> None:
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         change_pool(connection, record.id, dirty=START)
-        audit.note(connection, "pool.rerate", now=now(), key=key, pool=pool)
+        add_audit_row(connection, "pool.rerate", now=now(), key=key, pool=pool)
 
 
 @dataclass(slots=True, eq=False)
@@ -252,7 +265,7 @@ def replay_pool(
     try:
         return _replay_leased(store, leased, stop)
     except (ConvergenceError, InvalidDataError):
-        if not void_unratable(store, pool, lambda: renew_lease(store, leased)):
+        if not _void_unratable(store, pool, lambda: renew_lease(store, leased)):
             raise
     release_lease(store, leased)
     return None
@@ -272,7 +285,7 @@ def _replay_leased(
     everyone = np.arange(len(running.players))
     for low in range(0, len(everyone), size):
         rows = running.ratings(everyone[low : low + size])
-        if not _step(replay, partial(_put_ratings, renames=replay.renames), rows):
+        if not _step(replay, _put_ratings, rows):
             return None
     # Comparing all players takes longer than writers should wait.
     with store.read() as connection, without_collection():
@@ -292,13 +305,10 @@ def _begin(store: Store, pool: PoolRecord, stop: Callable[[], bool]) -> _Replay:
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
         rules = rules_through(connection, pool, amendments.through)
-        running = running_before(
-            connection, pool, rules, amendments, begin, lambda: renew_lease(store, pool)
-        )
-        known = partial_checkpoints.last_before(connection, pool, begin)
+        past = PoolPast(connection, pool, rules, amendments)
+        running = past.running_before(begin, lambda: renew_lease(store, pool))
+        known = checkpoints.last_partial_before(connection, pool, begin)
     running.matches, running.board_day = 0, pool.board_day
-    # No match counts between this position and `begin`.
-    after = (begin[0], begin[1] - 1) if begin != START else START
     return _Replay(
         store=store,
         pool=pool,
@@ -307,7 +317,7 @@ def _begin(store: Store, pool: PoolRecord, stop: Callable[[], bool]) -> _Replay:
         begin=begin,
         through=amendments.through,
         running=running,
-        after=max(after, running.position),
+        after=max(position_before(begin), running.position),
         started=now(),
         interval=pool.checkpoint_every(store.sizes),
         partial_end=START if known is None else known.position,
@@ -335,15 +345,12 @@ def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
     while True:
         with replay.store.read() as connection, without_collection():
             piece = _next_piece(connection, replay)
-        if piece.last and _players_in(piece) <= replay.store.sizes.players_left:
+        teams = (team for match in piece.matches for team in match.request.teams)
+        players = sum(len(team.players) for team in teams)
+        if piece.last and players <= replay.store.sizes.players_left:
             return True
         if not _rate_piece(replay, piece, with_ratings):
             return False
-
-
-def _players_in(piece: Piece) -> int:
-    """Return the number of participations in the matches of a piece."""
-    return sum(len(team.players) for match in piece.matches for team in match.request.teams)
 
 
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
@@ -360,7 +367,7 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
             return False
     for low in range(0, len(touched) if with_ratings else 0, size):
         found = replay.running.ratings(touched[low : low + size])
-        if not _step(replay, partial(_put_ratings, renames=replay.renames), found):
+        if not _step(replay, _put_ratings, found):
             return False
     replay.after = piece.end
     _make_checkpoint(replay)
@@ -369,27 +376,23 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
 
 
 def _put_changes(
-    connection: Connection, pool: PoolRecord, generation: int, rows: dict[str, Sequence[Any]]
+    connection: Connection, pool: PoolRecord, replay: _Replay, rows: dict[str, Sequence[Any]]
 ) -> None:
-    changes.put(connection, pool.id, generation, rows)
+    changes.put(connection, pool.id, replay.generation, rows)
 
 
 def _put_ratings(
-    connection: Connection,
-    pool: PoolRecord,
-    generation: int,
-    rows: dict[str, Sequence[Any]],
-    renames: Mapping[str, str],
+    connection: Connection, pool: PoolRecord, replay: _Replay, rows: dict[str, Sequence[Any]]
 ) -> None:
     """Write ratings, marked by who is disqualified now; `pool` is locked."""
-    eligible = Eligibility.of_players(connection, pool, rows["player"], renames)
+    eligible = Eligibility.of_players(connection, pool, rows["player"], replay.renames)
     marked = {**rows, "disqualified": eligible.flags(rows["player"])}
-    ratings.put(connection, pool.id, generation, marked)
+    ratings.put(connection, pool.id, replay.generation, marked)
 
 
 def _step(
     replay: _Replay,
-    put: Callable[[Connection, PoolRecord, int, dict[str, Sequence[Any]]], None],
+    put: Callable[[Connection, PoolRecord, _Replay, dict[str, Sequence[Any]]], None],
     rows: dict[str, Sequence[Any]],
 ) -> bool:
     """Write rows and renew the lease; return False if the replay was stopped.
@@ -400,19 +403,10 @@ def _step(
         release_lease(replay.store, replay.pool)
         return False
     with replay.store.write(durable=False) as connection:
-        put(connection, _locked_pool(connection, replay), replay.generation, rows)
-        until = now() + replay.store.sizes.lease
-        change_pool(connection, replay.pool.id, replay_until=until)
+        put(connection, _leased_pool(connection, replay.pool), replay, rows)
     # Neither SQLite nor locks are fair: without a pause a waiting writer may starve.
     time.sleep(0.001)
     return True
-
-
-def _locked_pool(connection: Connection, replay: _Replay) -> PoolRecord:
-    """Return the pool, locked. Raises : ConflictError if the lease was lost."""
-    record = get_pool(connection, replay.pool.name, lock=True)
-    check_lease(record, replay.pool)
-    return record
 
 
 def _make_checkpoint(replay: _Replay) -> None:
@@ -445,9 +439,9 @@ def _make_partial_checkpoint(replay: _Replay, before: int) -> None:
     if states is None:
         return
     with replay.store.write() as connection:
-        record = _locked_pool(connection, replay)
-        made = End(running.position, replay.generation, end)
-        partial_checkpoints.put(connection, record.id, made, states, running.state.shared)
+        record = _leased_pool(connection, replay.pool)
+        made = PartialEnd(running.position, replay.generation, end)
+        checkpoints.put_partial(connection, record.id, made, states, running.state.shared)
     replay.partial_end, replay.partial_at = running.position, running.participations
 
 
@@ -459,7 +453,7 @@ def _swap(replay: _Replay) -> DifferenceMessage:
     running = replay.running
     code = code_version(running.rules.settings.system)
     with replay.store.write() as connection:
-        record = _locked_pool(connection, replay)
+        record = _leased_pool(connection, replay.pool)
         last = False
         while not last:
             piece = _next_piece(connection, replay)
@@ -469,8 +463,7 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             rows, touched = running.rate(piece.matches)
             touched = np.unique(touched)
             changes.put(connection, record.id, replay.generation, rows)
-            rated = running.ratings(touched)
-            _put_ratings(connection, record, replay.generation, rated, replay.renames)
+            _put_ratings(connection, record, replay, running.ratings(touched))
             replay.late.append(touched)
         found = _difference(connection, record, replay)
         checkpoints.forget_from(connection, record.id, replay.begin)
@@ -570,3 +563,103 @@ def _store_checkpoints(replay: _Replay) -> None:
                 while checkpoints.thin(connection, record.id):
                     interval *= 2
                 change_pool(connection, record.id, checkpoint_interval=interval)
+
+
+def _void_unratable(store: Store, pool: str, beat: Callable[[], None]) -> bool:
+    """Void the match because of which the log of a pool cannot be rated to its end.
+
+    That is the match that fails, if it waits for this replay because it was corrected, restored or
+    late. Otherwise it is the newest match that waits and is rated before the one that fails. If
+    there is none, it is the match that fails.
+
+    beat : called often, to renew the lease of the replay
+    Returns : whether a match was voided, so that another replay gets further
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        amendments = amendments_of(connection, record)
+        failure = _first_failure(connection, record, amendments, beat)
+        if failure is None:
+            return False
+        failing, error = failure
+        fails = str(failing.request.match)
+        culprit = _culprit(connection, record, amendments, failing)
+    system = rules_of(record.settings).settings.system
+    what = "this match" if culprit == fails else f"match {fails} after this one"
+    why = str(error).replace("\n", " ")
+    reason = (
+        f"Voided by the service: {system} cannot rate {what} ({why}). "
+        "Correct this match, then restore it."
+    )
+    try:
+        void_match(store, pool, culprit, ReasonRequest(reason[:2000]), key=None, now=now())
+    except ConflictError as conflict:
+        # The pool is an archive, or the match was voided in the meantime.
+        logger.warning("match %s of pool %s was not voided: %s", culprit, pool, conflict)
+        return False
+    logger.warning("pool %s, match %s: %s", pool, culprit, reason)
+    return True
+
+
+def _first_failure(
+    connection: Connection, pool: PoolRecord, amendments: Amendments, beat: Callable[[], None]
+) -> tuple[LoggedMatch, EquipoiseError] | None:
+    """Return the first match that fails in the replay that the pool waits for, and why, or None."""
+    rules = rules_through(connection, pool)
+    begin = START if pool.dirty is None else pool.dirty
+    try:
+        running = PoolPast(connection, pool, rules, amendments).running_before(begin, beat)
+        after = max(position_before(begin), running.position)
+    except (ConvergenceError, InvalidDataError):
+        # A match before that position fails, as may happen after an upgrade of the code.
+        running, after = running_from_start(connection, pool, rules, amendments.renames), START
+    for matches in counted_matches(connection, pool, amendments, after):
+        beat()
+        before = _copy(running)
+        try:
+            _, rows = running.rate(matches)
+            running.ratings(rows)
+        except (ConvergenceError, InvalidDataError):
+            failure = before.first_failure(matches)
+            return None if failure is None else (matches[failure[0]], failure[1])
+    return None
+
+
+def _copy(running: RunningPool) -> RunningPool:
+    """Return a copy of a pool, which rating does not change."""
+    return replace(
+        running,
+        players=list(running.players),
+        row_of=dict(running.row_of),
+        state=running.state.copy(),
+        last_changes=deepcopy(running.last_changes),
+    )
+
+
+def _culprit(
+    connection: Connection, pool: PoolRecord, amendments: Amendments, failing: LoggedMatch
+) -> str:
+    """Return the id of the match to void: see `_void_unratable`."""
+    done = last_through(connection, pool.id)
+    waiting: dict[str, int] = {}
+    for seq in log.waiting_matches(connection, pool.id, done, pool.last_seq):
+        log_record = log.record_at(connection, pool.id, seq)
+        if log_record is not None:
+            waiting[str(log_record.match)] = seq
+    for log_record in log.amendments(connection, pool.id) if pool.amendments else []:
+        if (
+            log_record.seq > done
+            and log_record.kind in ("correct", "restore")
+            and log_record.needs_replay
+        ):
+            waiting[str(log_record.match)] = log_record.seq
+    fails = str(failing.request.match)
+    if fails in waiting:
+        return fails
+    records = log.matches_by_id(connection, pool.id, waiting)
+    earlier = [
+        (seq, match)
+        for match, seq in waiting.items()
+        if match not in amendments.void and amendments.position(records[match]) < failing.position
+    ]
+    return max(earlier)[1] if earlier else fails

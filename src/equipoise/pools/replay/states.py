@@ -3,10 +3,11 @@
 A checkpoint is the packed state of all players after one match of the log. It follows from the log:
 one that cannot be read is skipped, and the state is made from the checkpoint before it.
 
-They follow from the last partial checkpoint before the match, and from the matches since that the
-states depend on: those of its players, those of their opponents in these, and so on. The chains of
-changes lead to them. Where a match changes numbers of the whole pool, such as the entry, they are
-all matches since. So the time does not depend on the length of the log.
+The states of the players of one match follow from the last partial checkpoint before it, and from
+the matches since that these states depend on: those of its players, those of their opponents in
+these, and so on. The chains of changes lead to them. Where a match changes numbers of the whole
+pool, such as the entry, they are all matches since. So the time does not depend on the length of
+the log.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,7 +31,7 @@ from equipoise.messages.matches import DifferenceMessage, OthersMessage, PlayerD
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.rating import (
     LoggedMatch,
-    names_of,
+    Participants,
     numbers_of,
 )
 from equipoise.pools.posting.running import RunningPool, stored_pool, unpacked_state
@@ -45,15 +47,19 @@ from equipoise.rating.newcomers import ENTRY_PARAMETERS, SEEDED
 from equipoise.rating.pool_state import PoolState, carry_entry, seeded_state
 from equipoise.rating.state import DRAWS, pack_players, unpack_players
 from equipoise.rating.system import RatingSystem
-from equipoise.store import changes, checkpoints, log, partial_checkpoints, pools, ratings
+from equipoise.store import changes, checkpoints, log, pools, ratings
 from equipoise.store.bulk import sizes_of
 from equipoise.store.changes import ChangeRow
-from equipoise.store.checkpoints import Checkpoint
+from equipoise.store.checkpoints import Checkpoint, PartialStates
 from equipoise.store.connection import Store
-from equipoise.store.partial_checkpoints import PartialStates
 from equipoise.store.pools import START, PoolRecord, Position, ReplayRecord, change_pool, get_pool
 
 logger = logging.getLogger(__name__)
+
+
+def position_before(begin: Position) -> Position:
+    """Return the last position before `begin`; no match counts between the two."""
+    return (begin[0], begin[1] - 1) if begin != START else START
 
 
 def running_from_start(
@@ -108,63 +114,207 @@ def seed_state(system: RatingSystem, content: bytes, name: str) -> PoolState:
     raise InvalidDataError([], f"{name} is of another system than the pool's")
 
 
-def running_before(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    amendments: Amendments,
-    position: Position,
-    beat: Callable[[], None] = lambda: None,
-) -> RunningPool:
-    """Return the pool before a position, rated from the last checkpoint.
+#: Matches that are looked up one by one; after that all since the partial checkpoint are read.
+_SINGLY = 40
+#: Changes that are read at most. Only where partial checkpoints are missing are there more.
+_MOST_CHANGES = 50_000
 
-    amendments : those that the checkpoints before the position have taken into account
-    beat : called about every two seconds, to renew a lease
+
+@dataclass(frozen=True, slots=True)
+class PoolPast:
+    """A pool and its log, from which its states at earlier positions follow.
+
+    rules : by which matches are rated
+    amendments : those that count
     """
-    running = _resumed(connection, pool, rules, position, amendments.renames)
-    after, last_beat = running.position, time.monotonic()
-    while True:
-        if time.monotonic() - last_beat > sizes_of(connection).beat:
-            beat()
-            last_beat = time.monotonic()
-        piece = counted_piece(connection, pool, amendments, after)
-        before = [match for match in piece.matches if match.position < position]
-        if before:
-            running.rate(before)
-        if piece.last or len(before) < len(piece.matches) or piece.end >= position:
-            return running
-        after = piece.end
+
+    connection: Connection
+    pool: PoolRecord
+    rules: PoolRules
+    amendments: Amendments
+
+    def running_before(
+        self, position: Position, beat: Callable[[], None] = lambda: None
+    ) -> RunningPool:
+        """Return the pool before a position, rated from the last checkpoint.
+
+        beat : called about every two seconds, to renew a lease
+        """
+        running = self._resumed(position)
+        after, last_beat = running.position, time.monotonic()
+        while True:
+            if time.monotonic() - last_beat > sizes_of(self.connection).beat:
+                beat()
+                last_beat = time.monotonic()
+            piece = counted_piece(self.connection, self.pool, self.amendments, after)
+            before = [match for match in piece.matches if match.position < position]
+            if before:
+                running.rate(before)
+            if piece.last or len(before) < len(piece.matches) or piece.end >= position:
+                return running
+            after = piece.end
+
+    def _resumed(self, position: Position) -> RunningPool:
+        """Return the pool at its last readable checkpoint before a position, or before its log."""
+        while True:
+            saved = checkpoints.last_before(self.connection, self.pool.id, position)
+            if saved is None:
+                renames = self.amendments.renames
+                return running_from_start(self.connection, self.pool, self.rules, renames)
+            try:
+                return RunningPool.resume(self.rules, saved)
+            except InvalidDataError as error:
+                # It is damaged, or from another version of the code.
+                name = self.pool.name
+                logger.warning("checkpoint of pool %s at %s: %s", name, saved.position, error)
+                position = saved.position
+
+    def numbers_of_replay(
+        self, begin: Position
+    ) -> tuple[dict[str, Numbers], dict[str, Numbers], int]:
+        """Return the numbers of all players before and after a replay from a position.
+
+        Also returned is the number of matches that it would rate.
+        Raises : ConvergenceError, InvalidDataError
+        """
+        running = self.running_before(begin)
+        running.matches = 0
+        after = max(position_before(begin), running.position)
+        for matches in counted_matches(self.connection, self.pool, self.amendments, after):
+            if matches:
+                running.rate(matches)
+        before = stored_numbers(self.connection, self.pool)
+        return before, running_numbers(running, np.arange(len(running.players))), running.matches
+
+    def players_before(self, position: Position) -> PoolState | None:
+        """Return the state of a match's players before it, and of players that it depends on.
+
+        None if the partial checkpoints that it needs are missing
+        """
+        connection, pool, rules = self.connection, self.pool, self.rules
+        end = checkpoints.last_partial_before(connection, pool, position)
+        if end is None and pool.follows is not None:
+            return None
+        start = START if end is None else end.position
+        stored = PartialStates(connection, pool)
+        shared = rules.system.initial(0).shared if end is None else stored.shared_at(end)
+        reached = self._reached(start, position)
+        if reached is None:
+            return None
+        places, begins = reached
+        packed: dict[str, bytes | None] = {}
+        for player, change in begins.items():
+            packed[player] = stored.state_after(player, change) if change[1] else None
+            if packed[player] is None and (
+                change[1] or (pool.follows is not None and not pool.initial)
+            ):
+                return None
+        known = cached_known(connection, pool)
+        if known is not None:
+            if self.amendments.renames or SEEDED in rules.system.initial(0).initial:
+                # Players have their known ratings by earlier ids, or the level depends on all.
+                return None
+            begun = [
+                name for name, change in begins.items() if not change[1] and name in known.row_of
+            ]
+            states = pack_players(known.state(rules, begun)) if begun else []
+            packed |= dict(zip(begun, states, strict=True))
+        matches = self._matches(places)
+        return None if matches is None else _rated(rules, packed, matches, shared)
+
+    def _reached(
+        self, start: Position, position: Position
+    ) -> tuple[list[Position], dict[str, Position]] | None:
+        """Return the matches after `start` that a match depends on, and where their players begin.
+
+        Where matches change numbers of the whole pool, they are all matches before it.
+        Returns : positions of the matches in order, without the match itself; and of each player
+            the position of the last change up to `start`, number 0 for none. None if there are too
+            many
+        """
+        own = changes.changes_of_match(self.connection, self.pool, position)
+        if not own:
+            return None
+        read: dict[Position, dict[str, ChangeRow]] | None = None
+        if _changes_pool(self.rules.system) and (read := self._between(start, position)) is None:
+            return None
+        begins: dict[str, Position] = {}
+        rated: set[Position] = set() if read is None else set(read)
+        waiting = [own] if read is None else [own, *read.values()]
+        while waiting:
+            for row in waiting.pop().values():
+                if row.previous <= start or not row.previous[1]:
+                    begins[row.player] = row.previous
+                elif row.previous not in rated:
+                    rated.add(row.previous)
+                    if read is None and len(rated) > _SINGLY:
+                        read = self._between(start, position)
+                        if read is None:
+                            return None
+                    if read is None:
+                        previous = row.previous
+                        found = changes.changes_of_match(self.connection, self.pool, previous)
+                        waiting.append(found)
+                    else:
+                        waiting.append(read.get(row.previous, {}))
+        return sorted(rated), begins
+
+    def _between(
+        self, start: Position, position: Position
+    ) -> dict[Position, dict[str, ChangeRow]] | None:
+        """Return the changes of all matches between two positions; None if there are too many."""
+        limit = _MOST_CHANGES + 1
+        every = changes.changes_between(self.connection, self.pool, start, position, limit)
+        if len(every) == limit:
+            return None
+        rows: dict[Position, dict[str, ChangeRow]] = {}
+        for row in every.values():
+            if start < row.position < position:
+                rows.setdefault(row.position, {})[row.player] = row
+        return rows
+
+    def _matches(self, places: list[Position]) -> list[LoggedMatch] | None:
+        """Return the matches at some positions as they were rated; None if one is elsewhere."""
+        records = log.records_at(self.connection, self.pool.id, [seq for _, seq in places])
+        matches = []
+        for place in places:
+            record = records.get(place[1])
+            if record is None:
+                return None
+            rated = self.amendments.eligibility.rated_part(self.amendments.match(record))
+            if rated is None or not rated.request.teams or rated.position != place:
+                return None
+            matches.append(rated)
+        return matches
 
 
-def _resumed(
-    connection: Connection,
-    pool: PoolRecord,
+def _changes_pool(system: RatingSystem) -> bool:
+    """Return whether matches change more than the states of their players, other than draws.
+
+    They do where the system learns roles, the entry or the home advantage, or holds the level.
+    """
+    learns_roles = bool(getattr(system, "roles", False))
+    if not isinstance(system, System):
+        return learns_roles
+    return learns_roles or system.changes_entry or system.learns_advantage
+
+
+def _rated(
     rules: PoolRules,
-    position: Position,
-    renames: Mapping[str, str],
-) -> RunningPool:
-    """Return the pool at its last readable checkpoint before a position, or before its log."""
-    while True:
-        saved = checkpoints.last_before(connection, pool.id, position)
-        if saved is None:
-            return running_from_start(connection, pool, rules, renames)
-        try:
-            return RunningPool.resume(rules, saved)
-        except InvalidDataError as error:
-            # It is damaged, or from another version of the code.
-            logger.warning("checkpoint of pool %s at %s: %s", pool.name, saved.position, error)
-            position = saved.position
-
-
-def state_before(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    amendments: Amendments,
-    position: Position,
-) -> PoolState:
-    """Return the state of all players before a position."""
-    return running_before(connection, pool, rules, amendments, position).pool_state()
+    packed: dict[str, bytes | None],
+    matches: list[LoggedMatch],
+    shared: dict[str, Floats],
+) -> PoolState | None:
+    """Rate matches on packed states; return the state after them, None if a player has none."""
+    if any(name not in packed for name in Participants.of(matches).names):
+        return None
+    state = unpack_players(rules.system, list(packed.values()))
+    state.shared = shared
+    running = RunningPool.of(rules, list(packed), state)
+    running.rate(matches)
+    # Sums of draws change no rating. All other numbers of the pool depend on all matches.
+    running.state.shared.pop(DRAWS, None)
+    return running.pool_state()
 
 
 def keep_checkpoints(store: Store, pool: str) -> bool:
@@ -204,163 +354,6 @@ def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules
     before = checkpoints.last_before(connection, pool.id, running.position)
     running.participations = pool.checkpoint_due + (0 if before is None else before.participations)
     return running.checkpoint()
-
-
-#: Matches that are looked up one by one; after that all since the partial checkpoint are read.
-_SINGLY = 40
-#: Changes that are read at most. Only where partial checkpoints are missing are there more.
-_MOST_CHANGES = 50_000
-
-
-def players_before(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    amendments: Amendments,
-    position: Position,
-) -> PoolState | None:
-    """Return the state of a match's players before it, and of players that it depends on.
-
-    amendments : those that the ratings take into account
-    None if the partial checkpoints that it needs are missing
-    """
-    end = partial_checkpoints.last_before(connection, pool, position)
-    if end is None and pool.follows is not None:
-        return None
-    start = START if end is None else end.position
-    stored = PartialStates(connection, pool)
-    shared = rules.system.initial(0).shared if end is None else stored.shared_at(end)
-    everything = _changes_pool(rules.system)
-    reached = _reached(connection, pool, start, position, everything=everything)
-    if reached is None:
-        return None
-    places, begins = reached
-    packed: dict[str, bytes | None] = {}
-    for player, change in begins.items():
-        packed[player] = stored.state_after(player, change) if change[1] else None
-        if packed[player] is None and (
-            change[1] or (pool.follows is not None and not pool.initial)
-        ):
-            return None
-    known = cached_known(connection, pool)
-    if known is not None and (amendments.renames or SEEDED in rules.system.initial(0).initial):
-        # Players have their known ratings by earlier ids, or the level depends on everybody's.
-        return None
-    if known is not None:
-        begun = [
-            player for player, change in begins.items() if not change[1] and player in known.row_of
-        ]
-        states = pack_players(known.state(rules, begun)) if begun else []
-        packed |= dict(zip(begun, states, strict=True))
-    matches = _matches(connection, pool, amendments, places)
-    if matches is None:
-        return None
-    return _rated(rules, packed, matches, shared)
-
-
-def _changes_pool(system: RatingSystem) -> bool:
-    """Return whether matches change more than the states of their players, other than draws.
-
-    They do where the system learns roles, the entry or the home advantage, or holds the level.
-    """
-    learns_roles = bool(getattr(system, "roles", False))
-    if not isinstance(system, System):
-        return learns_roles
-    return learns_roles or system.changes_entry or system.learns_advantage
-
-
-def _reached(
-    connection: Connection,
-    pool: PoolRecord,
-    start: Position,
-    position: Position,
-    *,
-    everything: bool,
-) -> tuple[list[Position], dict[str, Position]] | None:
-    """Return the matches after `start` that a match depends on, and where their players come from.
-
-    everything : take all matches before it, not only those of its players
-    Returns : positions of the matches in order, without the match itself; and of each player the
-        position of the last change up to `start`, number 0 for none. None if there are too many
-    """
-    own = changes.changes_of_match(connection, pool, position)
-    if not own:
-        return None
-    read: dict[Position, dict[str, ChangeRow]] | None = None
-    if everything:
-        read = _between(connection, pool, start, position)
-        if read is None:
-            return None
-    begins: dict[str, Position] = {}
-    rated: set[Position] = set() if read is None else set(read)
-    waiting = [own] if read is None else [own, *read.values()]
-    while waiting:
-        for row in waiting.pop().values():
-            if row.previous <= start or not row.previous[1]:
-                begins[row.player] = row.previous
-            elif row.previous not in rated:
-                rated.add(row.previous)
-                if read is None and len(rated) > _SINGLY:
-                    read = _between(connection, pool, start, position)
-                    if read is None:
-                        return None
-                if read is None:
-                    waiting.append(changes.changes_of_match(connection, pool, row.previous))
-                else:
-                    waiting.append(read.get(row.previous, {}))
-    return sorted(rated), begins
-
-
-def _between(
-    connection: Connection, pool: PoolRecord, start: Position, position: Position
-) -> dict[Position, dict[str, ChangeRow]] | None:
-    """Return the changes of all matches between two positions; None if there are too many."""
-    limit = _MOST_CHANGES + 1
-    every = changes.changes_between(connection, pool, start, position, limit)
-    if len(every) == limit:
-        return None
-    rows: dict[Position, dict[str, ChangeRow]] = {}
-    for row in every.values():
-        place = row.time, row.seq
-        if start < place < position:
-            rows.setdefault(place, {})[row.player] = row
-    return rows
-
-
-def _matches(
-    connection: Connection, pool: PoolRecord, amendments: Amendments, places: list[Position]
-) -> list[LoggedMatch] | None:
-    """Return the matches at some positions as they were rated; None if one is elsewhere."""
-    records = log.records_at(connection, pool.id, [seq for _, seq in places])
-    matches = []
-    for place in places:
-        record = records.get(place[1])
-        if record is None:
-            return None
-        match = amendments.match(record)
-        rated = amendments.eligibility.rated_part(match)
-        if rated is None or not rated.request.teams or rated.position != place:
-            return None
-        matches.append(rated)
-    return matches
-
-
-def _rated(
-    rules: PoolRules,
-    packed: dict[str, bytes | None],
-    matches: list[LoggedMatch],
-    shared: dict[str, Floats],
-) -> PoolState | None:
-    """Rate matches on packed states; return the state after them, None if a player has none."""
-    if any(name not in packed for name in names_of(matches)):
-        return None
-    state = unpack_players(rules.system, list(packed.values()))
-    state.shared = shared
-    running = RunningPool.of(rules, list(packed), state)
-    running.rate(matches)
-    # Sums of draws change no rating. All other numbers of the pool depend on all matches.
-    running.state.shared.pop(DRAWS, None)
-    return running.pool_state()
 
 
 #: Players that a difference lists.
@@ -466,27 +459,3 @@ def difference_of_others(
     if not sizes:
         return OthersMessage(len(changed), None, None)
     return OthersMessage(len(changed), math.fsum(sizes) / len(sizes), max(sizes))
-
-
-def numbers_of_replay(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    amendments: Amendments,
-    begin: Position,
-) -> tuple[dict[str, Numbers], dict[str, Numbers], int]:
-    """Return the numbers of all players before and after a replay from a position.
-
-    Also returned is the number of matches that it would rate.
-    Raises : ConvergenceError, InvalidDataError
-    """
-    running = running_before(connection, pool, rules, amendments, begin)
-    running.matches = 0
-    # No match counts between this position and `begin`.
-    after = max((begin[0], begin[1] - 1) if begin != START else START, running.position)
-    for matches in counted_matches(connection, pool, amendments, after):
-        if matches:
-            running.rate(matches)
-    before = stored_numbers(connection, pool)
-    then = running_numbers(running, np.arange(len(running.players)))
-    return before, then, running.matches

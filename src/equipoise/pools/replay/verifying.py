@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.analysis.clock import working_time
+from equipoise._jit import working_time
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.pools import PoolRequest, SeasonRequest, VerifyMessage
@@ -42,11 +42,11 @@ from equipoise.pools.replay.chain_checks import Findings, LogWalk
 from equipoise.pools.replay.states import running_from_start
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import State, pack_players
-from equipoise.store import changes, checkpoints, log, partial_checkpoints, pools, ratings
+from equipoise.store import changes, checkpoints, log, pools, ratings
 from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.changes import BY_POSITION
+from equipoise.store.checkpoints import PartialEnd
 from equipoise.store.connection import Store
-from equipoise.store.partial_checkpoints import End
 from equipoise.store.pools import (
     FIRST_GENERATION,
     START,
@@ -269,119 +269,6 @@ def _same_shared(state: State, shared: dict[str, Floats]) -> bool:
     )
 
 
-class CheckpointChecks:
-    """Compares checkpoints, and partial ones, with a replay as it passes them."""
-
-    def __init__(self, connection: Connection, pool: PoolRecord) -> None:
-        #: Each with its position, and its end if it is a partial one.
-        self._waiting: list[tuple[Position, End | None]] = [
-            *((position, None) for position in checkpoints.positions(connection, pool.id)),
-            *((end.position, end) for end in partial_checkpoints.ends(connection, pool)),
-        ]
-        self._waiting.sort(key=itemgetter(0))
-
-    def rate(
-        self,
-        connection: Connection,
-        pool: PoolRecord,
-        running: RunningPool,
-        matches: Sequence[LoggedMatch],
-        findings: Findings,
-    ) -> dict[str, Sequence[Any]]:
-        """Rate matches, and compare the checkpoints between them; return their changes.
-
-        matches : at least one
-        """
-        parts = []
-        for part, checkpoint in self._parts(matches):
-            if part:
-                parts.append(running.rate(part)[0])
-            if checkpoint is not None:
-                self._compare(connection, pool, checkpoint, running, findings)
-        if len(parts) == 1:
-            return parts[0]
-        return {name: list(chain(*(part[name] for part in parts))) for name in parts[0]}
-
-    def finish(
-        self, connection: Connection, pool: PoolRecord, running: RunningPool, findings: Findings
-    ) -> None:
-        """Compare the checkpoints after the last match."""
-        for checkpoint in self._waiting:
-            self._compare(connection, pool, checkpoint, running, findings)
-        self._waiting = []
-
-    def _compare(
-        self,
-        connection: Connection,
-        pool: PoolRecord,
-        checkpoint: tuple[Position, End | None],
-        running: RunningPool,
-        findings: Findings,
-    ) -> None:
-        """Compare a checkpoint with the replay at its position."""
-        position, end = checkpoint
-        if end is None:
-            _compare_checkpoint(connection, pool, position, running, findings)
-        else:
-            _compare_partial(connection, pool, end, running, findings)
-
-    def _parts(
-        self, matches: Sequence[LoggedMatch]
-    ) -> Iterator[tuple[Sequence[LoggedMatch], tuple[Position, End | None] | None]]:
-        """Give matches up to the next checkpoint, and that; at the end the others."""
-        begin = 0
-        while self._waiting:
-            at = bisect_right(matches, self._waiting[0][0], lo=begin, key=_POSITION_OF)
-            if at == len(matches):
-                break
-            yield matches[begin:at], self._waiting.pop(0)
-            begin = at
-        yield matches[begin:], None
-
-
-def _compare_checkpoint(
-    connection: Connection,
-    pool: PoolRecord,
-    position: Position,
-    running: RunningPool,
-    findings: Findings,
-) -> None:
-    """Compare the checkpoint at a position with the replay there."""
-    saved = checkpoints.last_before(connection, pool.id, (position[0], position[1] + 1))
-    if saved is None:
-        return
-    named = f"the checkpoint after record {position[1]}"
-    try:
-        stored = RunningPool.resume(running.rules, saved)
-    except InvalidDataError as error:
-        findings.add(f"{named} cannot be read: {error}")
-        return
-    if not _is_same(stored, running):
-        findings.add(f"{named} differs from the replayed state")
-
-
-def _compare_partial(
-    connection: Connection, pool: PoolRecord, end: End, running: RunningPool, findings: Findings
-) -> None:
-    """Compare a partial checkpoint with the replay at its end."""
-    named = f"the partial checkpoint after record {end.position[1]}"
-    try:
-        rows = partial_checkpoints.rows_of(connection, pool.id, end)
-    except (TypeError, ValueError) as error:
-        findings.add(f"{named} cannot be read: {error}")
-        return
-    states = {player: state for row in rows for player, state in row.states.items()}
-    # Readers look a player up by the first ones of the rows.
-    firsts = ["", *(next(iter(row.states), "") for row in rows[1:])]
-    if (
-        list(states) != sorted(player for row in rows for player in row.states)
-        or [row.first for row in rows] != firsts
-        or not _same_states(states, running, running.changed_after(end.begins))
-        or not all(_same_shared(running.state, row.shared) for row in rows)
-    ):
-        findings.add(f"{named} differs from the replayed state")
-
-
 def _same_states(stored: Mapping[str, bytes], running: RunningPool, changed: Ints) -> bool:
     """Return whether packed states are those of a replay.
 
@@ -399,7 +286,7 @@ def _same_states(stored: Mapping[str, bytes], running: RunningPool, changed: Int
     )
 
 
-def _is_same(stored: RunningPool, running: RunningPool) -> bool:
+def _same_pool(stored: RunningPool, running: RunningPool) -> bool:
     """Return whether two pools have the same players with the same states, in any order."""
     rows = list(map(running.row_of.get, stored.players))
     if len(rows) != len(running.players) or None in rows:
@@ -462,22 +349,21 @@ def verify_pool(
     Raises : NotFoundError
     """
     started, show = working_time(), progress or (lambda done, total: None)
-    chain, findings = Findings(), Findings()
+    findings = Findings()
     replay: _Replay | None = None
     with store.read() as connection:
         record = get_pool(connection, pool)
         with without_collection():
-            LogWalk.start(record).finish(connection, record, chain)
+            LogWalk.start(record).finish(connection, record, findings)
         try:
-            replay = _Replay(connection, record)
+            replay = _Replay(connection, record, findings)
             last = False
             while not last:
                 with without_collection():
-                    last = replay.advance(connection, record, findings)
+                    last = replay.advance()
                 show(replay.running.matches, record.matches)
         except _UNREADABLE as error:
             findings.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
-    findings = chain.and_then(findings)
     return VerifyMessage(
         pool=pool,
         identical=findings.count == 0,
@@ -499,49 +385,108 @@ class _Replay:
     running : the pool at the position `after`
     amendments : those that the ratings of the pool take into account
     written : number of changes so far
+    waiting : checkpoints to be compared, each with its position, and its end if it is a partial one
     """
 
-    def __init__(self, connection: Connection, pool: PoolRecord) -> None:
-        through = rated_through(connection, pool)
-        self.amendments = amendments_of(connection, pool, through)
+    def __init__(self, connection: Connection, pool: PoolRecord, findings: Findings) -> None:
+        self.connection, self.pool, self.findings = connection, pool, findings
+        self.amendments = amendments_of(connection, pool, rated_through(connection, pool))
         self.running: RunningPool = running_from_start(
             connection, pool, rules_of(pool.settings), self.amendments.renames
         )
-        self.checkpoints = CheckpointChecks(connection, pool)
+        self.waiting: list[tuple[Position, PartialEnd | None]] = [
+            *((position, None) for position in checkpoints.positions(connection, pool.id)),
+            *((end.position, end) for end in checkpoints.partial_ends(connection, pool)),
+        ]
+        self.waiting.sort(key=itemgetter(0))
         self.after = START
         self.written = 0
 
-    def advance(self, connection: Connection, pool: PoolRecord, findings: Findings) -> bool:
+    def advance(self) -> bool:
         """Compare the next matches, at the end everything else; return whether this is the end."""
-        batch = self._next_batch(connection, pool)
+        connection, pool, findings = self.connection, self.pool, self.findings
+        batch = self._next_batch()
         end = _END if batch.last else batch.end
         stored = changes.rows_after(connection, pool, self.after, end)
-        rows: dict[str, Sequence[Any]] = {}
-        if batch.matches:
-            rows = self.checkpoints.rate(connection, pool, self.running, batch.matches, findings)
-        self.written += _compare_changes(rows, stored, findings)
+        self.written += _compare_changes(self._rate(batch.matches), stored, findings)
         self.after = batch.end
         if batch.last:
-            self.checkpoints.finish(connection, pool, self.running, findings)
-            self._compare_end(connection, pool, findings)
+            for position, partial in self.waiting:
+                self._compare_checkpoint(position, partial)
+            compare_settings(connection, pool, findings)
+            check_ratings(connection, pool, self.running, findings)
+            compare_pool(connection, pool, len(self.running.players), self.written, findings)
         return batch.last
 
-    def _next_batch(self, connection: Connection, pool: PoolRecord) -> Piece:
+    def _next_batch(self) -> Piece:
         """Return the next matches to rate, as many as are rated at once."""
         last, after, players = False, self.after, 0
         matches: list[LoggedMatch] = []
-        while not last and players < sizes_of(connection).batch:
-            piece = counted_piece(connection, pool, self.amendments, after)
+        while not last and players < sizes_of(self.connection).batch:
+            piece = counted_piece(self.connection, self.pool, self.amendments, after)
             matches += piece.matches
             after, last = piece.end, piece.last
             players += sum([len(t.players) for match in piece.matches for t in match.request.teams])
         return Piece(matches, after, last)
 
-    def _compare_end(self, connection: Connection, pool: PoolRecord, findings: Findings) -> None:
-        """Compare the ratings and the pool with the end of the replay."""
-        compare_settings(connection, pool, findings)
-        check_ratings(connection, pool, self.running, findings)
-        compare_pool(connection, pool, len(self.running.players), self.written, findings)
+    def _rate(self, matches: Sequence[LoggedMatch]) -> dict[str, Sequence[Any]]:
+        """Rate matches, and compare the checkpoints between them; return their changes."""
+        parts, begin = [], 0
+        while self.waiting and matches:
+            position, partial = self.waiting[0]
+            at = bisect_right(matches, position, lo=begin, key=_POSITION_OF)
+            if at == len(matches):
+                break
+            if at > begin:
+                parts.append(self.running.rate(matches[begin:at])[0])
+            begin = at
+            self._compare_checkpoint(position, partial)
+            del self.waiting[0]
+        if begin < len(matches):
+            parts.append(self.running.rate(matches[begin:])[0])
+        if len(parts) < 2:
+            return parts[0] if parts else {}
+        return {name: list(chain(*(part[name] for part in parts))) for name in parts[0]}
+
+    def _compare_checkpoint(self, position: Position, partial: PartialEnd | None) -> None:
+        """Compare a checkpoint with the replay at its position."""
+        named = f"the checkpoint after record {position[1]}"
+        if partial is not None:
+            named = f"the partial checkpoint after record {position[1]}"
+        try:
+            same = self._is_same(position) if partial is None else self._is_same_partial(partial)
+        except (InvalidDataError, TypeError, ValueError) as error:
+            self.findings.add(f"{named} cannot be read: {error}")
+            return
+        self.findings.check(same, f"{named} differs from the replayed state")
+
+    def _is_same(self, position: Position) -> bool:
+        """Return whether the checkpoint at a position is that of the replay.
+
+        Raises : InvalidDataError if it cannot be read
+        """
+        after = position[0], position[1] + 1
+        saved = checkpoints.last_before(self.connection, self.pool.id, after)
+        return saved is None or _same_pool(
+            RunningPool.resume(self.running.rules, saved), self.running
+        )
+
+    def _is_same_partial(self, end: PartialEnd) -> bool:
+        """Return whether a partial checkpoint is that of the replay.
+
+        Raises : TypeError, ValueError if it cannot be read
+        """
+        running = self.running
+        rows = checkpoints.partial_rows(self.connection, self.pool.id, end)
+        states = {player: state for row in rows for player, state in row.states.items()}
+        # Readers look a player up by the first ones of the rows.
+        firsts = ["", *(next(iter(row.states), "") for row in rows[1:])]
+        return (
+            list(states) == sorted(player for row in rows for player in row.states)
+            and [row.first for row in rows] == firsts
+            and _same_states(states, running, running.changed_after(end.begins))
+            and all(_same_shared(running.state, row.shared) for row in rows)
+        )
 
 
 def _compare_changes(

@@ -21,7 +21,7 @@ from equipoise.messages.questions import (
     PredictRequest,
 )
 from equipoise.pools.reading import players, questions
-from equipoise.pools.reading.highlights import pool_overview
+from equipoise.pools.reading.overview import pool_overview
 from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
 from equipoise.pools.reading.summaries import against, player_summary
 from equipoise.web.api.matches import MatchesQuery

@@ -159,7 +159,7 @@ def _read_table(content: bytes, mapping: str | None, reason: str) -> KnownConten
     try:
         known = initial_ratings_of(open_source(io.BytesIO(content), "csv"), [])
         known = known if line is None else line.map(known)
-        return initial_ratings.content_of(known, given, reason)
+        return initial_ratings.content_of(known, InitialRequest(reason=reason, mapping=given))
     except InvalidDataError as error:
         raise _first_problems(error) from None
 

@@ -32,8 +32,8 @@ from equipoise.messages.upkeep import (
 from equipoise.pools import amending, seasons, webhooks
 from equipoise.pools.pool import access, pools
 from equipoise.pools.pool.pools import pool_messages
+from equipoise.pools.pool.rules import resolved
 from equipoise.pools.pool.settings import change_settings, pool_as_wanted
-from equipoise.pools.pool.tiers import resolved
 from equipoise.rating.newcomers import ENTRY_PARAMETERS, EntryParameters
 from equipoise.store.connection import Store
 from equipoise.store.keys import end_session, end_sessions, open_session

@@ -34,7 +34,7 @@ from equipoise.messages.upkeep import Role
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.profiles import names_of
 from equipoise.pools.reading import players
-from equipoise.pools.reading.highlights import highlights
+from equipoise.pools.reading.overview import highlights, overview
 from equipoise.pools.reading.summaries import CHANGE_DAYS
 from equipoise.store.connection import Store
 from equipoise.web.http.access import SESSION_COOKIE, has_role, is_key_of, may_read, rules_all_pools
@@ -405,7 +405,7 @@ class Home:
         board = players.leaderboard(store, pool, limit=BEST, inactive=False)
         names = [row.player for row in board.players]
         return cls(
-            players.overview(store, pool),
+            overview(store, pool),
             players.ranked_players(store, pool)[1],
             players.recent_ratings(store, pool, names, CHANGE_DAYS),
             players.recent_ratings(store, pool, names, 3 * CHANGE_DAYS),

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
-from equipoise.pools.exchange.uploads import DATES, Uploaded, read_upload
+from equipoise.pools.exchange.histories import DATES, Uploaded, read_upload
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post
 from equipoise.rating.registry import system_names

@@ -41,7 +41,7 @@ from equipoise.pools.posting.posting import preview_match
 from equipoise.pools.posting.rating import player_ids, players_of
 from equipoise.pools.reading import matches, players
 from equipoise.pools.reading.matches import posted_match
-from equipoise.pools.reading.searching import Newcomer, newcomers
+from equipoise.pools.reading.overview import Newcomer, newcomers
 from equipoise.store.connection import Store
 from equipoise.store.schema import now
 from equipoise.web.http.endpoints import whole_number

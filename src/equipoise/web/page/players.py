@@ -31,11 +31,16 @@ from equipoise.messages.pools import PoolMessage
 from equipoise.pools import seasons
 from equipoise.pools.pool.pools import pool_message, pool_messages, pool_version
 from equipoise.pools.reading import players
-from equipoise.pools.reading.highlights import MOST_RESULTS, records
 from equipoise.pools.reading.matches import matches as latest_matches
+from equipoise.pools.reading.overview import (
+    MOST_RESULTS,
+    SearchResult,
+    rating_bins,
+    records,
+    search,
+)
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players, search_players
 from equipoise.pools.reading.questions import chances_now, explain_player
-from equipoise.pools.reading.searching import SearchResult, search
 from equipoise.pools.reading.summaries import CHANGE_DAYS, against, player_summary
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import ForbiddenError, OverloadedError
@@ -460,7 +465,7 @@ def _view(store: Store, pool: PoolMessage, player: str, part: _Part) -> PlayerVi
         rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
         player_summary(store, pool.pool, player),
         *players.ranked_players(store, pool.pool, player),
-        players.rating_bins(store, pool.pool),
+        rating_bins(store, pool.pool),
         _meetings(store, pool, player),
     )
 

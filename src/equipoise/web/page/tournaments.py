@@ -26,7 +26,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.markup import element
 from equipoise.messages.histories import PerformanceMessage, PerformanceRow
 from equipoise.messages.pools import PoolMessage
-from equipoise.pools.reading.tournament import games_between
+from equipoise.pools.reading.overview import games_between
 from equipoise.store.connection import Store
 from equipoise.tournament.tie_breaks import CODES, TieBreak
 from equipoise.web.http.endpoints import check_sweeps, check_table, compression_of
