@@ -93,6 +93,19 @@ class Outlook(Tabular):
             shared=self.shared,
         )
 
+    def of(self, start: int, stop: int) -> Outlook:
+        """Return the outlook of entries start:stop."""
+        centre, scale = self.centre[start:stop], self.scale[start:stop]
+        return Outlook(
+            centre=centre, scale=scale, curve=self.curve, team=self.team, shared=self.shared
+        )
+
+    def in_pairs(self) -> Floats:
+        """Return `expected` of entries 0 and 1, 2 and 3, and so on, shape (n/2, 2)."""
+        # The same operations as for more entries, without tables of pairs, which take longer.
+        z = (self.centre[::2] - self.centre[1::2]) / np.hypot(self.scale[::2], self.scale[1::2])
+        return 0.5 + chance(np.stack([z, -z], axis=1), self.curve) - 0.5
+
     def beats(self, first: Ints, second: Ints) -> Floats:
         """Return the probability that first[k] beats second[k], shape (k,)."""
         scale = np.hypot(self.scale[first], self.scale[second])
@@ -107,9 +120,7 @@ class Outlook(Tabular):
         """Return the mean probability of beating each other entry, shape (n,), n at least 2."""
         n = len(self.centre)
         if n == 2:
-            # The same operations as for more, without tables of pairs, which take longer.
-            z = (self.centre[0] - self.centre[1]) / np.hypot(self.scale[0], self.scale[1])
-            both: Floats = 0.5 + chance(np.array([z, -z]), self.curve) - 0.5
+            both: Floats = self.in_pairs()[0]
             return both
         if n <= _FEW:
             scores: Floats = (self.pairs().sum(axis=1) - 0.5) / (n - 1)

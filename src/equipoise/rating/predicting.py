@@ -49,6 +49,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -449,19 +450,39 @@ def expected_scores(
     state: State,
     rating: Floats,
     deviation: Floats,
-    team: Ints,
-    match: History | None,
+    sizes: Sequence[Sequence[int]],
     able: Capabilities,
-) -> tuple[float, ...]:
-    """Return `expected` of `team_prediction` alone, which takes a third of the time.
+    match: History | None = None,
+) -> list[tuple[float, ...]]:
+    """Return `expected` of `team_prediction` for several matches, without what else it says.
 
-    Answers to posts have it of each match.
+    Answers to posts and lists of matches have it, so matches are predicted together.
+
+    rating, deviation : of the players of all matches, match after match and team after team
+    sizes : of each match the numbers of players of its teams
+    match : of a single match, so that a home advantage and own deviations count
     """
-    sizes: list[int] = np.bincount(team).tolist()
-    rated = able.fits(sizes)
-    players = _players(system, state, rating, deviation, match, rated)
-    outlook = players.of_teams(team, len(sizes))
-    return _expected(system, outlook, players.centre, rated)
+    ends = list(accumulate(map(len, sizes), initial=0))
+    flat = list(chain.from_iterable(sizes))
+    rated = [able.fits(own) for own in sizes]
+    if any(rated) and not all(rated):
+        at = list(accumulate(map(sum, sizes), initial=0))
+        return [
+            expected_scores(system, state, rating[low:high], deviation[low:high], [own], able)[0]
+            for own, (low, high) in zip(sizes, pairwise(at), strict=True)
+        ]
+    players = _players(system, state, rating, deviation, match, all(rated))
+    outlook = players.of_teams(np.repeat(np.arange(len(flat)), flat), len(flat))
+    modelled = all(rated) and models_draws(system)
+    if modelled:
+        starts = list(accumulate(map(sum, sizes), initial=0))
+        return [
+            _expected(system, outlook.of(*teams), players.centre[slice(*members)], True)
+            for teams, members in zip(pairwise(ends), pairwise(starts), strict=True)
+        ]
+    if len(flat) == 2 * len(sizes):
+        return list(map(tuple, outlook.in_pairs().tolist()))
+    return [tuple(outlook.of(*teams).expected().tolist()) for teams in pairwise(ends)]
 
 
 def _players(

@@ -654,15 +654,23 @@ class _Posting:
                 player, seq = row[0], row[2]
                 if player in listed.get(seq, ()):
                     by_seq.setdefault(seq, {})[player] = change_row(row)
+        chances = chances_of(
+            self.rules,
+            pool,
+            [
+                LoggedMatch(seq, one.time, self.plan.requests[seq - first])
+                for seq, one in wanted.items()
+            ],
+            [by_seq.get(seq, {}) for seq in wanted],
+        )
         messages = {}
-        for seq, record in wanted.items():
+        for (seq, record), of_match in zip(wanted.items(), chances, strict=True):
             request = self.plan.requests[seq - first]
             status = "pending" if record.needs_replay else "rated" if request.rated else "unrated"
             state = MatchState(request, record.time, record.posted_time, status)
             rows = by_seq.get(seq, {})
-            chances = chances_of(self.rules, pool, LoggedMatch(seq, record.time, request), rows)
             messages[str(request.match)] = match_message(
-                record, state, parts[seq], rows, self.rules, chances=chances
+                record, state, parts[seq], rows, self.rules, chances=of_match
             )
         return messages
 

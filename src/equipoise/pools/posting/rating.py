@@ -650,21 +650,51 @@ _AFTERWARDS = frozenset({"weight", "share", "score", "performance", "performance
 
 
 def chances_of(
-    rules: PoolRules, pool: PoolRecord, match: LoggedMatch, rows: Mapping[str, ChangeRow]
-) -> list[float | None]:
-    """Return the chance of each team before a match, None for all where it is not known.
+    rules: PoolRules,
+    pool: PoolRecord,
+    matches: Sequence[LoggedMatch],
+    rows: Sequence[Mapping[str, ChangeRow]],
+) -> list[list[float | None]]:
+    """Return the chance of each team before each match, None for all where it is not known.
 
-    rows : what the match did to its players
+    rows : what each match did to its players
     """
-    names, count = players_of(match.request), len(match.request.teams)
-    unknown: list[float | None] = [None] * count
-    if rules.fault or not 2 <= count <= MOST_TEAMS or not rows.keys() >= set(names):
-        return unknown
-    before = [rows[name] for name in names]
-    history = None
-    if not rules.able.uses <= _AFTERWARDS:
-        numbers = {name: number for number, name in enumerate(names)}
-        history = history_of([match], numbers, object_array(names), rules)
+    chances: list[list[float | None]] = [[None] * len(match.request.teams) for match in matches]
+    names = [players_of(match.request) for match in matches]
+    known = [
+        at
+        for at, of_match in enumerate(rows)
+        if 2 <= len(chances[at]) <= MOST_TEAMS and of_match.keys() >= set(names[at])
+    ]
+    if rules.fault or not known:
+        return chances
+    together = rules.able.uses <= _AFTERWARDS
+    for some in [known] if together else [[at] for at in known]:
+        history = None
+        if not together:
+            numbers = {name: number for number, name in enumerate(names[some[0]])}
+            ids = object_array(names[some[0]])
+            history = history_of([matches[some[0]]], numbers, ids, rules)
+        try:
+            found = _expected(rules, pool, matches, rows, names, some, history)
+        except EquipoiseError:
+            continue  # The pool has changed its system, which cannot predict these matches.
+        for at, expected in zip(some, found, strict=True):
+            chances[at] = list(expected)
+    return chances
+
+
+def _expected(
+    rules: PoolRules,
+    pool: PoolRecord,
+    matches: Sequence[LoggedMatch],
+    rows: Sequence[Mapping[str, ChangeRow]],
+    names: Sequence[Sequence[str]],
+    some: Sequence[int],
+    history: History | None,
+) -> list[tuple[float, ...]]:
+    """Return the expected scores of some of the matches; names : of the players of each."""
+    before = [rows[at][name] for at in some for name in names[at]]
     rating = np.array([row.rating_before for row in before], np.float64)
     deviation = np.array([row.deviation_before for row in before], np.float64)
     if CONTEXT in rules.able.uses:
@@ -673,18 +703,6 @@ def chances_of(
         deviation = np.sqrt(
             deviation**2 + np.array([trace[OFFSET_VARIANCE] for trace in traced], np.float64)
         )
-    try:
-        return list(
-            expected_scores(
-                rules.system,
-                State(initial={}, table=np.zeros((0, 0)), shared=dict(pool.shared)),
-                rating,
-                deviation,
-                np.repeat(np.arange(count), [len(team.players) for team in match.request.teams]),
-                history,
-                rules.able,
-            )
-        )
-    except EquipoiseError:
-        # The pool has changed its system, which cannot predict this match.
-        return unknown
+    sizes = [[len(team.players) for team in matches[at].request.teams] for at in some]
+    state = State(initial={}, table=np.zeros((0, 0)), shared=dict(pool.shared))
+    return expected_scores(rules.system, state, rating, deviation, sizes, rules.able, history)

@@ -266,7 +266,7 @@ def stored_matches(
         disqualified = eligible.disqualified(
             amendments.match(record)._replace(request=part.request)
         )
-        chances = chances_of(rules, pool, replayed.match(record), rows) if predicts else []
+        (chances,) = chances_of(rules, pool, [replayed.match(record)], [rows]) if predicts else [[]]
         if len(chances) != part.teams:
             chances = []
         messages[match_id] = match_message(
@@ -422,9 +422,9 @@ def _match_lines(
             )
         )
     wanted = ((match.position, len(players_of(match.request))) for match in counted.values())
-    rated = changes.changes_in_turn(connection, pool, wanted)
-    for (number, match), rows in zip(counted.items(), rated, strict=True):
-        chances = chances_of(rules, pool, match, rows)
+    rated = list(changes.changes_in_turn(connection, pool, wanted))
+    of_matches = chances_of(rules, pool, list(counted.values()), rated)
+    for (number, match), chances in zip(counted.items(), of_matches, strict=True):
         sides, upset = sides_of(match.request, chances), is_upset(match.request, chances)
         lines[number] = msgspec.structs.replace(lines[number], sides=sides, upset=upset)
     return lines

@@ -165,7 +165,7 @@ def _detailed(
     if own is None:
         return line
     me = next(member for member in own.players if player_of(member) == player)
-    chances = chances_of(rules, pool, match, rated)
+    (chances,) = chances_of(rules, pool, [match], [rated])
     names = [name for team in others for name in player_ids(team.players)]
     alone = others[0] if len(others) == 1 else None
     at_home = None
