@@ -85,19 +85,26 @@ def test_uploads_a_file_once_without_scripts(admin: httpx.Client, site: Any) -> 
     assert site.perform("GET", f"/pools/{pool}")["matches"] == 2
 
 
-def test_a_workbook_is_uploaded(admin: httpx.Client, site: Any) -> None:
+def test_a_sheet_of_a_workbook_is_uploaded(admin: httpx.Client, site: Any) -> None:
     pool = new_pool(admin, site, "Workbook")
     stream = io.BytesIO()
     book = openpyxl.Workbook()
     book.active.append(["Date", "Player 1", "Player 2", "Score 1", "Score 2"])
     book.active.append([datetime(2026, 10, 3), "Ada", "Bo", 2, 1])
+    book.active.title = "Games"
+    members = book.create_sheet("Members")
+    members.append(["Player", "Since"])
+    members.append(["Ada", 2020])
     book.save(stream)
     path = f"/pools/{pool}/upload"
     file = {"file": ("results.xlsx", stream.getvalue(), "application/octet-stream")}
-    preview = admin.post(path, data={"token": token(admin, path)}, files=file)
+    refused = admin.post(path, data={"token": token(admin, path)}, files=file)
+    assert "must say which sheet to read" in Page(refused.text).text
+    data = {"token": token(admin, path), "sheet": "Games"}
+    preview = admin.post(path, data=data, files=file)
     assert "1 new match" in Page(preview.text).text, Page(preview.text).text
     held = hidden(preview.text)
-    fields = {"token": token(admin, path), "held": held["held"], "name": held["name"]}
+    fields = {**data, "held": held["held"], "name": held["name"]}
     confirm(admin, path, fields)
     assert (
         site.perform("GET", f"/pools/{pool}/matches/2026-10-03 Ada - Bo")["teams"][1]["score"] == 1

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ from equipoise.data.times import iso
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.formats.table import HistoryReading, SkipBad
+from equipoise.formats.table import HistoryReading
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import (
     MatchMessage,
@@ -378,6 +379,7 @@ def read_upload(
     now: int,
     *,
     dates: str = "",
+    sheet: str | None = None,
     skip_bad: bool = False,
     future_seconds: float | None,
 ) -> Uploaded:
@@ -385,12 +387,13 @@ def read_upload(
 
     format : as in `scan_history`; now : microseconds since 1970
     dates : "%d" or "%m", what comes first in dates that have two meanings
+    sheet : of a workbook, as in `scan_history`
     skip_bad : leave out matches with a bad row
     Raises : NotFoundError, ConflictError; InvalidDataError, InvalidParameterError if nothing of
         the file is understood
     """
     rules = rules_of_pool(store, pool)
-    reading = _reading(content, format, rules, dates, skip_bad)
+    reading = _reading(content, format, rules, dates, sheet, skip_bad)
     told = Uploaded(
         format=reading.format,
         columns=reading.columns,
@@ -414,27 +417,25 @@ def read_upload(
 
 
 def _reading(
-    content: bytes, format: str, rules: PoolRules, dates: str, skip_bad: bool
+    content: bytes, format: str, rules: PoolRules, dates: str, sheet: str | None, skip_bad: bool
 ) -> HistoryReading:
     """Return the history of a file. Dates with two meanings are read with `dates` first."""
-    statistics = list(rules.settings.statistics)
-    skipping: SkipBad | None = "matches" if skip_bad else None
-    reading = scan_history(content, format=format, statistics=statistics, skip_bad=skipping)
+    read = partial(
+        scan_history,
+        content,
+        format=format,
+        sheet=sheet,
+        statistics=list(rules.settings.statistics),
+        skip_bad="matches" if skip_bad else None,
+    )
+    reading = read()
     patterns = {
         pattern
         for problem in reading.problems
         for pattern in _PATTERN.findall(problem.rule)
         if pattern.startswith(dates)
     }
-    if not dates or len(patterns) != 1:
-        return reading
-    return scan_history(
-        content,
-        format=format,
-        statistics=statistics,
-        skip_bad=skipping,
-        time_format=patterns.pop(),
-    )
+    return read(time_format=patterns.pop()) if dates and len(patterns) == 1 else reading
 
 
 def _previewed(

@@ -135,6 +135,7 @@ async def upload(context: PageContext) -> Response:
             _format_of(name, content),
             now(),
             dates=dates,
+            sheet=form.text("sheet") or None,
             skip_bad=form.flag("skip_bad"),
             future_seconds=context.service.settings.future_seconds,
         )
