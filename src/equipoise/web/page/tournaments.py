@@ -285,7 +285,7 @@ def _games(form: Form, most: int) -> tuple[bytes, str, str]:
         raise wrong("games", "must be uploaded or pasted", "nothing")
     compression = compression_of(content)
     if compression is not None:
-        raise wrong("games", "must be uncompressed text", compression)
+        raise wrong("games", "must be uncompressed text: save a workbook as CSV", compression)
     kind = form.choice("format", list(FORMATS)) if form.text("format") else ""
     return content, kind or guessed(name, content), name
 
