@@ -355,3 +355,14 @@ def test_the_system_suits_the_matches(tmp_path: Path, inspected: Inspected) -> N
     text = "left,right,result\na,b,left\nb,c,tie\nc,a,right\na,c,left\n"
     votes = write(tmp_path / "votes.csv", text)
     assert inspected(votes)["next"]["command"] == f"equipoise leaderboard {votes}"
+
+
+def test_dates_beside_texts_get_their_format_before_any_match_is_left_out(
+    tmp_path: Path, cli: Cli
+) -> None:
+    """Also with a row of totals, which is no time in any format."""
+    rows = ["2026-08-11,a,b,3:2", "2026-08-12,b,a,3:0", "18.8.2026,a,b,0:3", "Total games,,,3"]
+    path = tmp_path / "club.csv"
+    path.write_text("\n".join(["Date,Home,Guest,Result", *rows]))
+    command = json.loads(cli("inspect", str(path), "--json", status=1).out)["next"]["command"]
+    assert command.endswith("--time-format %d.%m.%Y")

@@ -65,9 +65,7 @@ def test_what_was_not_played_is_left_out_and_counted(reason: str, spellings: str
 
 def test_byes_and_forfeits_of_a_list_count_in_its_rounds() -> None:
     """With their points, as those of a report do; who has no row in a round is unknown there."""
-    rows = (
-        "1,a,b,1-0 1,c,d,½-½ 2,a,c,+- 2,b,bye,1 3,a,d,0-0 3,bye,c,½ 3,b,bye,0 4,d,b,+/- 4,bye,a,1"
-    )
+    rows = "1,a,b,1-0 1,c,d,½-½ 2,a,c,+- 2,b,bye, 3,a,d,0-0 3,bye,c,½ 3,b,bye,0 4,d,b,+/- 4,bye,a,1"
     lines = "\n".join(["round,white,black,result", *rows.split(" ")])
     rounds = scan(lines).games.rounds
     kinds = [[rules.ROUND_KINDS[kind] for kind in row] for row in rounds.kind.tolist()]

@@ -170,3 +170,12 @@ def test_matches_with_ids_are_known_to_a_page_when_a_command_has_imported_them(
     path.write_text("match,date,player 1,player 2,score 1,score 2\n7,2026-10-01,Ada,Bo,3,1\n")
     assert imported(store, path) == (1, 0)
     assert read(store, path.read_text()).known == 1
+
+
+def test_dates_beside_texts_are_read_with_the_day_first(store: Store) -> None:
+    """Also with a row of totals, which is left out."""
+    rows = ROWS + "3.11.2026,Bo,Cy,3,1\nTotal games,,,,4\n"
+    assert read(store, rows).fault is not None
+    found = read(store, rows, dates="%d", skip_bad=True)
+    assert [str(match.match) for match in found.matches][-1] == "2026-11-03 Bo - Cy"
+    assert (found.total, found.dropped) == (4, 1)

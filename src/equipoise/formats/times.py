@@ -539,7 +539,7 @@ def _read_runs(runs: pl.Series, lengths: Ints, rows: int, time_format: str | Non
         return _read_numbers(runs, numeric, lengths, time_format)
     values, only_days = _parse_iso(runs.set(numeric, None))
     rule = ISO if numeric.any() else TIME
-    if 2 * values.count() < runs.count() and not numeric.any():
+    if values.null_count() > runs.null_count() and not numeric.any():
         rule = _proposal(runs.filter(values.is_null())) or rule
     return _Runs(values, "date" if only_days else "datetime", rule)
 
@@ -604,8 +604,13 @@ def _by_pattern(text: str, pattern: str) -> int | None:
 
 
 def _proposal(runs: pl.Series) -> str | None:
-    """Return a rule that names the patterns that fit all these times; None if there are none."""
-    texts = runs.drop_nulls().unique().to_list()
+    """Return a rule that names the patterns that fit all these times; None if there are none.
+
+    Texts without a digit, such as those of a row of totals, are no times in any pattern.
+    """
+    texts = runs.filter(runs.str.contains("[0-9]")).unique().to_list()
+    if not texts:
+        return None
     # Patterns that give the same times count as one.
     pattern_of: dict[tuple[int, ...], str] = {}
     for day, clock in product(_DAYS, _CLOCK_PATTERNS):

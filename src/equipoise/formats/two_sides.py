@@ -585,7 +585,12 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
         results = _by_name(
             results, text_of(rows.column(first)), text_of(rows.column(second)), column
         )
-    rows.add("result", *faults_of((results.faulty, rule)))
+    # A bye needs no result.
+    byes = np.zeros(len(column), dtype=bool)
+    for called in (_called_bye(_tidy(rows.column(name))) for name in (first, second)):
+        byes |= False if called is None else mask(called)
+    empty = mask(text_of(column).is_null())
+    rows.add("result", *faults_of((results.faulty & ~(byes & empty), rule)))
     if results.both_bad:
         rows.notes.append(f"tie (bothbad) counts as a tie: {counted(results.both_bad, 'row')}")
     draws = (results.points == 0.5).astype(np.float64)

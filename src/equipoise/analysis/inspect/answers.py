@@ -287,6 +287,11 @@ def command_to_mend(
     return reading_command("inspect", wanted, does)
 
 
+def names_time_format(problems: Sequence[Problem]) -> bool:
+    """Return whether problems name a format of time in which values could be read."""
+    return bool(_time_formats(problems))
+
+
 def _time_formats(problems: Sequence[Problem]) -> list[str]:
     """Return the formats of time that problems name, each once."""
     found = _TIME_FORMAT.findall(" ".join(problem.rule for problem in problems))

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from equipoise.analysis.inspect.answers import (
     ContentsMessage,
@@ -21,6 +22,7 @@ from equipoise.analysis.inspect.answers import (
     command_for_history,
     command_to_mend,
     games_of,
+    names_time_format,
     other_kind,
     reading_command,
     source_in_words,
@@ -260,6 +262,9 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
         return _inspect_history(request, reading, reading.history, source, request.history)
     if any(problem.line is not None for problem in reading.problems):
         good = _without_bad(request, source)
+        if good is not None and names_time_format(reading.problems):
+            # Its matches are good ones that only need a format.
+            return structs.replace(good, next=command_to_mend(request.history, reading, source))
         if good is not None:
             return good
     mended = command_to_mend(request.history, reading, source)
