@@ -83,6 +83,15 @@ def test_byes_and_forfeits_of_a_list_count_in_its_rounds() -> None:
     assert doubtful.kind[:, 1].tolist() == [rules.KIND["unknown"]] * 2
 
 
+def test_a_bye_in_a_very_late_round_counts_in_the_limit_of_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rules, "MOST_CELLS", 100)
+    text = "round,white,black,result\n1,a,b,1-0\n{},c,bye,1\n"
+    assert scan(text.format(33)).games.rounds.rounds == 33
+    assert scan(text.format(34)).games.rounds is None
+
+
 @pytest.mark.parametrize(
     "result", ["", "2-0", "1-1", "x", "1-", "0.7", "01-Jan", "-1", "nan", "1/2-1", "1e0"]
 )

@@ -152,24 +152,6 @@ class Rounds(Displayed):
             columns[name][rows] = values
         return Rounds(**columns)
 
-    def with_unplayed(
-        self, player: Ints, round: Ints, opponent: Ints, kinds: Sequence[RoundKind]
-    ) -> Rounds:
-        """Return the rounds with byes and forfeits where a player's round is unknown.
-
-        player, round, opponent : shape (n,), rows of players, rounds from 1, and -1 for a bye
-        """
-        last = max(self.rounds, int(round.max(initial=0)))
-        columns = _empty(self.players, last)
-        for name, values in columns.items():
-            values[:, : self.rounds] = getattr(self, name)
-        for row, at, other, kind in zip(player, round - 1, opponent, kinds, strict=True):
-            if at >= 0 and columns["kind"][row, at] == KIND["unknown"]:
-                columns["kind"][row, at] = KIND[kind]
-                columns["points"][row, at] = POINTS_OF[kind]
-                columns["opponent"][row, at] = other
-        return Rounds(**columns)
-
     def _in_words(self) -> str:
         return f"{counted(self.players, 'player')}, {counted(self.rounds, 'round')}"
 
@@ -185,19 +167,23 @@ def _empty(players: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def rounds_of_games(games: Games, round: Ints) -> Rounds | None:
+def rounds_of_games(
+    games: Games, round: Ints, unplayed: Sequence[tuple[int, int, int, RoundKind]] = ()
+) -> Rounds | None:
     """Return the rounds of games; those in which a player has no game are unknown.
 
     None if they are no rounds of a tournament: a player has two games in one, or a result is not
     that of a single game.
 
     round : shape (G,), of every game, from 1
+    unplayed : byes and forfeits: player, opponent (-1 for none), round from 1, kind; they count
+        where a player has no game
     """
     if not games.rows or (games.weight is not None and bool(np.any(games.weight != 1))):
         return None
     if not np.isin(games.points, (0.0, 0.5, 1.0)).all() or round.min() < 1:
         return None
-    last = int(round.max())
+    last = max(int(round.max()), *(at for _, _, at, _ in unplayed), 1)
     if last * games.players > MOST_CELLS:
         return None
     cells = np.concatenate([games.white, games.black]) * last + np.tile(round - 1, 2)
@@ -214,6 +200,12 @@ def rounds_of_games(games: Games, round: Ints) -> Rounds | None:
         columns["points"][at] = points
         columns["kind"][at] = KIND["played"]
         columns["colour"][at] = side
+    for player, opponent, number, kind in unplayed:
+        cell = (player, number - 1)
+        if number >= 1 and columns["kind"][cell] == KIND["unknown"]:
+            columns["kind"][cell] = KIND[kind]
+            columns["points"][cell] = POINTS_OF[kind]
+            columns["opponent"][cell] = opponent
     return Rounds(**columns)
 
 

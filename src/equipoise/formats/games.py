@@ -280,25 +280,24 @@ def _rounds(columns: GameColumns, roster: _Roster, games: Games) -> Rounds | Non
     if columns.rounds is not None:
         return columns.rounds.of_players(roster.others, games.players)
     numbers = None if columns.round is None else round_numbers(columns.round)
-    rounds = None if numbers is None else rounds_of_games(games, numbers)
-    if rounds is None or not columns.unplayed:
-        return rounds
-    row_of = np.full(len(columns.players), -1)
+    if numbers is None:
+        return None
+    without = round_numbers(np.array([entry.round for entry in columns.unplayed], dtype=object))
+    if without is None:
+        return rounds_of_games(games, numbers)
+    # The last one is that of no opponent, -1.
+    row_of = np.full(len(columns.players) + 1, -1)
     for source, rows in (
         (columns.white, roster.white),
         (columns.black, roster.black),
         (columns.others, roster.others),
     ):
         row_of[source] = rows
-    without = round_numbers(np.array([entry.round for entry in columns.unplayed], dtype=object))
-    if without is None:
-        return rounds
-    return rounds.with_unplayed(
-        row_of[[entry.player for entry in columns.unplayed]],
-        without,
-        np.array([-1 if e.opponent < 0 else row_of[e.opponent] for e in columns.unplayed]),
-        [entry.kind for entry in columns.unplayed],
-    )
+    unplayed = [
+        (int(row_of[entry.player]), int(row_of[entry.opponent]), number, entry.kind)
+        for entry, number in zip(columns.unplayed, without.tolist(), strict=True)
+    ]
+    return rounds_of_games(games, numbers, unplayed)
 
 
 def _appearing(white: Ints, black: Ints, others: Ints, ids: Ids) -> _Roster:

@@ -585,12 +585,11 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
         results = _by_name(
             results, text_of(rows.column(first)), text_of(rows.column(second)), column
         )
-    # A bye needs no result.
-    byes = np.zeros(len(column), dtype=bool)
-    for called in (_called_bye(_tidy(rows.column(name))) for name in (first, second)):
-        byes |= False if called is None else mask(called)
-    empty = mask(text_of(column).is_null())
-    rows.add("result", *faults_of((results.faulty & ~(byes & empty), rule)))
+    faulty, empty = results.faulty, mask(text_of(column).is_null())
+    if empty.any():  # A bye needs no result.
+        for called in (_called_bye(_tidy(rows.column(name))) for name in (first, second)):
+            faulty = faulty if called is None else faulty & ~(mask(called) & empty)
+    rows.add("result", *faults_of((faulty, rule)))
     if results.both_bad:
         rows.notes.append(f"tie (bothbad) counts as a tie: {counted(results.both_bad, 'row')}")
     draws = (results.points == 0.5).astype(np.float64)

@@ -296,7 +296,8 @@ class OwnIds:
         """Return the next matches of the file with their ids, and with scores for ranks."""
         named = []
         for match in matches:
-            day, name = _day_of(match), _own_name(match)
+            day = _day_of(match)
+            name = _own_name(match, day)
             if day != self._day:
                 self._day, self._seen = day, Counter()
             self._seen[name] += 1
@@ -311,12 +312,12 @@ def _day_of(match: MatchRequest) -> str:
     return "" if match.time is None else msgspec.json.encode(match.time).decode().strip('"')[:10]
 
 
-def _own_name(match: MatchRequest) -> str:
+def _own_name(match: MatchRequest, day: str) -> str:
     """Return the id of a match from its day and players."""
     name = " - ".join(", ".join(player_ids(team.players)) for team in match.teams)
     if len(name) > _LONGEST_ID:
         name = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
-    return f"{_day_of(match)} {name}".lstrip()
+    return f"{day} {name}".lstrip()
 
 
 def scored(match: MatchRequest) -> MatchRequest:
