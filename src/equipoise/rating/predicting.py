@@ -465,17 +465,16 @@ def expected_scores(
     ends = list(accumulate(map(len, sizes), initial=0))
     flat = list(chain.from_iterable(sizes))
     rated = [able.fits(own) for own in sizes]
+    starts = list(accumulate(map(sum, sizes), initial=0))
     if any(rated) and not all(rated):
-        at = list(accumulate(map(sum, sizes), initial=0))
         return [
             expected_scores(system, state, rating[low:high], deviation[low:high], [own], able)[0]
-            for own, (low, high) in zip(sizes, pairwise(at), strict=True)
+            for own, (low, high) in zip(sizes, pairwise(starts), strict=True)
         ]
     players = _players(system, state, rating, deviation, match, all(rated))
     outlook = players.of_teams(np.repeat(np.arange(len(flat)), flat), len(flat))
     modelled = all(rated) and models_draws(system)
     if modelled:
-        starts = list(accumulate(map(sum, sizes), initial=0))
         return [
             _expected(system, outlook.of(*teams), players.centre[slice(*members)], True)
             for teams, members in zip(pairwise(ends), pairwise(starts), strict=True)
