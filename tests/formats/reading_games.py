@@ -36,8 +36,8 @@ def problems(text: str, format: str = "csv", **options: Any) -> list[str]:
     return [f"{one.line} {one.field}: {one.rule}; {one.got}" for one in reading.problems]
 
 
-def named(columns: GameColumns) -> tuple[list[Any], list[Any], list[Any] | None]:
+def named(columns: GameColumns) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the ids of white, of black and of the other players, as a reader returned them."""
     ids = columns.players
-    others = None if columns.others is None else ids[columns.others].tolist()
+    others = ids[columns.others].tolist()
     return ids[columns.white].tolist(), ids[columns.black].tolist(), others

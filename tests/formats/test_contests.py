@@ -205,6 +205,11 @@ def test_dmoj_scores_must_be_numbers(saved):
     assert results_of(scan_history(path, skip_bad="rows").history) == "a"
 
 
+def test_dmoj_scores_may_be_whole_numbers_of_any_size(saved):
+    rankings = [entrant("a", 10**400, 1), entrant("b", 10**400 + 1, 1), entrant("c", 0.5, 1)]
+    assert results_of(read_history(saved(x=dmoj(rankings=rankings)))) == "b>a>c"
+
+
 def test_atcoder_standings(saved):
     """Without the unrated and those who submitted nothing; the file's name is the id."""
     entries = [

@@ -192,7 +192,6 @@ def test_numbers_in_a_column_that_do_not_head_the_others_count_from_one() -> Non
 def test_the_corner_may_be_blank_and_players_may_be_numbers() -> None:
     columns = read("\t7\t5\n7\tX\t0\n5\t1\tX\n", "\t")
     assert games_of(columns) == [(7, 5, 0.0, 1.0)]
-    assert columns.others is not None
     assert columns.players.dtype == np.int64
 
 

@@ -52,6 +52,13 @@ def test_players_whom_no_row_names_are_not_players_of_these_games() -> None:
     assert games.player_ids.tolist() == ["c", "a", "b", "d"]
 
 
+def test_rounds_are_known_from_the_rounds_of_games_alone() -> None:
+    """As in most PGN files: every named player has a game, and there are no byes."""
+    games = of_columns([0, 2], [1, 0], [1, 0.5], *"abc", round=id_array(["1.1", "2.1"])).games
+    played, unknown = rules.KIND["played"], rules.KIND["unknown"]
+    assert games.rounds.kind.tolist() == [[played, played], [played, unknown], [unknown, played]]
+
+
 @pytest.mark.parametrize(
     ("text", "synonyms", "players"),
     [

@@ -105,6 +105,16 @@ def test_values_of_mixed_types_are_told():
     assert [(one.line, one.field) for one in problems] == [(1, "rank"), (3, "rank")]
 
 
+@pytest.mark.parametrize("other", [1, 1.5])
+def test_numbers_beyond_double_precision_are_told(other):
+    rows = [
+        {"match": 1, "player": "a", "score": other},
+        {"match": 1, "player": "b", "score": 10**400},
+    ]
+    (problem,) = scan(json.dumps(rows), "json").problems
+    assert (problem.line, problem.field, problem.rule) == (2, "score", "must be a finite number")
+
+
 @pytest.mark.parametrize("format", ["jsonl", "json", "parquet"])
 def test_nested_columns_are_left_out(format):
     rows = [

@@ -434,7 +434,7 @@ def test_only_games_with_the_values_asked_for_count():
     assert rows(games) == ANN_WON
     assert games.left_out == {"filtered": 3}
     assert games.problems == ()
-    assert games.others is None
+    assert not len(games.others)
     assert rows(read(pgn() + pgn("cyd", "dan", Site="x"), where={"Site": ""})) == ANN_WON
     # A comment that is not closed may hold games that are wanted.
     games = read(pgn() + pgn("cyd", "dan", Event="x", moves="{ 1-0"), where={"Event": "cup"})

@@ -45,7 +45,7 @@ def check(columns):
     assert all(str(problem.rule).startswith("must ") for problem in columns.problems)
     weight = 1.0 if columns.weight is None else columns.weight
     assert np.all((columns.points >= 0) & (columns.points <= weight))
-    if columns.others is not None and not columns.problems:
+    if not columns.problems:
         assert len(set(columns.others.tolist())) == len(columns.others)
 
 

@@ -460,7 +460,7 @@ class GameColumns:
     draws : shape (G,), number of drawn games; None if unknown
     coloured : whether white had the white pieces
     round : shape (G,), object; None: the source has none
-    others : rows of `players` who are named but may have no game; None if nobody is
+    others : rows of `players` who are named but may have no game
     other_rating : rating of each of `others`, NaN if unrated; None: the source has none
     rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
     unplayed : byes and forfeits of a source that tells rounds by `round`
@@ -493,7 +493,7 @@ class GameColumns:
     draws: Floats | None = None
     coloured: bool = False
     round: Ids | None = None
-    others: Ints | None = None
+    others: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     other_rating: Floats | None = None
     rounds: Rounds | None = None
     unplayed: tuple[Unplayed, ...] = ()

@@ -359,7 +359,7 @@ def _ranks(standings: list[dict[str, Any]]) -> tuple[list[Any], list[tuple[int, 
             broken.append((at, "score", NUMBER, shown(wrong[0])))
             keys.append(None)
         else:
-            score, time, tiebreaker = (float(number) for number in numbers)
+            score, time, tiebreaker = numbers  # of any size: not converted
             keys.append((-score, time, tiebreaker))
     order = {key: rank for rank, key in enumerate(sorted({key for key in keys if key}))}
     return [None if key is None else order[key] for key in keys], broken

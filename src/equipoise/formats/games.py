@@ -199,8 +199,7 @@ def assemble_games(
     synonyms : name -> name of the player
     skip_bad : leave out results that break a rule
     """
-    others = np.zeros(0, np.int64) if columns.others is None else columns.others
-    roster = _appearing(columns.white, columns.black, others, columns.players)
+    roster = _appearing(columns.white, columns.black, columns.others, columns.players)
     unknown: tuple[str, ...] = ()
     if synonyms:
         names = players_at(roster.ids, np.arange(len(roster.ids)))

@@ -161,7 +161,9 @@ def _table(rows: list[dict[str, Any]], name: str) -> Table:
 
 def _column(key: str, values: list[Any], kinds: set[type]) -> pl.Series:
     if kinds == {int, float}:
-        values = [None if value is None else float(value) for value in values]
+        # A number that no float can hold stays as it is; it is a problem of its row later.
+        with suppress(OverflowError):
+            values = [None if value is None else float(value) for value in values]
     if kinds <= {int, float} or kinds <= {bool}:
         return series_of(key, values)
     texts = [

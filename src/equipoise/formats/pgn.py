@@ -438,7 +438,7 @@ class PgnGames:
             draws=(points == 0.5).astype(np.float64),
             coloured=True,
             round=texts(rounds) if any(rounds) else None,
-            others=players[2 * len(white) :] if self._others else None,
+            others=players[2 * len(white) :],
             other_rating=None if np.isnan(others).all() else others,
             left_out=self._left_out,
             problems=tuple(self.problems()),
