@@ -45,7 +45,7 @@ def test_a_result_is_known_in_many_spellings(points: float, spellings: str) -> N
 @pytest.mark.parametrize(
     ("reason", "spellings"),
     [
-        ("unfinished", "* | ? | *-*"),
+        ("unfinished", "* | ? | *-* | NA | n/a | NA-NA"),
         ("forfeit", "+/- | -/+ | -/- | +- | +:- | -- | 1-0F | 0F-1 | 0f-0f | + | 1-0 ff | 0-0"),
         ("bye", "bye | BYE"),
         ("adjudged", "1/2-0 | 0-\u00bd"),

@@ -90,7 +90,7 @@ def test_white_and_black_are_matches_with_a_side() -> None:
 def test_home_and_away_with_scores() -> None:
     reading = of_text(
         "date,home_team,away_team,home_score,away_score,neutral,cup\n"
-        "2020-02-01,b,a,0,0,TRUE,x\n2020-01-01,a,b,10,9,FALSE,y\n2030-01-01,a,b,NA,NA,FALSE,y\n"
+        "2020-02-01,b,a,0,0,TRUE,x\n2020-01-01,a,b,10,9,NA,y\n2030-01-01,a,b,NA,NA,FALSE,y\n"
     )
     history = reading.history
     assert rows_of(history) == [(2, "a", 0), (2, "b", 1), (1, "b", 0), (1, "a", 0)]

@@ -384,6 +384,9 @@ _NOT_PLAYED = {
     "*": UNFINISHED,
     "?": UNFINISHED,
     "*-*": UNFINISHED,
+    "na": UNFINISHED,
+    "n/a": UNFINISHED,
+    "na-na": UNFINISHED,
     "unfinished": UNFINISHED,
     "bye": BYE,
     "+": FORFEIT,
@@ -603,8 +606,8 @@ def count_reasons(reasons: Ints) -> Counter[str]:
     return +Counter(dict(zip(REASONS[1:], counts[1:], strict=True)))
 
 
-#: Words for a score of a match that was not played yet.
-_NO_SCORE = ("", "na", "n/a", "nan", "-", "?", "*")
+#: Words for a value that is not known, such as the score of a match that was not played yet.
+_NO_VALUE = ("", "na", "n/a", "nan", "-", "?", "*")
 
 
 def read_side_scores(rows: GameRows) -> tuple[Floats, Floats, Ints]:
@@ -613,7 +616,7 @@ def read_side_scores(rows: GameRows) -> tuple[Floats, Floats, Ints]:
     Without both scores, a row is not played yet. The reason is a number of `REASONS`.
     """
     names = ("white_score", "black_score")
-    absent = [_without_score(rows.column(name)) for name in names]
+    absent = [_without_value(rows.column(name)) for name in names]
     coming = absent[0] & absent[1]
     scores = []
     for name in names:
@@ -624,18 +627,20 @@ def read_side_scores(rows: GameRows) -> tuple[Floats, Floats, Ints]:
     return scores[0], scores[1], np.where(coming, UNFINISHED, 0)
 
 
-def _without_score(column: pl.Series) -> Flags:
+def _without_value(column: pl.Series) -> Flags:
     text = text_of(column).str.strip_chars().str.to_lowercase()
-    return mask(text.is_null() | text.is_in(_NO_SCORE))
+    return mask(text.is_null() | text.is_in(_NO_VALUE))
 
 
 def read_neutral(rows: GameRows) -> Flags | None:
     """Return the matches on neutral ground, None if the table does not say."""
     if not rows.has("neutral"):
         return None
-    truths, faults = read_truths(rows.column("neutral"))
+    column = rows.column("neutral")
+    unknown = _without_value(column)
+    truths, faults = read_truths(column.set(pl.Series(unknown), None))
     rows.add("neutral", *faults)
-    flags: Flags = truths & ~mask(rows.column("neutral").is_null())
+    flags: Flags = truths & ~unknown
     return flags & ~faulty_rows(faults, len(flags))
 
 
