@@ -23,31 +23,31 @@ HEAD = """\
 
 # Commands
 
-Results go to standard output, or to a file where an option names one. Everything said for people
-(progress, timings, what was left out) goes to standard error, so results can be piped. A table is
-drawn on a terminal and plain in a pipe. Control and direction characters in names are shown as
-escapes (`\\x1b`, `\\u202e`); files and JSON keep the exact text.
+Results go to standard output, or to the file that an option names. Messages for people (progress,
+timings, omitted data) go to standard error, so results can be piped. Tables are drawn on a terminal
+and plain in a pipe. Control and direction characters in names are shown as escapes (`\\x1b`,
+`\\u202e`); files and JSON keep the exact text.
 
 | exit status | means |
 |---|---|
 | 0 | done |
-| 1 | it cannot be done; the reason is on standard error |
-| 2 | the command was used wrongly |
-| 130 | stopped from the keyboard |
+| 1 | failed; the reason is on standard error |
+| 2 | wrong usage |
+| 130 | interrupted from the keyboard |
 
-`-h` shows the options that most people need, `--help` all of them. `-o` is short for `--output` and
+`-h` shows the most used options, `--help` all of them. `-o` is short for `--output` and
 `-s` for `--system`. `equipoise --install-completion` lets the shell complete commands, options,
 systems and their parameters.
 
-With `--json` the answer is JSON on standard output, and an error is one JSON object on standard
-error; {doc}`errors` has its shape.
+With `--json`, the result is JSON on standard output, and an error is one JSON object on standard
+error; {doc}`errors` describes it.
 """
 
 
 SHARED = """\
 ## Shared options
 
-The following have the same meaning in several commands. Each command lists those that it takes.
+These have the same meaning in several commands. Each command lists those that it takes.
 
 ```{program} equipoise
 ```

@@ -94,7 +94,7 @@ def test_what_nothing_is_known_of_is_null(tmp_path: Path, cli: Cli) -> None:
     assert found["systems"][0]["calibration"]["bins"][0]["expected"] is None
     assert found["scoring"]["undecided"] == 1
     shown = cli("backtest", str(path), "--min-history", "0", "--system", "elo", "--details")
-    assert "left with one tie" in shown.err
+    assert "left with a single tied pair" in shown.err
 
 
 def test_one_system_may_be_compared_with_itself(cli: Cli) -> None:
@@ -266,7 +266,7 @@ def test_missing_columns_are_noted_once(tmp_path: Path, cli: Cli) -> None:
     )
     notes = found["history"]["notes"]
     assert sum(one.startswith("no column birth_year: uscf assumes") for one in notes) == 1
-    assert sum(one.startswith("elo has no column score") for one in notes) == 1
+    assert sum(one.startswith("elo finds no score column") for one in notes) == 1
 
 
 def test_all_leaves_out_systems_that_would_compare_too_many_pairs(
@@ -279,9 +279,7 @@ def test_all_leaves_out_systems_that_would_compare_too_many_pairs(
     labels = [one["label"] for one in found["systems"]]
     assert labels == [*(one for one in TEAMS if one not in pairs), "baseline"]
     (note,) = [one for one in found["history"]["notes"] if "comparing all pairs" in one]
-    assert note.endswith(
-        "bradley-terry, thurstone-mosteller; --system bradley-terry compares them all the same"
-    )
+    assert note.endswith("bradley-terry, thurstone-mosteller; --system bradley-terry includes it")
     named = ("--system", "thurstone-mosteller")
     assert len(cli.json("backtest", teams, *named)["systems"]) == 2
 
@@ -304,7 +302,11 @@ def test_predictions_and_calibrated_chances_are_written(tmp_path: Path, cli: Cli
 
 @pytest.mark.parametrize("word", ["-h", "--help"])
 def test_the_help_says_of_every_measure_which_value_is_better(word: str, cli: Cli) -> None:
-    text = cli("backtest", word).out.partition("Measures")[2].partition("Example:")[0]
+    text = (
+        cli("backtest", word)
+        .out.partition("Metrics of the predictions")[2]
+        .partition("Example:")[0]
+    )
     meanings = dict(re.findall(r"(?s)^    (\w+) +(.*?)(?=^    \w|^  \w)", text, re.MULTILINE))
     measures = [one for one in METRIC.values() if not one.key.endswith("top100")]
     assert [*meanings] == [one.column for one in (*measures, CALIBRATION)]

@@ -73,7 +73,7 @@ def test_a_party_of_the_top_two_is_said_to_waive_the_rule(tmp_path: Path, cli: C
     )
     path = write(tmp_path / "l.csv", text)
     out = cli("balance", path).out
-    waived = "Waived, because parties, locks and avoid pairs make it impossible: the top two in"
+    waived = "Not kept, because parties, locks and avoid pairs make it impossible: the top two in"
     assert waived in out
     assert "Team 2 (red): 2 players" in out
     assert "c in team red" in out
@@ -129,7 +129,7 @@ def test_a_table_of_ratings_is_taken_as_it_is(tmp_path: Path, cli: Cli) -> None:
     system, time = cli.json("balance", "--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk")[
         "notes"
     ]
-    assert system.startswith("the table does not say which system made its ratings")
+    assert system.startswith("the table does not name the system of its ratings")
     assert time == "deviations are as of each player's last match"
     bare = write(tmp_path / "bare.csv", "player,rating\na,1500\nb,1400\n")
     note, last = cli.json("balance", "--ratings", bare, "--players", "a,b")["notes"]
@@ -189,7 +189,7 @@ def test_teams_of_a_state_have_the_closest_chances_of_its_system(tmp_path: Path,
     assert found["objective"] == pytest.approx(abs(found["win"][0] - found["win"][1]), abs=1e-9)
     assert found["constraints"] == []
     out = cli("balance", *asked).out
-    assert "The chances to win of the teams differ by" in out
+    assert "The win probabilities of the teams differ by" in out
     assert "percentage points." in out
     assert "All 10 splits were compared: none is fairer." in out
     shown = cli.json("balance", *asked, "--top-two", "--uneven")
@@ -321,7 +321,7 @@ def test_calibrate_corrects_the_chances(tmp_path: Path, cli: Cli) -> None:
     assert found["teams"] == plain["teams"]
     assert found["expected"] != plain["expected"]
     shown = cli(*asked, "--calibrate", league)
-    words = f"without that: {100 * plain['expected'][0]:.1f} %, "
+    words = f"uncalibrated expected scores: {100 * plain['expected'][0]:.1f} %, "
     assert words in shown.out
     shown = cli("balance", EXAMPLE, "--calibrate", league, status=2)
     assert "--calibrate needs --state" in shown.err

@@ -35,7 +35,7 @@ def test_the_text_says_who_moved(tables: tuple[str, str], cli: Cli) -> None:
     told = cli("compare", *tables, "--top", "3")
     lines = told.out.splitlines()
     assert lines[0].startswith("120 players in both")
-    assert "Changes are taken on the scale of the new ratings" in told.out
+    assert "Changes are measured on the scale of the new ratings" in told.out
     assert "Of 7,140 pairs of players, 93.40 % are in the same order" in told.out
     at = lines.index("Fell most")
     assert lines[at + 2].split() == [

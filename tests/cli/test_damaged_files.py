@@ -69,10 +69,10 @@ def half(content: bytes) -> bytes:
 
 
 ROWS = "Correct these rows, leave their matches out with --skip-bad"
-COLUMNS = "--column NEW=OLD says which column is which"
+COLUMNS = "Name the columns with --column NEW=OLD"
 EMPTY = "The file is empty: download or export it again."
 NO_MATCHES = "It has no matches: export it again"
-CUT = "The file is damaged, cut off, or not what its name says"
+CUT = "The file is damaged, incomplete, or of another kind"
 NOTHING = "Nothing is left to rate: choose a file with finished games"
 CONTEST_AGAIN = "Download the contest again"
 FORMAT = "format (--format) must be given"
@@ -86,7 +86,7 @@ UNREAD: list[tuple[str, str | bytes, str]] = [
     ("words.csv", LONG.replace(",1\n", ",first\n"), ROWS),
     ("quote.csv", LONG.replace("cid,2", '"cid,2'), "Close the quotation mark, or remove it."),
     ("zero.csv", LONG.replace("cid", "c\0id"), "save it as text"),
-    ("dates.csv", LONG.replace("2024-01-", "01/02/20"), "with --time-format: it holds for all"),
+    ("dates.csv", LONG.replace("2024-01-", "01/02/20"), "with --time-format; it applies to all"),
     ("page.csv", "<html><body>404 Not Found</body></html>\n", "a web page (HTML): save the table"),
     ("sep.csv", "sep=;\n", COLUMNS),
     ("games.csv", GAMES.replace("1-0", "*").replace("1/2-1/2", "*"), NOTHING),

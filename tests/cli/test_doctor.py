@@ -430,5 +430,5 @@ def test_a_system_does_not_list_an_entry_that_it_refuses(name: str, cli: Cli) ->
 def test_every_system_says_what_a_learned_entry_and_a_held_level_are(name: str, cli: Cli) -> None:
     out = cli("systems", name).out
     assert "fixed | learned" in out
-    assert "entry is where newcomers begin: fixed at initial_rating, or learned" in out
-    assert "hold_level is the share of what the level has lost" in out
+    assert "entry: starting point of newcomers: fixed at initial_rating, or learned" in out
+    assert "hold_level: share of the difference between target and level" in out

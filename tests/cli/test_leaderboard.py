@@ -149,8 +149,8 @@ def test_contests_have_strengths_instead_of_performances(cli: Cli) -> None:
     assert [one["label"] for one in found["systems"]] == ["elo", "strengths"]
     # Some players of the sample never beat anyone.
     assert found["notes"][1:] == [
-        "strengths: no finite strengths exist; `equipoise strengths --ties breslow` says why, and "
-        "with --prior 1 they exist"
+        "strengths: no finite strengths exist; `equipoise strengths --ties breslow` shows why, "
+        "and --prior 1 makes them finite"
     ]
     shown = cli("leaderboard", CONTESTS, "--system", "performance", status=1)
     assert "use --system strengths instead" in shown.err
@@ -238,7 +238,7 @@ def test_periods_need_dates_and_groups_one_value_a_match(tmp_path: Path, cli: Cl
     path = tmp_path / "history.csv"
     path.write_text("match,player,rank,country\n1,ann,1,UK\n1,ben,2,FR\n")
     shown = cli("leaderboard", str(path), "--every", "week", status=2)
-    assert "--column time=NAME names the column of times" in shown.err
+    assert "--column time=NAME names the time column" in shown.err
     shown = cli("leaderboard", str(path), "--by", "country", status=2)
     assert "country has 'UK' and 'FR' in match 1" in shown.err
 

@@ -83,7 +83,7 @@ def test_the_world_cup_has_none_and_says_why(cli: Cli) -> None:
             f"{WORLD_CUP} --anchor 1500",
             False,
             [
-                "Each class by itself is given the average rating",
+                "Each class has the average rating by itself",
                 "the columns `at least` and `at most`, on the scale of that class.",
             ],
         ),
@@ -124,7 +124,7 @@ def test_the_level_of_the_ratings_is_told(
     out = cli("performance", *words.split()).out
     assert [sentence for sentence in said if sentence not in out] == []
     assert ("Relative" in out) == relative
-    assert ("Each class by itself" in out) == words.endswith("--anchor 1500")
+    assert ("Each class has the average rating" in out) == words.endswith("--anchor 1500")
 
 
 def test_strict_ends_with_status_one_and_the_sweeps(cli: Cli) -> None:

@@ -71,7 +71,7 @@ def test_calibrate_needs_a_state_without_known_ratings(tmp_path: Path, cli: Cli)
     assert "--calibrate needs --state" in shown.err
     state = state_of(tmp_path, "match,player,rank\n1,a,1\n1,b,2\n", "--initial", str(known))
     shown = cli("predict", "--state", state, *given, status=2)
-    assert "a state that began with known ratings" in shown.err
+    assert "a state that started from known ratings" in shown.err
 
 
 def test_a_duel_is_one_table_and_what_each_result_would_do(saved: str, cli: Cli) -> None:

@@ -169,8 +169,8 @@ def test_a_command_that_reads_nothing_ignores_it(cli: Cli) -> None:
 def test_other_settings_are_refused(text: str, cli: Cli) -> None:
     settings(text)
     told = cli("rate", "games.csv", "--column", "score=goals", status=2).err
-    assert "equipoise.toml may have the key system and the section [reading]; got" in told
-    assert "kept in a parameter file (--parameters FILE.toml), or in a saved state" in told
+    assert "equipoise.toml may contain only the key system and the section [reading]; got" in told
+    assert "in a parameter file (--parameters FILE.toml) or in a saved state" in told
 
 
 SEASON = "match,when,player,goals\n" + "".join(
@@ -282,7 +282,7 @@ def test_an_option_of_other_commands_says_where_it_belongs(cli: Cli) -> None:
     shown = cli("tune", "games.csv", "--unplaced", "last", status=2)
     assert (
         "No such option: --unplaced. It is an option of `equipoise rate`, `equipoise convert`, "
-        "`equipoise inspect`; for other commands set `unplaced` below [reading] in the file "
+        "`equipoise inspect`; for other commands, set `unplaced` below [reading] in "
         "equipoise.toml.\n"
     ) in shown.err
     assert "[reading]" not in cli("demo", "--unplaced", "last", status=2).err
@@ -301,7 +301,7 @@ def test_inspect_says_what_a_suggested_command_needs(cli: Cli) -> None:
     [
         ('sheet = "Season 1"', "games.csv", "sources without a workbook"),
         ('column = { white = "W" }', "games.pgn", "PGN"),
-        ('time-format = "%d/%m/%Y"', "games.pgn", "a column of times that has dates"),
+        ('time-format = "%d/%m/%Y"', "games.pgn", "a time column that has dates"),
         ('time-format = "%d/%m/%Y"', "cross.csv", "a cross table"),
         ('time-format = "%d/%m/%Y"', "list.csv", "a history without times"),
         ("from = 2020-01-01", "list.csv", "a history without times"),

@@ -137,11 +137,11 @@ def test_every_command_says_what_is_not_used(
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (["elo", "--set", "margin_rule=square-root"], "elo has no column score: no margin counts"),
-        (["plackett-luce", "--set", "margin=2"], "plackett-luce has no column score: no margin"),
+        (["elo", "--set", "margin_rule=square-root"], "elo finds no score column: margins do not"),
+        (["plackett-luce", "--set", "margin=2"], "plackett-luce finds no score column: margins"),
         (
             ["trueskill", "--set", "shares=play"],
-            "trueskill has no column share: every player counts whole",
+            "trueskill finds no share column: every player counts whole",
         ),
         (
             ["elo", "--set", "home_advantage_drift=1"],
@@ -419,7 +419,7 @@ def test_known_ratings_of_another_scale_are_converted_by_a_mapping(
     }
     error = cli("rate", history, *here, "--initial", state, status=2).err
     assert "has ratings of elo with initial_rating 1500.0, not 0.0 and scale 400.0" in error
-    assert "--initial-mapping THERE=HERE" in error
+    assert "--initial-mapping FROM=TO" in error
     cli("rate", history, *here, "--initial", state, *mapping, "--json")
     after = cli.json("rate", history, "--system", "elo", "--set", "k=1e-9", "--initial", state)[
         "ratings"

@@ -93,6 +93,6 @@ def test_a_list_with_volatility_is_not_taken_for_one_of_the_default_system(
 def test_a_list_of_an_unknown_system_begins_the_default_one_and_a_note_says_so(
     arguments: tuple[str, ...], files: tuple[str, str], cli: Cli
 ) -> None:
-    note = f"{files[1]} does not say which system made its ratings: elo-mmr, the default system"
+    note = f"{files[1]} does not name the system of its ratings: elo-mmr, the default system"
     for named in ([], ["--system", "elo"]):
         assert (note in cli(*arguments, "--initial", files[1], *named).err) == (not named)

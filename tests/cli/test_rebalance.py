@@ -56,7 +56,7 @@ def test_the_example_comes_out_in_words(cli: Cli) -> None:
         "Party 2  B        60.00",
         "Party 3  C        10.00",
     ]
-    even = "The numbers of members differ by 1; the distance is 6.67.\nNo teams are more even."
+    even = "Team sizes differ by 1; the distance is 6.67.\nNo teams are more even."
     assert even in out
     assert "Chosen from 6 sequences." in out
 
@@ -195,7 +195,7 @@ def test_players_without_ratings_are_named(tmp_path: Path, cli: Cli) -> None:
     told = cli("rebalance", *given, status=1).err
     assert f"not among the 3 rated players of {table}: D, E. --default-rating" in told
     found = cli.json("rebalance", *given, "--default-rating", "1450")
-    assert any("default rating 1450: D, E" in one for one in found["notes"])
+    assert any("rated 1450 by default: D, E" in one for one in found["notes"])
 
 
 def test_newcomers_of_a_state_enter_as_it_says(tmp_path: Path, cli: Cli) -> None:

@@ -115,17 +115,20 @@ GONE = {
     "audit drift": {"--chart --title --no-band": "draw no charts", "--threads": "All cores"},
     "backtest": {
         "--min-total": "--min-history N",
-        "--resamples": "backtest() has resamples",
+        "--resamples": "1,000 resamples",
         "--sheet --strict --stat": "[reading]",
     },
     "balance": {"--alternatives": "five next best splits"},
-    "compare": {"--raw --no-escape-formulas": "no .csv or .tsv", "--title": "plot() of a result"},
-    "demo": {"--json": "has --json"},
+    "compare": {
+        "--raw --no-escape-formulas": "other than .csv and .tsv",
+        "--title": "plot() of a result",
+    },
+    "demo": {"--json": "--json"},
     "leaderboard": {
         "--threads": "All cores",
-        "--raw": "no .csv or .tsv",
+        "--raw": "other than .csv and .tsv",
         "--title": "plot() of a result",
-        "--errors --rounds": "100 resampled histories",
+        "--errors --rounds": "100 histories",
     },
     "explain": {"--threads": "All cores", "--sheet": "[reading]"},
     "performance": {
@@ -141,14 +144,14 @@ GONE = {
     },
     "rebalance": {"--time-limit": "--nodes N"},
     "serve": {"--workers": "one process", "--replica --replica-lag": "standby"},
-    "simulate": {"--newcomer-gap": "the key `newcomer_gap` of the file of a population"},
+    "simulate": {"--newcomer-gap": "the key `newcomer_gap` in a population file"},
     "tune": {
         "--threads": "All cores",
         "--resamples": "1,000 resamples",
         "--under-way": "8 sampled trials",
         "--title": "plot() of a result",
     },
-    "strengths": {"--scale": "odds of ten to one", "--raw": "no .csv or .tsv"},
+    "strengths": {"--scale": "odds of ten to one", "--raw": "other than .csv and .tsv"},
 }
 
 

@@ -188,7 +188,7 @@ def test_verify_looks_for_a_head_that_was_kept(cli: Cli) -> None:
     assert "does not lead to this head" in cli("db", "verify", "one", "--head", head, status=1).out
     assert cli.json("db", "verify", "one", "--head", head, status=1)["record"] is None
     shown = cli("db", "verify", "--head", head, status=2)
-    assert "--head needs the name of the one pool" in shown.err
+    assert "--head needs the name of its pool" in shown.err
 
 
 def test_the_environment_names_the_database(

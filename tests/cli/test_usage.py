@@ -29,7 +29,7 @@ NO_COMMAND = "No such command "
         ("rate", "`equipoise rate` needs HISTORY (the matches)", "rate"),
         (
             "explain x.csv",
-            "`equipoise explain` needs --player PLAYER (the player whose change of rating is "
+            "`equipoise explain` needs --player PLAYER (the player whose rating change is "
             "explained)",
             "explain",
         ),
@@ -50,7 +50,7 @@ NO_COMMAND = "No such command "
         ("version", f"{NO_COMMAND}'version'. Did you mean `equipoise --version`?", ""),
         (
             "reproduce elo-mmr --cases 50",
-            f"{NO_COMMAND}'reproduce'. The papers are compared with our numbers in the repository: "
+            f"{NO_COMMAND}'reproduce'. The comparison with the papers is in the repository: "
             "`make papers`, or `python -m papers.reproduce`.",
             "",
         ),

@@ -233,7 +233,7 @@ WRONG = {
             2,
             "elo-mmr has no home advantage: leave out home",
         ),
-        ("--team jade-kite --team cedar-bear --home jade-ant", 1, "is in none of the teams"),
+        ("--team jade-kite --team cedar-bear --home jade-ant", 1, "is not in any team"),
         ("--team jade-kite --team cedar-bear --at tomorrow", 2, "--at"),
         (
             "--team jade-kite --team cedar-bear --at 2001-01-01 --what-if",
@@ -249,10 +249,10 @@ WRONG = {
         ("--cluster tls://127.0.0.1:8786", 2, "needs certificates"),
     ],
     "db import": [
-        ("a.csv", 2, "--pool is needed, or --each"),
+        ("a.csv", 2, "add --pool POOL, or --each"),
         ("a.csv --pool a --workers 2", 2, "--workers and --cluster need --each"),
         ("a.csv --pool a --each", 2, "--pool cannot be combined with --each"),
-        ("'*.csv*' --each --create", 2, "a.csv.gz and a.csv would go into one pool, 'a'"),
+        ("'*.csv*' --each --create", 2, "a.csv.gz and a.csv would both go into the pool 'a'"),
         ("'*.parquet' --each --create", 2, "needs a folder or pattern with files"),
         ("seasons --each --create", 2, "needs a folder or pattern with files; got 'seasons'"),
         ("'*.csv' --each --dry-run", 2, "--dry-run cannot be combined with --each"),
@@ -260,7 +260,7 @@ WRONG = {
     "db": [
         ("verify", 1, "no database equipoise.db"),
         ("keys create --name ''", 2, "name must be 1 to 200 printable characters"),
-        ("keys create --name a --pool none", 1, "no pool 'none'; create it"),
+        ("keys create --name a --pool none", 1, "no pool 'none'; create the pool"),
         ("keys create --name a --expires soon", 2, "expires must be"),
         ("keys create --name a --expires 2001-01-01", 2, "must be in the future"),
         ("keys create --name a --role king", 2, "king"),
@@ -276,7 +276,7 @@ WRONG = {
         ("keys create --name a --database sqlite:///no/x.db", 1, "no folder"),
     ],
     "serve": [
-        ("--set colour=blue", 2, "has no setting 'colour'; its settings are database, body_by"),
+        ("--set colour=blue", 2, "has no setting 'colour'; the settings are database, body_by"),
         ("--set readers=none", 2, "readers: Expected `int`"),
         ("--set readers", 2, "--set takes NAME=VALUE"),
         ("--port 70000", 2, "--port must be at most 65535; got '70000'"),

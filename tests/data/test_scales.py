@@ -50,7 +50,7 @@ def test_the_text_of_a_mapping() -> None:
 
 @pytest.mark.parametrize("text", ["", "1500", "1500=25", "1500=25,1850=x", "1=1,2=2,3=3"])
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(InvalidParameterError, match="--initial-mapping takes THERE=HERE"):
+    with pytest.raises(InvalidParameterError, match="--initial-mapping takes FROM=TO"):
         ScaleMapping.read(text, "--initial-mapping")
 
 

@@ -200,7 +200,7 @@ def test_a_lobby_of_a_state_is_balanced_by_chances_and_says_so() -> None:
     lobby = eq.lobby_of(state, ["x", "y", "z"])
     result = eq.balance(lobby)
     assert result.objective_kind == "chance"
-    assert "chances to win differ by" in repr(result)
+    assert "win probabilities differ by" in repr(result)
     assert not result.constraints
     by_mean = eq.balance(lobby, objective="mean")
     assert [one.kind for one in by_mean.constraints] == ["top-two", "uneven"]

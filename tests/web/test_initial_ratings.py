@@ -108,7 +108,7 @@ def test_bad_bodies_are_named(served: Served, body: Any, sentence: str) -> None:
     ("content", "query", "status", "sentence"),
     [
         (b"player,rating\na,x\n", "", 422, "rating must be a number"),
-        (b"player,rating\na,1\n", "?mapping=1", 422, "mapping takes THERE=HERE"),
+        (b"player,rating\na,1\n", "?mapping=1", 422, "mapping takes FROM=TO"),
         (b"name,rating\na,1\n", "", 422, "player must be a column"),
         (b"", "", 422, ""),
         (b"\x1f\x8b\x08", "", 400, "must be uncompressed text"),

@@ -112,8 +112,8 @@ def learn_curve(pool: PoolState, source: str) -> None:
     """
     if pool.known_ratings:
         raise InvalidParameterError(
-            "--calibrate cannot be combined with a state that began with known ratings: in Python, "
-            "replay(..., initial=..., calibrate=True) makes one with a curve"
+            "--calibrate cannot be combined with a state that started from known ratings; in "
+            "Python, replay(..., initial=..., calibrate=True) makes such a state with a curve"
         )
     history, _ = read(HistoryRequest(source=source))
     learned = replay(pool.system, history, calibrate=True).state
@@ -201,11 +201,11 @@ def missing_notes(system: RatingSystem, history: History, *, resumed: bool) -> l
     if hasattr(system, "field_notes"):
         notes += system.field_notes(history)
     if getattr(system, "shares", "off") != "off" and history.share is None:
-        notes.append(f"{system.name} has no column share: every player counts whole")
+        notes.append(f"{system.name} finds no share column: every player counts whole")
     if "score" in system.capabilities.uses and history.scores() is None:
         notes.append(
-            f"{system.name} has no column score: no margin counts (--column score=goals reads "
-            "goals as score)"
+            f"{system.name} finds no score column: margins do not count (--column score=goals "
+            "reads goals as score)"
         )
     return notes
 
@@ -307,7 +307,7 @@ def values_of_matches(history: History, column: str, others: str = "") -> Ids:
     if values is None:
         known = list(history.attributes)
         names = f" ({', '.join(known)})" if known else ""
-        none = "" if known else "; the history has no further columns"
+        none = "" if known else "; the history has no other columns"
         raise InvalidParameterError(
             f"--by must name a column of the history{names}{others}{none}; got {column!r}"
             f"{did_you_mean([column], known)}"
@@ -341,7 +341,10 @@ def history_message(history: History, reading: HistoryReading) -> HistoryMessage
 #: A rule of a reader, or the value found -> what to do about it. The first that fits is said.
 _OF_FILES: tuple[tuple[str, str], ...] = (
     (r"<!doctype|<html", "This is a web page, not its data: download the file itself."),
-    (r"no such file|must be a readable file", "Check the path, and that you may read the file."),
+    (
+        r"no such file|must be a readable file",
+        "Check the path and your permission to read the file.",
+    ),
     (r"got an empty file|starts with b''", "The file is empty: download or export it again."),
     (
         r"got no columns|must hold at least one player|got text without tags|must be one JSON",
@@ -350,7 +353,7 @@ _OF_FILES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"must have the columns of a history|must have white",
-        "--column NEW=OLD says which column is which; `equipoise inspect FILE` shows their values.",
+        "Name the columns with --column NEW=OLD; `equipoise inspect FILE` shows their values.",
     ),
     # The problem itself leads on.
     (r"--[a-z]|`equipoise |: (save the table|save it|export the table|unpack it)", ""),
@@ -369,7 +372,8 @@ _OF_FILES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"complete|readable",
-        "The file is damaged, cut off, or not what its name says: download or export it again.",
+        "The file is damaged, incomplete, or of another kind than its name says: download or "
+        "export it again.",
     ),
     (
         r"must be a response with status",
@@ -396,7 +400,7 @@ _OF_FILES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"must be a column of the table|needs a rank|must have (white|match|player)",
-        "--column NEW=OLD says which column is which, such as --column player=NAME.",
+        "Name the columns with --column NEW=OLD, such as --column player=NAME.",
     ),
 )
 #: The same for rules that name a line and cannot be skipped.
@@ -404,7 +408,7 @@ _OF_LINES: tuple[tuple[str, str], ...] = (
     (r"Windows-1252: save it|between its columns", ""),  # the problem itself leads on
     (
         r"be read with\s+--time-format",
-        "Choose one of these formats with --time-format: it holds for all rows.",
+        "Choose one of these formats with --time-format; it applies to all rows.",
     ),
     (r"must be text in UTF-8", "Save the file as UTF-8 (in a spreadsheet: CSV UTF-8)."),
     (
@@ -419,8 +423,8 @@ _OF_LINES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"must be the same for all players of a team",
-        "If every player of a match plays alone, --column unused=NAME, with the name of the column "
-        "of teams, makes that a column like any other.",
+        "If every player of a match plays alone, add --column unused=NAME, where NAME is the "
+        "team column, to ignore the teams.",
     ),
     (
         r"must be a place: --unplaced",
@@ -428,8 +432,8 @@ _OF_LINES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"and the same on all",
-        "If another column is meant, choose it with --column NEW=OLD; times of another form are "
-        "read with --time-format.",
+        "To read another column, use --column NEW=OLD; for times in another format, use "
+        "--time-format.",
     ),
 )
 
@@ -448,7 +452,8 @@ def advice_on(problems: Sequence[Problem], *, skipping: bool) -> str:
     advice = next(found, None)
     if advice is None and rows and not skipping:
         return (
-            "Correct these rows, leave their matches out with --skip-bad, or leave out only these "
-            "rows with --skip-bad=rows. `equipoise inspect FILE` says what is left then."
+            "Correct these rows, leave their matches out with --skip-bad, or leave out only "
+            "these rows with --skip-bad=rows. `equipoise inspect FILE` with the same option "
+            "shows the remaining matches."
         )
     return advice or ""

@@ -187,10 +187,10 @@ def all_cores() -> int:
 PROJECT_FILE = "equipoise.toml"
 #: How a source may be given, for the help of all commands that read one.
 SOURCES = (
-    "a table (.csv, .tsv, .parquet, .arrow, .jsonl, .json, .xlsx, .xls, .ods), contest JSON, all "
-    "of these also compressed (.gz, .bz2, .xz, .zst, .zip), a folder, a pattern such as "
-    "'2024-*.csv', an address (https://, s3://, gs://), or - for standard input. Several are read "
-    "together."
+    "a table (.csv, .tsv, .parquet, .arrow, .jsonl, .json, .xlsx, .xls, .ods) or contest "
+    "JSON, plain or compressed (.gz, .bz2, .xz, .zst, .zip); a folder; a pattern such as "
+    "'2024-*.csv'; an address (https://, s3://, gs://); or - for standard input. Several are "
+    "read together."
 )
 #: The commands with all options of reading.
 ALL_OF_THEM = ("rate", "convert", "inspect")
@@ -219,8 +219,8 @@ def _one_of(*choices: str) -> Callable[[str, str], str]:
 Columns: TypeAlias = Annotated[
     Mapping[str, str],
     Typed(
-        "Rename a column: read OLD as NEW; several are joined, as in context=surface,best_of. "
-        "Repeatable.",
+        "Rename a column: read OLD as NEW; commas join several, as in "
+        "context=surface,best_of. Repeatable.",
         "NEW=OLD",
         name="--column",
         many=True,
@@ -230,7 +230,7 @@ Columns: TypeAlias = Annotated[
 TimeFormat: TypeAlias = Annotated[
     str | None,
     Typed(
-        "Format of times, such as %d/%m/%Y, excel or s. Others are iso, ms and us.",
+        "Format of times, such as %d/%m/%Y, excel or s. Also iso, ms and us.",
         "FORMAT",
         completes="time_formats",
     ),
@@ -238,8 +238,8 @@ TimeFormat: TypeAlias = Annotated[
 Synonyms: TypeAlias = Annotated[
     str | None,
     Typed(
-        "Table of names of the same player. The column name has a name as it is written in the "
-        "file, and same_as the player who it is.",
+        "Merge players who appear under several names. The column name of this table has a "
+        "name in the file, same_as the player's usual name.",
         "FILE",
         commands=ALL_OF_THEM,
     ),
@@ -247,21 +247,21 @@ Synonyms: TypeAlias = Annotated[
 Sheet: TypeAlias = Annotated[
     str | None,
     Typed(
-        "Name or number of the sheet of a workbook. [default: the only one with a table]",
+        "Name or number of a workbook's sheet. [default: the only sheet with a table]",
         "SHEET",
         commands=(*ALL_OF_THEM, "performance"),
     ),
 ]
 Restart: TypeAlias = Annotated[
     bool,
-    Typed("With --state: rate from the beginning. HISTORY must have all matches of the state."),
+    Typed("With --state: rate from the beginning. HISTORY must contain all matches of the state."),
 ]
 Initial: TypeAlias = Annotated[
     str | None,
     Typed(
-        "Begin with known ratings: a table with the columns player, rating and, optionally, "
-        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved; "
-        "or PGN or a FIDE report, with the ratings of first games. Players who are not in it are "
+        "Start from known ratings: a table with the columns player, rating and optionally "
+        "deviation, such as the output of `equipoise rate`; a saved state; or PGN or a FIDE "
+        "report, whose ratings in each player's first game count. Players not in it are "
         "newcomers.",
         "FILE",
     ),
@@ -269,16 +269,17 @@ Initial: TypeAlias = Annotated[
 InitialMapping: TypeAlias = Annotated[
     str | None,
     Typed(
-        "Convert known ratings from another scale. 1500=25,1850=33 converts 1500 to 25 and 1850 "
-        "to 33; all others follow the straight line through these two.",
-        "THERE=HERE,THERE=HERE",
+        "Convert known ratings from another scale. 1500=25,1850=33 converts 1500 to 25 and "
+        "1850 to 33; the straight line through these two points converts all others.",
+        "FROM=TO,FROM=TO",
     ),
 ]
 Calibrate: TypeAlias = Annotated[
     str | None,
     Typed(
-        "With --state: correct the chances by a curve learned from this history, which is read "
-        "as by `equipoise rate` without options. The uncorrected chances are shown beside them.",
+        "With --state: calibrate the predictions by a curve learned from this history, which "
+        "is read as by `equipoise rate` without options. Also shows the uncalibrated "
+        "predictions.",
         "HISTORY",
     ),
 ]
@@ -291,28 +292,28 @@ Table: TypeAlias = Annotated[
 RawText: TypeAlias = Annotated[
     bool,
     Typed(
-        "Write text to CSV and TSV as it is. Otherwise text that spreadsheets would run as a "
-        "formula begins with an apostrophe, which Equipoise takes away again when it reads it.",
+        "Write text to CSV and TSV unchanged. By default, text that a spreadsheet would run "
+        "as a formula gets a leading apostrophe, which Equipoise removes when it reads the "
+        "file.",
         name="--no-escape-formulas",
     ),
 ]
 Workers: TypeAlias = Annotated[
     int | None,
     Typed(
-        "Number of processes, each for a part of the work at a time. It does not change results. "
-        "[default: 1]",
+        "Number of worker processes. Results do not depend on it. [default: 1]",
         least=1,
     ),
 ]
 TiesAsAuthors: TypeAlias = Annotated[
     bool,
-    Typed("Count pairs that are predicted equal as correct, as the authors of Elo-MMR do."),
+    Typed("Count pairs predicted to tie as correct, as the authors of Elo-MMR do."),
 ]
 LeastDifference: TypeAlias = Annotated[
     tuple[str, ...],
     Typed(
-        "Treat differences of METRIC below VALUE as too small to matter. Repeatable. [default: "
-        "0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
+        "Treat differences in METRIC below VALUE as too small to matter. Repeatable. "
+        "[default: 0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
         "METRIC=VALUE",
     ),
 ]
@@ -332,8 +333,8 @@ class HistoryRequest:
     source: object = typed(
         ...,
         f"The matches: PGN, a FIDE report, {SOURCES} A table has a row for each player in a "
-        "match or for each game of two sides, or is a cross table. `equipoise inspect` shows "
-        "how it is read.",
+        "match or for each game between two sides, or is a cross table. `equipoise inspect` "
+        "shows how a file is read.",
         "HISTORY",
         argument=True,
         many=True,
@@ -350,19 +351,19 @@ class HistoryRequest:
         commands=(*ALL_OF_THEM, "import"),
     )
     lower_score_is_better: bool = typed(
-        False, "Rank the lowest value of the column score first.", commands=ALL_OF_THEM
+        False, "Rank the lowest value in the column score first.", commands=ALL_OF_THEM
     )
     unplaced: Literal["last"] | None = typed(
         None,
-        "Give players without a place (DNF, NC, DSQ) the place after the last, which they share.",
+        "Rank players without a place (DNF, NC, DSQ) last, tied with each other.",
         "last",
         read=_one_of("last"),
         commands=ALL_OF_THEM,
     )
     walkovers: Literal["drop", "keep"] = typed(
         "keep",
-        "Count matches that nobody played as won, or leave them out, where a table of winners and "
-        "losers says so in its score (W/O). Retirements always count. [default: keep]",
+        "Count walkovers as wins (keep) or leave them out (drop), if a table of winners and "
+        "losers marks them in its score (W/O). Retirements always count. [default: keep]",
         "drop|keep",
         read=_one_of("drop", "keep"),
         commands=(*ALL_OF_THEM, *_SCORING),
@@ -432,8 +433,8 @@ class GamesRequest:
 
     games: object = typed(
         ...,
-        f"The games: .pgn, a FIDE report (.trf), or {SOURCES} A table has columns white, "
-        "black, result or player, opponent, points, games, or it is a cross table, or a long "
+        f"The games: .pgn, a FIDE report (.trf), {SOURCES} A table has the columns white, "
+        "black, result or player, opponent, points, games; or it is a cross table or a long "
         "history of duels.",
         "GAMES",
         argument=True,

@@ -101,7 +101,7 @@ def read_settings(path: str | None) -> Settings:
 def check_parameter_file(path: str) -> None:
     """Refuse a path that is not a parameter file. Raises : InvalidParameterError."""
     if Path(path).suffix.lower() != ".toml":
-        raise InvalidParameterError(f"a file of parameters must end in .toml; got {path!r}")
+        raise InvalidParameterError(f"the name of a parameter file must end in .toml; got {path!r}")
     check_place(path)
 
 
@@ -339,7 +339,7 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
             raise InvalidParameterError(f"{where} must be one of {keys}; got {value!r}")
         if option in settings:
             raise InvalidParameterError(
-                f"{where} must be given once; {key} is also spelled otherwise"
+                f"{where} must be given once; {key} also appears in another spelling"
             )
         typed = _as_typed(value, *known[option], where)
         if option == "--synonyms" and "://" not in typed:
@@ -399,9 +399,9 @@ def _project() -> tuple[Path, dict[str, Any]]:
         raise InvalidParameterError(f"{path} must be TOML: {error}") from None
     for key in content.keys() - {"system", "reading"}:
         raise InvalidParameterError(
-            f"{path} may have the key system and the section [reading]; got {key}. Parameters of a "
-            "system are kept in a parameter file (--parameters FILE.toml), or in a saved state "
-            "(--save, --state)"
+            f"{path} may contain only the key system and the section [reading]; got {key}. Keep "
+            "parameters of a system in a parameter file (--parameters FILE.toml) or in a saved "
+            "state (--save, --state)"
         )
     return path, content
 

@@ -33,7 +33,7 @@ _COMMANDS = {
         "systems": "analysis.doctor.command",
         "doctor": "analysis.doctor.command",
     },
-    "From files to answers": {
+    "Ratings, predictions and teams": {
         "inspect": "analysis.inspect.command",
         "convert": "analysis.inspect.command",
         "rate": "analysis.rate.command",
@@ -48,7 +48,7 @@ _COMMANDS = {
         "matchmaking": "analysis.matchmaking.command",
         "simulate": "analysis.simulate.command",
     },
-    "Studies of a whole history": {
+    "Evaluation of systems": {
         "backtest": "analysis.backtest.command",
         "leaderboard": "analysis.leaderboard.command",
         "tune": "analysis.tune.command",
@@ -155,7 +155,7 @@ def create_application(command: str | None = None) -> typer.Typer:
         context_settings=SHORT_HELP,
         help="Ratings, tournament performance and fair teams.",
         epilog="`equipoise COMMAND -h` shows the most used options of a command, `equipoise "
-        "COMMAND --help` all of them.",
+        "COMMAND --help` shows all.",
         no_args_is_help=True,
         # The options that install completion are for the command line as a whole.
         add_completion=command not in _MODULES,

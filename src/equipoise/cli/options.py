@@ -206,7 +206,7 @@ class _Options:
         if how.argument:
             declared = typer.Argument(declared, help=about, metavar=metavar, **more)
             return _keyword(name, kind, declared)
-        if not required and default is not None and default is not False:
+        if not required and default is not None and default is not False and default != "":
             about += f" [default: {default}]"
         if metavar is None:
             choices = (part for part in (kind, *get_args(kind)) if get_origin(part) is Literal)
@@ -326,10 +326,7 @@ OFTEN = (
     "teams ties tie-breaks time-format top trials what-if where"
 )
 #: What the help says below the options of reading.
-_IN_FILE = (
-    "These are also keys below [reading] in this file, found in the working directory or a folder "
-    "above it. Other keys: "
-)
+_IN_FILE = "Sets these options below [reading], for commands in its folder and below. Other keys: "
 #: The most options of a command that `-h` shows all.
 _FEW = 10
 _DEFAULT = re.compile(r"\[default: [^]]*\]")
@@ -401,7 +398,7 @@ class Command(TyperCommand):
         ):
             keys = ", ".join(settings_alone(ctx.info_name))
             sections["Reading"].append((PROJECT_FILE, f"{_IN_FILE}{keys}."))
-        sections[_OWN].append(("-h, --help", "Show the most used options, or all of them."))
+        sections[_OWN].append(("-h, --help", "Show the most used options (-h) or all (--help)."))
         for title, rows in sections.items():
             if rows:
                 with formatter.section(title):
@@ -438,19 +435,20 @@ Database: TypeAlias = Annotated[
         otherwise=lambda: "sqlite:///equipoise.db",
     ),
 ]
-Json: TypeAlias = Annotated[bool, Typed("Print the answer and any errors as JSON.", name="--json")]
+Json: TypeAlias = Annotated[bool, Typed("Print the result and any errors as JSON.", name="--json")]
 DryRun: TypeAlias = Annotated[
     bool,
     Typed(
-        "Say what would be read, what is odd in it and what would refuse it, as `equipoise "
-        "inspect` does. Nothing else is done.",
+        "Only check the input, as `equipoise inspect` does. Shows its columns, first matches, "
+        "problems and unusual values.",
         name="--dry-run",
     ),
 ]
 _Parameters: TypeAlias = Annotated[
     str | None,
     Typed(
-        "Read the system, its [parameters] and [statistics] from a file. --set overrides it.",
+        "Read the system, its [parameters] and [statistics] from a TOML file. --set "
+        "overrides them.",
         "FILE.toml",
     ),
 ]
@@ -462,13 +460,14 @@ class System:
 
     system: str | None = typed(
         None,
-        "Rating system; `equipoise systems` lists them. [default: of a state or equipoise.toml, or "
-        "elo-mmr]",
+        "Rating system; `equipoise systems` lists them. [default: from state or equipoise.toml, "
+        "or elo-mmr]",
         completes="systems",
     )
     set_: tuple[str, ...] = typed(
         (),
-        "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists them.",
+        "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists the "
+        "parameters.",
         "NAME=VALUE",
         completes="parameters",
     )
@@ -553,9 +552,9 @@ class Cluster:
 
     cluster: str | None = typed(
         None,
-        "Let the workers of a Dask scheduler do the work: tls://HOST:PORT, with the certificates "
-        "of Dask's configuration, or tcp://127.0.0.1:PORT for one on this machine. Results are "
-        "the same. Needs the extra cluster.",
+        "Run the work on the Dask scheduler at this address: tls://HOST:PORT, with the "
+        "certificates in Dask's configuration, or tcp://127.0.0.1:PORT on this machine. "
+        "Results do not change. Needs the extra `cluster`.",
         "ADDRESS",
     )
 

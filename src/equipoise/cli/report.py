@@ -242,7 +242,7 @@ def print_first(
     count: int,
     most: int,
     what: str = "player",
-    where: str = "--output FILE keeps them all.",
+    where: str = "--output FILE writes all.",
 ) -> None:
     """Print a table: its first rows on a terminal, all of them to a pipe.
 

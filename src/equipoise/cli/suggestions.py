@@ -20,12 +20,12 @@ NEW_COMMANDS = {"compile": "doctor --compile"} | {
 }
 #: Commands that are gone -> where to look instead.
 GONE_COMMANDS = {
-    "reproduce": "The papers are compared with our numbers in the repository: `make papers`, or "
-    "`python -m papers.reproduce`.",
-    "data": "Public histories, and the commands that read them, are a guide of the documentation: "
-    "docs/guides/public-histories.md.",
-    "completion": "Type `equipoise --install-completion` in the shell that is to complete, or "
-    "`equipoise --show-completion` to see the script.",
+    "reproduce": "The comparison with the papers is in the repository: `make papers`, or `python "
+    "-m papers.reproduce`.",
+    "data": "The guide docs/guides/public-histories.md lists public histories and the commands "
+    "that read them.",
+    "completion": "Run `equipoise --install-completion` in your shell, or `equipoise "
+    "--show-completion` to see the script.",
 }
 #: What `equipoise simulate` takes from the file of a population.
 _POPULATION = (
@@ -36,11 +36,11 @@ _POPULATION = (
 _STUDY = "The study of new accounts is in the repository: `benchmarks/new_accounts.py`."
 _STANDBY = f"{NO_STANDBY[:1].upper()}{NO_STANDBY[1:]}."
 _BEFORE = (
-    "Ratings before the tournament are columns of the games: white_rating and black_rating. "
-    "--anchor PLAYER=R fixes one."
+    "Put ratings before the tournament in the columns white_rating and black_rating of the "
+    "games, or fix one with --anchor PLAYER=R."
 )
-_AUDIT_CHART = "Audits draw no charts; the file of --output has all columns for one of your own."
-_CERTIFICATES = "The certificates for --cluster are those of Dask's configuration"
+_AUDIT_CHART = "Audits draw no charts. --output FILE writes all columns for your own chart."
+_CERTIFICATES = "Dask's configuration sets the certificates for --cluster"
 #: Options that are gone: commands that had them (none named: all), names, and what to do instead.
 _GONE = (
     ("performance", "ratings initial", _BEFORE),
@@ -57,19 +57,23 @@ _GONE = (
         "backtest",
         "min-total",
         "It selected players by later matches. --min-history N uses earlier matches alone; in "
-        "Python, backtest() has min_total.",
+        "Python, use the parameter min_total of backtest().",
     ),
     (
         "compare, performance, plot, tune, leaderboard",
         "title",
-        "The chart has a title of its own; plot() of a result in Python takes another one.",
+        "The chart has a fixed title. In Python, plot() of a result takes a title.",
     ),
-    ("backtest, tune", "resamples", "Intervals are of 1,000 resamples; backtest() has resamples."),
-    ("tune", "under-way", "8 sampled trials are under way, or as many as the study has."),
+    (
+        "backtest, tune",
+        "resamples",
+        "Intervals use 1,000 resamples. In Python, backtest() takes another number.",
+    ),
+    ("tune", "under-way", "8 sampled trials run at a time, or as many as the study has."),
     (
         "leaderboard",
         "errors rounds",
-        "Each system has the error bars that suit it, from 100 resampled histories if need be.",
+        "The method for error bars depends on the system; resampling uses 100 histories.",
     ),
     ("balance", "alternatives", "The five next best splits are shown."),
     ("rebalance", "time-limit", "--nodes N limits the search, the same on every machine."),
@@ -82,9 +86,9 @@ _GONE = (
     (
         "compare, leaderboard, strengths",
         "raw no-escape-formulas",
-        "A file of --output that is no .csv or .tsv has text as it is.",
+        "For unchanged text, write a format other than .csv and .tsv with --output.",
     ),
-    ("demo", "json", "Each command that the tour shows has --json."),
+    ("demo", "json", "Use --json with the commands that the tour shows."),
     ("serve", "workers", f"The service is one process: {SEVERAL_SERVICES}."),
     ("serve", "replica replica-lag", _STANDBY),
     ("", "cluster-ca", f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE."),
@@ -103,7 +107,7 @@ def why_gone(command: str, option: str) -> str | None:
             return reason
     if name == "simulate" and option[2:] in _POPULATION.split():
         return (
-            f"It is the key `{option[2:].replace('-', '_')}` of the file of a population, as in "
+            f"Set the key `{option[2:].replace('-', '_')}` in a population file, such as "
             "examples/population.toml."
         )
     return _setting(name, option) if name in _READING else None
@@ -128,8 +132,8 @@ def _setting(command: str, option: str) -> str | None:
         for command in known[0].commands
     )
     return (
-        f"It is an option of {', '.join(words)}; for other commands set "
-        f"`{option[2:].replace('-', '_')}` below [reading] in the file equipoise.toml."
+        f"It is an option of {', '.join(words)}; for other commands, set "
+        f"`{option[2:].replace('-', '_')}` below [reading] in equipoise.toml."
     )
 
 

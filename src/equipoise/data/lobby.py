@@ -214,7 +214,7 @@ class Balance(Tabular):
         gap = f"{self.gap:.1%}" if by_chance else f"{self.gap:,.2f}"
         sure = "proved to be the fairest" if self.gap == 0 else f"within {gap} of it"
         if by_chance:
-            return f"chances to win differ by {self.objective:.1%}, {sure}"
+            return f"win probabilities differ by {self.objective:.1%}, {sure}"
         return f"mean ratings differ by {self.rating_difference:,.2f}, {sure}"
 
     def _repr_html_(self) -> str:

@@ -27,7 +27,7 @@ from equipoise.wording import counted
 CONSERVATIVE = 3.0
 
 #: How a mapping is written.
-MAPPING_FORM = "THERE=HERE,THERE=HERE, such as 1500=25,1850=33"
+MAPPING_FORM = "FROM=TO,FROM=TO, such as 1500=25,1850=33"
 
 if TYPE_CHECKING:
     import polars as pl

@@ -379,9 +379,9 @@ def _beyond(micros: Ints) -> Flags | None:
 def _from_stamps(column: pl.Series, time_format: str | None) -> Times:
     if time_format not in (None, "iso"):
         raise no_effect(
-            "time_format (--time-format) must be left out, because the column of times already has "
+            "time_format (--time-format) must be left out, because the time column already has "
             f"dates ({column.dtype}); got {time_format!r}",
-            "a column of times that has dates",
+            "a time column that has dates",
             "time_format",
         )
     kind: TimeKind = "date" if column.dtype == pl.Date else "datetime"

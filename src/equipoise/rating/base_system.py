@@ -75,12 +75,12 @@ _USUAL_DEVIATION = 0.25
 
 #: What `equipoise systems` says of the parameters that turn the advantage on.
 _FIXED_NOTE = (
-    "the rating points by which a team at home (or white) plays stronger; with "
-    "learn_home_advantage, where learning starts"
+    "rating points by which a team at home (or white) plays stronger; with learn_home_advantage, "
+    "the value before learning"
 )
 _LEARN_NOTE = (
-    "whether the pool learns its advantage from matches of two teams, with "
-    "home_advantage_deviation and home_advantage_drift"
+    "learn the pool's advantage from matches of two teams, with home_advantage_deviation and "
+    "home_advantage_drift"
 )
 
 

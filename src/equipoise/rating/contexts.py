@@ -61,8 +61,8 @@ TRACED = OFFSET, OFFSET_VARIANCE = "context_offset", "context_variance"
 
 #: What `equipoise systems` says of the parameter.
 NOTE = (
-    "the standard deviation, rating points, of what a player is stronger or weaker in a context "
-    "(column context: surface, map, time control); 0 counts no contexts"
+    "standard deviation, in rating points, of a player's extra strength in a context (column "
+    "context: surface, map, time control); 0 ignores contexts"
 )
 
 

@@ -52,8 +52,8 @@ UNRATED, RATED_HERE, KNOWN = 0.0, 1.0, 2.0
 #: systems` says of it.
 NEWCOMERS = {"unrated": int(UNRATED), "rated": int(RATED_HERE)}
 NEWCOMERS_NOTE = (
-    "whether newcomers are rated from their first match on (rated), or, as the federation does it, "
-    "only after enough games against rated players (unrated); unrated needs known ratings"
+    "rate newcomers from their first match on (rated) or, like the federation, only after enough "
+    "games against rated players (unrated); unrated needs known ratings"
 )
 
 

@@ -59,12 +59,13 @@ LEAST_SHARE, LARGEST_SHARE = 1e-6, 1.0
 
 #: What `equipoise systems` says of the two parameters that turn all others on.
 _ENTRY_NOTE = (
-    "where newcomers begin: fixed at initial_rating, or learned from recent newcomers, with "
-    "entry_half_life, entry_weight and entry_clip"
+    "starting point of newcomers: fixed at initial_rating, or learned from recent newcomers, "
+    "with entry_half_life, entry_weight and entry_clip"
 )
 _LEVEL_NOTE = (
-    "the share of what the level has lost that a match adds to the rating of each young player, "
-    "with hold_level_matches, level_experienced, level_memory and level_step; 0 holds no level"
+    "share of the difference between target and level that a match adds to the rating of each "
+    "young player, with hold_level_matches, level_experienced, level_memory and level_step; 0 "
+    "does not hold the level"
 )
 
 #: Number of players whose memory is fetched ahead.

@@ -44,7 +44,7 @@ def test_the_page_offers_objectives_and_rules(anybody: httpx.Client) -> None:
     by_chance = anybody.post("/pools/arena/balance", data=fields | {"top_two": "1"})
     assert by_chance.status_code == 200
     text = " ".join(Page(by_chance.text).text.split())
-    assert "The chances to win of the teams differ by" in text
+    assert "The win probabilities of the teams differ by" in text
     assert "the top two in different teams" in text
     assert "the top player in a smaller team" not in text
     by_mean = anybody.post("/pools/arena/balance", data=fields | {"objective": "mean"})

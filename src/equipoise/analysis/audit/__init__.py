@@ -31,8 +31,8 @@ class DriftRequest:
     )
     points: int = typed(
         25,
-        "Number of times to measure at, evenly spaced in time, or in matches if activity is "
-        "counted in matches.",
+        "Number of measurements, evenly spaced in time, or in matches if activity is counted in "
+        "matches.",
         least=2,
     )
     output: str | None = typed(
@@ -40,7 +40,9 @@ class DriftRequest:
         "Write the table (.csv, .parquet, .json, .jsonl, .tsv). [default: print it]",
         "FILE",
     )
-    details: bool = typed(False, "Print all times of every system, instead of only the last.")
+    details: bool = typed(
+        False, "Print all measurements of every system, instead of only the last."
+    )
     history: HistoryRequest
 
 
@@ -54,20 +56,20 @@ class IncentivesRequest:
 
     players: tuple[str, ...] = typed(
         (),
-        "A player to examine. Repeatable. [default: the two most active players and two of medium "
+        "Player to examine. Repeatable. [default: the two most active players and two of medium "
         "activity]",
         "ID",
         name="--player",
     )
     matches: int = typed(
-        40, "Number of a player's last rated matches in which the place may be worse.", "N"
+        40, "Number of a player's last rated matches in which a plan may worsen the place.", "N"
     )
-    budget: int = typed(500, "Largest number of plans for each player.", "N")
+    budget: int = typed(500, "Maximum number of plans for each player.", "N")
     seed: int = typed(0, "Random seed of the plans.", "N", least=0)
     output: str | None = typed(
         None,
         "Write a table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead "
-        "of printing one.",
+        "of printing it.",
         "FILE",
     )
     workers: Workers = None

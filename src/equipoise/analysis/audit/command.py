@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.Json) -> None:
-    """Measure how the ratings of active players rise or fall as a whole, and why.
+    """Measure how the mean rating of active players drifts, and why.
 
     Shows their mean rating and deviation over time; how much matches, new players and players who
     become inactive moved the mean; how many points each match created; and, if the system scales
     changes by performance, how much of that comes from scaling. Also shows where newcomers enter
     and how they perform in their first match, the points that they bring in and that inactive
-    players hold, and what is handed out to hold the level.
+    players hold, and the points handed out to hold the level.
 
     Example:
       equipoise audit drift examples/contests.csv --system elo-mmr --active-days 30
@@ -141,7 +141,7 @@ def drift_lines(answer: DriftAnswer) -> Iterator[str]:
     """Yield lines on what was measured and found."""
     first = next(iter(answer.found.values()))
     yield (
-        f"{counted(len(first.matches), 'moment')} from match {first.matches[0]:,} to "
+        f"{counted(len(first.matches), 'measurement')} from match {first.matches[0]:,} to "
         f"{first.matches[-1]:,}; active players have played in the last {first.window}"
     )
     for label, drift in answer.found.items():
@@ -197,11 +197,12 @@ def incentives(
     cluster: options.Cluster,
     as_json: options.Json,
 ) -> None:
-    """Search for players who would have ended higher by coming in worse.
+    """Search for players who would have a higher rating if they had placed worse.
 
     The last matches of a player are rated again with worse places, never with better ones. In a
-    system with aligned incentives no plan gains anything while the others are frozen. Systems that
-    measure how much results vary can be exploited. The gain found is a lower bound.
+    system with aligned incentives, no plan gains anything while the other players' ratings are
+    fixed. Systems that measure how much results vary can be exploited. The gain found is a lower
+    bound.
 
     Example:
       equipoise audit incentives examples/contests.csv --system elo-mmr --player jade-kite
@@ -282,8 +283,6 @@ def _points(value: float, sign: str = "") -> str:
     return format(round(value, 1) + 0.0, f"{sign}.1f")
 
 
-application = create_group(
-    "Audit rating systems: drift of the ratings, and incentives to throw matches."
-)
+application = create_group("Audit rating systems for drift and for incentives to throw matches.")
 add_command(application, "drift", drift)
 add_command(application, "incentives", incentives)

@@ -32,8 +32,7 @@ class BacktestRequest:
 
     first: str = typed(
         "0%",
-        "Where scoring starts: a share of the matches (10%) or a time. Earlier matches are only "
-        "rated.",
+        "Start of scoring: a share of the matches (10%) or a time. Earlier matches are only rated.",
         "SHARE|TIME",
         name="--from",
     )
@@ -51,8 +50,8 @@ class BacktestRequest:
     seed: int = typed(0, "Random seed of the resamples.", least=0)
     calibrate: bool = typed(
         False,
-        "Also score every system with chances that a curve corrects, as LABEL calibrated. The "
-        "curve is learned from the matches before each match.",
+        "Also score every system with calibrated predictions, as LABEL calibrated. The "
+        "calibration curve is learned from the matches before each match.",
     )
     output: Table = None
     predictions_output: str | None = typed(

@@ -47,23 +47,23 @@ def backtest(
     """Compare how well rating systems predict a history.
 
     Each match is predicted from the ratings before it, the prediction is scored, and then the match
-    is rated. The last row is a prediction without ratings. The first table is about players with
-    five or more earlier matches (--min-history). The second is about newcomers, players with few
-    matches, and all players; it goes to standard error unless --details is given. --system all
-    compares every system that can rate the history, unless its ratings run away in matches of many
-    teams, and notes name the others.
+    is rated. The last row is a prediction without ratings. The first table covers players with five
+    or more earlier matches (--min-history). The second covers newcomers, players with few matches,
+    and all players; it goes to standard error unless --details is given. `--system all` compares
+    every system that can rate the history, except those whose ratings run away in matches of many
+    teams; notes name the systems left out.
 
-    Measures of the predictions, and which value is better:
+    Metrics of the predictions, and the better direction:
       pair_inv      pairs of a match predicted in the right order, in percent: higher
-      rank_dev      distance of predicted from actual places, in percent: lower
-      log_loss      how unlikely the results were by the predicted chances; confident
-                    mistakes cost most, and chances of 50 % have 0.693: lower
-      brier         squared distance of chances from results: lower
-      ndcg          how well the first places were predicted; 1 is perfect: higher
+      rank_dev      distance between predicted and actual places, in percent: lower
+      log_loss      surprise at the results; confident mistakes cost most, and
+                    predictions of 50 % cost 0.693: lower
+      brier         squared distance between probabilities and results: lower
+      ndcg          quality of the first predicted places; 1 is perfect: higher
       outcome_loss  log loss of win, draw and loss: lower
-      rps           squared distance of the chances of win, draw and loss: lower
-      calibration   distance of expected from observed scores: lower
-    A system whose values are not better than those of the baseline knows nothing.
+      rps           squared distance of the probabilities of win, draw and loss: lower
+      calibration   distance between expected and observed scores: lower
+    A system with no better values than the baseline predicts nothing.
 
     Example:
       equipoise backtest examples/contests.csv --system elo-mmr --system elo --from 10%
@@ -144,6 +144,6 @@ def _scoring_lines(answer: BacktestAnswer) -> Iterator[str]:
         yield f"fewer than {LEAST_MATCHES} matches are scored, too few for a verdict on differences"
     if backtest.undecided:
         yield (
-            f"{counted(backtest.undecided, 'match is', 'matches are')} left with one tie: only "
-            "metrics of chances, such as log_loss and calibration, count them"
+            f"{counted(backtest.undecided, 'match is', 'matches are')} left with a single tied "
+            "pair: only metrics of probabilities, such as log_loss and calibration, count them"
         )

@@ -71,8 +71,8 @@ _ENOUGH = 0.25
 _PROPOSED = ("10%", "25%", "50%", "75%")
 
 _UNDECIDED = (
-    "nothing to score: in every match of this history, all players or teams tie, or there is only "
-    "one. Check the column of ranks or scores"
+    "nothing to score: in every match of this history, all players or teams tie, or there is "
+    "only one. Check the rank or score column"
 )
 
 
@@ -134,8 +134,8 @@ def split_for_search(
                 if share not in (given_share, SEARCH_SHARES[0]):
                     matches = counted(history.matches, "match", "matches")
                     searched = (
-                        f"the search is on the first {share} ({first:,} of {matches}), because "
-                        f"{SEARCH_SHARES[0]} leave nothing to score; --first sets this share"
+                        f"the search uses the first {share} ({first:,} of {matches}), because "
+                        f"{SEARCH_SHARES[0]} leaves nothing to score; --first sets this share"
                     )
                     notes = (searched, *notes)
                 return SearchPart(share, first, fewest, notes)
@@ -350,8 +350,8 @@ def _able(
     ]
     if slow:
         notes.append(
-            "left out, because comparing all pairs of the teams of a match would take long: "
-            f"{', '.join(slow)}; --system {slow[0]} compares them all the same"
+            "left out, because comparing all pairs of teams in a match would take long: "
+            f"{', '.join(slow)}; --system {slow[0]} includes it"
         )
     if not able:
         raise InvalidDataError([], f"no system can rate this history; {'; '.join(notes)}")
@@ -479,8 +479,8 @@ def first_scored(
     since = moment(written, option, time_format)
     if history.time is None:
         raise InvalidParameterError(
-            f"{option} a time needs a history with times; this one has no time column. A share "
-            "like 10% is counted in matches"
+            f"{option} TIME needs a history with times; this one has no time column. Give a share "
+            "of the matches, such as 10%"
         )
     return int(np.searchsorted(history.time, since))
 

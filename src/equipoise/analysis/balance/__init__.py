@@ -52,8 +52,8 @@ class Additions:
     )
     newcomers: tuple[str, ...] = typed(
         (),
-        "Add a player without a rating, who starts as --state says, or at --default-rating. "
-        "Repeatable. The id is taken as it is, also with a comma.",
+        "Add a player without a rating, who starts as a newcomer to --state, or at "
+        "--default-rating. Repeatable. A comma is part of the id.",
         "NAME",
         name="--newcomer",
     )
@@ -77,27 +77,28 @@ class SplitRequest:
 
     teams: int | None = typed(None, "Number of teams. [default: 2]", least=2)
     size: int | None = typed(
-        None, "Number of players of the largest team, instead of --teams.", least=1
+        None, "Number of players in the largest team, instead of --teams.", least=1
     )
     top_two: bool | None = typed(
         None,
-        "Keep the two best players in different teams; --no-top-two allows them in the same team. "
-        "[default: keep, but not with the objective chance]",
+        "Keep the two best players in different teams; --no-top-two allows them in the same "
+        "team. [default: keep, except with `--objective chance`]",
         name="--top-two/--no-top-two",
     )
     uneven: bool | None = typed(
         None,
         "If sizes differ, keep the best player in a smaller team; --no-uneven allows a larger "
-        "one. [default: keep, but not with the objective chance]",
+        "one. [default: keep, except with `--objective chance`]",
         name="--uneven/--no-uneven",
     )
     uncertainty_weight: float = typed(
-        0.8, "Weight lambda of the difference of uncertainties.", least=0.0
+        0.8, "Weight lambda of the difference in uncertainty.", least=0.0
     )
     objective: Literal["chance", "mean", "sum"] | None = typed(
         None,
-        "Compare chances to win, mean ratings and uncertainties, or only sums of ratings. "
-        "[default: chance with --state if its system predicts such teams, otherwise mean]",
+        "Compare win probabilities (chance), mean ratings and uncertainties (mean), or only "
+        "rating sums (sum). [default: chance with --state if its system predicts such teams, "
+        "otherwise mean]",
     )
     alternatives: int = 5
     time_limit: float | None = typed(
@@ -118,22 +119,22 @@ class BalanceRequest:
 
     lobby: object = typed(
         None,
-        "The lobby: a .csv, .tsv, .parquet, .json or .jsonl file with columns player and rating, "
-        "and optionally deviation, effective_rating or form, party, team (locked) and avoid (ids "
-        "separated by ;). Or - for standard input (with --format).",
+        "The lobby: a .csv, .tsv, .parquet, .json or .jsonl file with the columns player and "
+        "rating, and optionally deviation, effective_rating or form, party, team (locked) and "
+        "avoid (ids separated by ;); or - for standard input (with --format).",
         "LOBBY",
         argument=True,
         read=requests.source,
     )
     ratings: object = typed(
         None,
-        "Ratings instead of LOBBY: a table of `equipoise rate`, another one with columns player "
-        "and rating, or a saved state (.npz), as --state.",
+        "Ratings instead of LOBBY: a table with the columns player and rating, such as the "
+        "output of `equipoise rate`, or a saved state (.npz), as --state.",
         "FILE",
         read=requests.source,
     )
     state: str | None = typed(
-        None, "A state that `equipoise rate --save` wrote, instead of LOBBY.", "FILE.npz"
+        None, "State saved by `equipoise rate --save`, instead of LOBBY.", "FILE.npz"
     )
     calibrate: requests.Calibrate = None
     at: str | None = typed(
@@ -167,27 +168,25 @@ class RatingSource:
 
     path: object = typed(
         None,
-        "Ratings of the players, as attributes rating, effective_rating and deviation: a table of "
-        "`equipoise rate` or another one with columns player and rating, or a state that "
-        "`equipoise rate --save` wrote (.npz).",
+        "Ratings of the players, as the attributes rating, effective_rating and deviation: a "
+        "table with the columns player and rating, such as the output of `equipoise rate`, or a "
+        "state saved by `equipoise rate --save` (.npz).",
         "FILE",
         name="--ratings",
         read=requests.path,
     )
     attributes: Mapping[str, str] = typed(
         dict,
-        "With --ratings: an attribute of the ruleset, and the number that it is: "
+        "With --ratings: set an attribute of the ruleset to a number of the ratings, such as "
         "mmr=effective_rating. Repeatable.",
         "NAME=NUMBER",
         name="--attribute",
         many=True,
         read=requests.assignments,
     )
-    default_rating: float | None = typed(
-        None, "Rating of players who are not in the table of --ratings.", "R"
-    )
+    default_rating: float | None = typed(None, "Rating of players who are not in --ratings.", "R")
     default_deviation: float | None = typed(
-        None, "Deviation of players who have none in the table of --ratings.", "D"
+        None, "Deviation of players without one in --ratings.", "D"
     )
 
 
@@ -202,7 +201,7 @@ class RebalanceOrder:
 
     source: object = typed(
         ...,
-        "JSON with a ruleset, parties and optionally a session to fill, or - for standard input.",
+        "JSON with a ruleset, parties and optionally a session to fill; or - for standard input.",
         "REQUEST",
         argument=True,
         read=requests.source,
@@ -212,14 +211,14 @@ class RebalanceOrder:
         None, "Method to use. [default: the method of the ruleset]"
     )
     candidates: bool = typed(
-        False, "List every sequence, in the order in which they are tried.", name="--all"
+        False, "List every sequence in the order in which they are tried.", name="--all"
     )
     max_sequences: int = typed(
-        100_000, "Largest number of sequences that --all lists.", least=1, most=1_000_000
+        100_000, "Maximum number of sequences that --all lists.", least=1, most=1_000_000
     )
     nodes: int | None = typed(
         None,
-        "Largest number of partial compositions in branch and bound. [default: 1000000 for "
+        "Maximum number of partial compositions in branch and bound. [default: 1000000 for "
         "optimal, 100000 for other methods]",
         least=1,
     )

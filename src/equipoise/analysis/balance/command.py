@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 def balance(*, request: BalanceRequest, as_json: options.Json) -> None:
     """Split a lobby into fair teams.
 
-    With --state, the fairest split has the smallest difference of the chances to win, which are
-    those of `equipoise predict`, and players who are not in the state are newcomers. Without a
-    system that predicts such teams, it has the smallest difference of mean effective ratings plus
-    0.8 times the difference of uncertainty; then the two best players are in different teams, and
-    if sizes differ, the best player is in the smaller team, unless a party makes that impossible.
-    Parties stay together, locked players are in their teams, and players who avoid each other are
-    in different teams.
+    With --state, the fairest split has the smallest difference in win probabilities, as `equipoise
+    predict` computes them; players not in the state are newcomers. Without a system that predicts
+    such teams, it has the smallest difference in mean effective ratings plus 0.8 times the
+    difference in uncertainty; then the two best players are in different teams and, if sizes
+    differ, the best player is in the smaller team, unless a party makes that impossible. Parties
+    stay together, locked players stay in their teams, and players who avoid each other are
+    separated.
 
     Example:
       equipoise balance examples/lobby.csv
@@ -117,7 +117,7 @@ def _chance_lines(answer: BalanceAnswer) -> list[str]:
         lines.append(f"Win probabilities are from {expects.by}{as_of}.")
     if expects.uncalibrated is not None:
         plain = ", ".join(f"{100 * chance:.1f} %" for chance in expects.uncalibrated)
-        lines.append(f"They are {BY_CURVE}; expected scores without that: {plain}.")
+        lines.append(f"They are {BY_CURVE}; uncalibrated expected scores: {plain}.")
     if expects.calibrated_range is not None:
         words = range_in_words(expects.calibrated_range)
         lines.append(f"{words[0].upper()}{words[1:]}.")
@@ -136,7 +136,7 @@ def _fairness(answer: BalanceAnswer, weight: float) -> list[str]:
     balance = answer.balance
     far = "the teams" if len(balance.teams) == 2 else "the two teams that differ most"
     if balance.objective_kind == "chance":
-        return [f"The chances to win of {far} differ by {_amount(balance, balance.objective)}."]
+        return [f"The win probabilities of {far} differ by {_amount(balance, balance.objective)}."]
     if balance.objective_kind == "sum":
         return [f"The sums of effective ratings of {far} differ by {balance.objective:.2f} points."]
     return [
@@ -154,7 +154,7 @@ def _proof(answer: BalanceAnswer) -> list[str]:
     if balance.compared is not None:
         return [f"All {balance.compared:,} splits were compared: none is fairer."]
     if balance.gap == 0:
-        return ["It is proved that no split is fairer."]
+        return ["This split is proved to be the fairest."]
     return [
         "There are too many splits to compare them all. No split can be below "
         f"{_amount(balance, balance.bound)}, so a fairer one gains at most "
@@ -172,7 +172,7 @@ def _constraint_lines(answer: BalanceAnswer) -> list[str]:
         what = _in_words(constraint, len(balance.teams))
         if constraint.status == "waived":
             lines.append(
-                f"Waived, because parties, locks and avoid pairs make it impossible: {what}."
+                f"Not kept, because parties, locks and avoid pairs make it impossible: {what}."
             )
         elif constraint.objective_without is None:
             lines.append(f"Kept: {what}.")
@@ -221,10 +221,10 @@ def rebalance(
     compare: bool = typed(False, "Compare all methods: distance, gap and time."),
     as_json: options.Json,
 ) -> None:
-    """Make even teams of matched parties, by the method of the ruleset.
+    """Make even teams from matched parties, by the ruleset's method.
 
-    Parties stay together, and members of a session stay in their teams. Numbers of players are made
-    as equal as possible first, then mean attributes. A session or a loose ruleset is rebalanced by
+    Parties stay together, and members of a session stay in their teams. Team sizes are made as
+    equal as possible first, then mean attributes. A session or a loose ruleset is rebalanced by
     permutation, a strict ruleset by combination up to 12 players and by greedy above that.
 
     Example:
@@ -301,7 +301,7 @@ def _means(values: Sequence[Sequence[float]]) -> list[str]:
 def _evenness(result: Rebalance) -> list[str]:
     """Return how even the teams are, and whether more even ones exist."""
     lines = [
-        f"The numbers of members differ by {result.member_count_difference}; the distance is "
+        f"Team sizes differ by {result.member_count_difference}; the distance is "
         f"{result.distance:.2f}."
     ]
     best = result.optimum
@@ -311,8 +311,8 @@ def _evenness(result: Rebalance) -> list[str]:
             more = "No teams are more even." if best.proved else _bound(result)
         else:
             more = (
-                f"More even teams exist: their numbers of members differ by "
-                f"{best.member_count_difference}, and the distance is {best.distance:.2f}."
+                f"More even teams exist: their sizes differ by {best.member_count_difference}, "
+                f"and the distance is {best.distance:.2f}."
             )
         lines.append(more)
     if result.sequences > 1:
@@ -330,7 +330,7 @@ def _bound(result: Rebalance) -> str:
             f"{best.bound_distance:.2f}."
         )
     return (
-        "No more even teams are known. It is proved that the numbers of members differ by at least "
+        "No more even teams are known. It is proved that team sizes differ by at least "
         f"{best.bound_difference}."
     )
 
@@ -342,7 +342,7 @@ def _print_steps(result: Rebalance) -> None:
         (step, "  ".join(f"{team}: {total:g}" for team, total in step.order))
         for step in result.steps[:_ROWS]
     )
-    columns = {"step": "d", "totals of teams": "", "party": "", "total": "g", "to team": "d"}
+    columns = {"step": "d", "team totals": "", "party": "", "total": "g", "to team": "d"}
     rows = (
         (number, cut(totals, _CELL), _braces(step.party), step.total, step.team)
         for number, (step, totals) in enumerate(steps, start=1)

@@ -49,8 +49,8 @@ SEVERAL = "must name at least two players"
 #: Notes on a table of ratings, which is used as it is.
 _AS_OF_LAST = "deviations are as of each player's last match"
 _OF_NO_SYSTEM = (
-    "the table does not say which system made its ratings: win probabilities compare mean ratings "
-    "on the scale of Elo; those of a saved state (--state) are of its system"
+    "the table does not name the system of its ratings, so win probabilities compare mean "
+    "ratings on the Elo scale; with a saved state (--state), its system predicts"
 )
 
 #: Returns the prediction for teams, given the rows of their players in the lobby.
@@ -163,7 +163,7 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
             "--at needs --state: a table of ratings already belongs to one time"
         )
     if request.calibrate is not None and request.state is None:
-        raise InvalidParameterError("--calibrate needs --state: other ratings are of no system")
+        raise InvalidParameterError("--calibrate needs --state: other ratings have no system")
     added = request.additions
     check_defaults(added, from_state=request.state is not None)
     if request.lobby is not None:

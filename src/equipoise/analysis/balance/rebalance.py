@@ -159,7 +159,7 @@ def _of_table(ratings: RatingSource, players: Sequence[Id]) -> _Known:
             default["deviation"] = ratings.default_deviation
         numbers |= dict.fromkeys(missing, default)
         notes.append(
-            f"not in the ratings, so with the default rating {ratings.default_rating:g}: "
+            f"not in the ratings, so rated {ratings.default_rating:g} by default: "
             f"{names_in_words(missing, 20)}"
         )
     return _Known(numbers, notes)

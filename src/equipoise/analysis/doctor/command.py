@@ -40,20 +40,19 @@ def doctor(
     *,
     systems: tuple[str, ...] = typed(
         (),
-        "Rating systems, for --compile. [default: all that are built in]",
+        "Rating systems to compile with --compile. [default: all built-in systems]",
         "SYSTEM ...",
         argument=True,
         completes="systems",
     ),
     compile_: bool = typed(
         False,
-        "Compile the kernels of rating systems, so that no later command waits for them, and look "
-        "at nothing else.",
+        "Compile the kernels of rating systems in advance, and check nothing else.",
     ),
-    need: tuple[str, ...] = typed((), "An extra that must be installed; can be repeated.", "EXTRA"),
+    need: tuple[str, ...] = typed((), "Extra that must be installed. Repeatable.", "EXTRA"),
     database: str | None = typed(
         None,
-        "Also look at this database: sqlite:///FILE or "
+        "Also check this database: sqlite:///FILE or "
         "postgresql+psycopg://USER:PASSWORD@HOST/NAME. The environment variable "
         "EQUIPOISE_DATABASE also sets it.",
         "URL",
@@ -61,15 +60,15 @@ def doctor(
     ),
     as_json: options.Json,
 ) -> int:
-    """Look at the installation: versions, extras, compiled kernels, programs, database.
+    """Check the installation: versions, extras, compiled kernels, programs and database.
 
-    If a command can correct a problem, it is printed. Nothing is compiled or changed. Exit status 1
-    means that something needed is missing or does not work. With --database, the extras of that
-    database are needed too.
+    Prints a command for every problem that one can correct. Compiles and changes nothing. Exit
+    status 1 means that something needed is missing or does not work. With --database, the extras of
+    that database are needed too.
 
-    With --compile, what the commands and the service need for a system with its default parameters
-    is compiled, for images and servers. It is kept in the folder of compiled kernels
-    (NUMBA_CACHE_DIR moves it). Kernels that are already there are not compiled again.
+    With --compile, compiles the kernels that the commands and the service need for systems with
+    default parameters, for images and servers. They are kept in the folder of compiled kernels
+    (NUMBA_CACHE_DIR moves it). Existing kernels are not compiled again.
 
     Example:
       equipoise doctor --need service
@@ -278,7 +277,7 @@ def systems(
     *,
     name: str | None = typed(
         None,
-        "The system whose parameters to show.",
+        "System whose parameters to list.",
         "NAME",
         argument=True,
         completes="systems",
@@ -287,8 +286,8 @@ def systems(
 ) -> None:
     """List the rating systems, or the parameters of one.
 
-    Systems of other packages are listed with their package, which is imported when the system is
-    named.
+    Systems of other packages are listed with their package, which is imported only if you name the
+    system.
 
     Example:
       equipoise systems elo-mmr
@@ -314,4 +313,4 @@ def systems(
     say(f"Columns that change its ratings: {', '.join([*system.uses, *needs])}.")
     for parameter in system.parameters:
         if parameter.note:
-            print_lines("", f"{parameter.name} is {parameter.note}.")
+            print_lines("", f"{parameter.name}: {parameter.note}.")

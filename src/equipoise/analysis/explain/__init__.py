@@ -22,13 +22,13 @@ class ExplainRequest:
     state : path of a saved state that the history continues
     """
 
-    player: str = typed(..., "The player whose change of rating is explained.", "PLAYER")
+    player: str = typed(..., "The player whose rating change is explained.", "PLAYER")
     match: str | None = typed(
-        None, "The match. [default: the last rated match of the player]", "MATCH"
+        None, "Match to explain. [default: the player's last rated match]", "MATCH"
     )
     all_since: str | None = typed(
         None,
-        "Explain every match of the player from this time on, in a line each. All earlier matches "
+        "Explain every match of the player from this time on, one per line. Earlier matches "
         "still count.",
         "TIME",
         name="--since",
@@ -45,6 +45,6 @@ class ExplainRequest:
         "deviation and 95 % range. For elo-mmr and elo-mmx.",
     )
     chart: str | None = typed(
-        None, "Draw this density (.svg, .png or .pdf), with --posterior.", "FILE"
+        None, "With --posterior: draw the density (.svg, .png or .pdf).", "FILE"
     )
     history: HistoryRequest

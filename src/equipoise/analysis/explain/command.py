@@ -98,7 +98,7 @@ def _print_posterior(message: ExplainMessage) -> None:
         ("median", posterior.median, ""),
         ("standard deviation", posterior.standard_deviation, ""),
         ("deviation", posterior.deviation, "as if all factors were normal"),
-        ("2.5 %", posterior.low, "the skill is lower with this probability"),
+        ("2.5 %", posterior.low, "probability that the skill is lower"),
         ("97.5 %", posterior.high, ""),
     ]
     print_lines("", "Posterior density of the skill after the match")

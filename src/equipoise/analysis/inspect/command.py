@@ -56,15 +56,15 @@ _PROBLEMS = 5
 
 def inspect(
     *,
-    matches: int = typed(5, "Number of first matches to show.", least=0),
+    matches: int = typed(5, "Number of matches to show from the beginning.", least=0),
     history: HistoryRequest,
     as_json: options.Json,
 ) -> int:
-    """Say what a file holds, what is odd in it, and what to type next.
+    """Check a file before you rate it: its columns, first matches, problems and unusual values.
 
-    Nothing is rated and nothing is written. The file is read as `equipoise rate` reads it, with the
-    same options. If it is no history, the answer names the command that reads it. The exit status
-    is 1 if the file has problems, so that no command reads it as it is.
+    Suggests the next command; rates and writes nothing. The file is read as `equipoise rate` reads
+    it, with the same options. If it is not a history, the output names the command that reads it.
+    Exit status 1 means that the file has problems that keep commands from reading it.
 
     Example:
       equipoise inspect examples/contests.csv
@@ -210,10 +210,11 @@ _FORMS = {
 
 
 def convert(*, request: ConvertRequest, as_json: options.Json) -> None:
-    """Write the matches of a file in another format, so that other tools can read them.
+    """Convert the matches of a file to another format.
 
-    The file is read as `equipoise rate` reads it, with the same options. What the new format cannot
-    hold is said. OUT is written completely or not at all, and never over HISTORY.
+    The file is read as `equipoise rate` reads it, with the same options. The output lists
+    everything that the new format cannot store. OUT is written completely or not at all, and never
+    replaces HISTORY.
 
     Example:
       equipoise convert examples/contests.csv contests.parquet

@@ -31,7 +31,7 @@ class LeaderboardRequest:
     systems: tuple[str, ...] = typed(
         (),
         "A rating system, or performance or strengths, optionally with a label. Repeatable. "
-        "[default: elo, bradley-terry unless matches have too many teams for it, and, if no team "
+        "[default: elo; bradley-terry unless matches have too many teams for it; and, if no team "
         "has several players, performance, or strengths if matches have more than two players]",
         "[LABEL=]NAME",
         name="--system",
@@ -44,7 +44,9 @@ class LeaderboardRequest:
         name="--set",
     )
     by: str | None = typed(
-        None, "Make a leaderboard for each value of this column, from its matches alone.", "COLUMN"
+        None,
+        "Make a leaderboard for each value of this column, from the matches with this value alone.",
+        "COLUMN",
     )
     every: Period | None = typed(
         None,

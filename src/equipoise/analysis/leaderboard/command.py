@@ -28,13 +28,12 @@ _SHOWN = 60
 
 
 def leaderboard(*, request: LeaderboardRequest, as_json: options.Json) -> None:
-    """Rate the same matches by several systems, side by side, with error bars.
+    """Rate the same matches by several systems and compare the ratings, with error bars.
 
-    A rating system goes through the matches in order. performance (PPR) and strengths
-    (maximum likelihood) use all matches at once, in no order. Players are ordered by
-    the first of these two, or else by the first system. Without --by, the last lines
-    say what calibrated chances, a context and a rating period are worth to the rating
-    systems, where the history has columns for them.
+    A rating system rates the matches in order. performance (PPR) and strengths (maximum likelihood)
+    use all matches at once. Players are sorted by the first of these two, or else by the first
+    system. Without --by, the last lines show how much calibration, a context and a rating period
+    improve the predictions of the rating systems, if the history has columns for them.
 
     Example:
       equipoise leaderboard examples/arena.csv

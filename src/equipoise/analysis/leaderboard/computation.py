@@ -367,8 +367,8 @@ def _periods(history: History, every: Period | None) -> list[tuple[str, int, int
         return [("", 0, history.matches)]
     if history.time is None:
         raise InvalidParameterError(
-            f"--every needs a history with dates; this one {without_dates(history)} "
-            "(--column time=NAME names the column of times)"
+            f"--every needs a history with dates; this one {without_dates(history)} (--column "
+            "time=NAME names the time column)"
         )
     days = history.time // MICROSECONDS_PER_DAY
     if every == "week":
@@ -472,8 +472,8 @@ def _strengths(history: History, request: LeaderboardRequest) -> tuple[Floats, F
         strengths = ranking_strengths(history, anchor=request.anchor, ties="breslow")
     except NoStrengthsError:
         reason = (
-            "no finite strengths exist; `equipoise strengths --ties breslow` says why, and with "
-            "--prior 1 they exist"
+            "no finite strengths exist; `equipoise strengths --ties breslow` shows why, and "
+            "--prior 1 makes them finite"
         )
         return rating, error, reason
     row_of = {player: row for row, player in enumerate(history.player_ids.tolist())}

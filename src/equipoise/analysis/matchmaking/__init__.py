@@ -27,52 +27,53 @@ class SimulationRequest:
 
     ruleset: tuple[str, ...] = typed(
         ...,
-        "A ruleset as JSON, or a request of `matchmaking tick` with one, optionally with a label. "
-        "Repeatable: the others are compared with the first.",
+        "A ruleset as JSON, or a request of `matchmaking tick` that contains one; optionally "
+        "with a label. Repeatable: the others are compared with the first.",
         "[LABEL=]FILE",
     )
     config: Mapping[str, Any] = typed(
         dict,
-        "A TOML file with the assumptions about a day, such as examples/day.toml. Each has a "
-        "default, and the answer repeats all of them.",
+        "TOML file with the assumptions about a day, such as examples/day.toml. Each has a "
+        "default, and the output lists all of them.",
         "DAY.toml",
         read=read_day,
     )
     trace: str | None = typed(
         None,
         "Take the arrivals from a table with the columns ticket, time, ratings (of the players, "
-        "separated by spaces) and optionally region; or from a history of real games: its players "
-        "come, alone, shortly before their games. Their true skills are the ratings that --system, "
-        "or trueskill, gives them after the history.",
+        "separated by spaces) and optionally region; or from a history of real games, whose "
+        "players arrive alone, shortly before their games. Their true skills are their ratings "
+        "by --system, or trueskill, after the history.",
         "TRACE",
     )
     days: int = typed(20, "Number of simulated days. A trace is one day.", least=1)
     precision: float | None = typed(
         None,
-        "End before --days, after 5 days or more, once half of every interval in the verdict is at "
-        "most this share of the first ruleset's mean.",
+        "Stop before --days, after 5 days or more, once half of every interval in the verdict is "
+        "at most this share of the first ruleset's mean.",
     )
     seed: int = typed(0, "Random seed. Day n has this seed plus n.", least=0)
     sweep: str | None = typed(
         None,
-        "Try the ruleset with several values of a field, such as matching_rule[0].reference=50,100 "
-        "or waiting_price=0.0005,0.001. The page draws them as a curve of wait against fairness.",
+        "Try the ruleset with several values of a field, such as "
+        "matching_rule[0].reference=50,100 or waiting_price=0.0005,0.001. The page plots wait "
+        "against fairness.",
         "FIELD=VALUES",
     )
     objective: Literal["accelbyte", "fair"] = typed(
         "accelbyte",
-        "What a match should be: of the least score, or with a win probability close to 1/2.",
+        "Goal of a match: the lowest score (accelbyte), or a win probability close to 1/2 (fair).",
     )
     waiting_price: float | None = typed(
         None,
-        "Objective fair: make a match once abs(p - 1/2) is at most this times the mean wait of "
-        "its tickets, in seconds.",
+        "With `--objective fair`: make a match once abs(p - 1/2) is at most this times the mean "
+        "wait of its tickets, in seconds.",
     )
     exact_tick: bool = typed(
         False,
-        "Call the tick of the service also where compiled rules make the same matches. It takes "
-        "longer, and says why tickets wait.",
+        "Call the service's tick even where compiled rules make the same matches. Slower, but "
+        "reports why tickets wait.",
     )
     workers: Workers = None
-    report: str | None = typed(None, "Write a page with tables and charts.", "FILE.html")
+    report: str | None = typed(None, "Write an HTML page with tables and charts.", "FILE.html")
     command: str = ""

@@ -39,17 +39,17 @@ def tick(
     *,
     source: Any = typed(
         ...,
-        "JSON with now, a ruleset and tickets, or - for standard input.",
+        "JSON with now, a ruleset and tickets; or - for standard input.",
         "REQUEST",
         argument=True,
         read=requests.source,
     ),
     as_json: options.Json,
 ) -> None:
-    """Decide who plays with whom: fill sessions, make matches, and say why others wait.
+    """Match queued tickets: fill sessions, make matches, and explain why the others wait.
 
-    Each match is the best around its oldest ticket: most players, then least cost. The objective
-    "accelbyte" has the cost of AccelByte's rulesets, "fair" that of an even win probability.
+    Each match is the best around its oldest ticket: most players, then lowest cost. The objective
+    "accelbyte" uses the cost of AccelByte's rulesets; "fair" prefers even win probabilities.
 
     Example:
       equipoise matchmaking tick examples/queue.json
@@ -130,17 +130,17 @@ def import_rules(
     *,
     source: Any = typed(
         ...,
-        "A FlexMatch rule set in JSON, or - for standard input.",
+        "A FlexMatch rule set in JSON; or - for standard input.",
         "RULESET",
         argument=True,
         read=requests.source,
     ),
     as_json: options.Json,
 ) -> None:
-    """Turn a FlexMatch rule set into a ruleset.
+    """Convert a FlexMatch rule set to a ruleset.
 
     Prints the ruleset, and on standard error every part that was changed or has no equivalent, with
-    its path. With --json, both.
+    its path. --json prints both.
 
     Example:
       equipoise matchmaking import flexmatch.json > ruleset.json
@@ -168,11 +168,12 @@ def simulate(
     system: options.System,
     as_json: options.Json,
 ) -> None:
-    """Simulate days of a queue: waits, give-ups and fairness of matches, before a ruleset is live.
+    """Simulate a queue before a ruleset goes live: waits, give-ups and match fairness.
 
-    People come, wait, give up, are matched by the tick of `matchmaking tick`, and play. Only they
-    are models; every assumption is printed. All rulesets see the same people, so few days tell them
-    apart. With --system, ratings change with every match, and their error is measured.
+    Players arrive, wait, give up, are matched as by `matchmaking tick`, and play. Only the players
+    are modelled; every assumption is printed. All rulesets get the same players, so a few days are
+    enough to compare them. With --system, ratings change with every match, and their error is
+    measured.
 
     Example:
       equipoise matchmaking simulate --ruleset examples/narrow.json --days 5
@@ -249,7 +250,7 @@ def _print_days(answer: SimulationAnswer) -> None:
             say(f"{label}: tickets without a match on the first day waited for: {told}")
 
 
-application = create_group("Match tickets of a queue, import rule sets, and simulate days.")
+application = create_group("Match queued tickets, import rule sets and simulate queues.")
 add_command(application, "tick", tick)
 add_command(application, "import", import_rules)
 add_command(application, "simulate", simulate)

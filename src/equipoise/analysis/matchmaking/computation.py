@@ -107,8 +107,8 @@ def simulate(
     )
     if 0 < compared.blocks < FEW_BLOCKS:
         notes.append(
-            f"the trace has {compared.blocks} blocks of an hour: fewer than {FEW_BLOCKS}, so its "
-            "intervals are not to be trusted"
+            f"the trace has {compared.blocks} blocks of an hour, fewer than {FEW_BLOCKS}: do not "
+            "trust its intervals"
         )
     return SimulationAnswer(
         found=compared,
@@ -209,7 +209,7 @@ def _notes(model: DayModel, plans: list[Plan]) -> list[str]:
     rules = {"flexing_rule", "alliance_flexing_rule"}
     timed = any(getattr(plan.ruleset, name) for plan in plans for name in rules)
     if model.interval == 0 and timed:
-        notes.append("interval 0 ticks at arrivals alone, so rules are flexed late")
+        notes.append("with interval 0, ticks happen only at arrivals, so rules flex late")
     sizes = {plan.ruleset.player_max_number for plan in plans}
     if len(sizes) > 1:
         notes.append(f"parties have at most {min(sizes)} players, so that they fit every ruleset")
@@ -253,14 +253,14 @@ def _read_players(path: str, system: RatingSystem | None, seed: int) -> tuple[Tr
 
     history = read_history(path)
     if history.time is None:
-        raise InvalidDataError([], f"{path} must have times: a trace says when players come")
+        raise InvalidDataError([], f"{path} must have times: a trace says when players arrive")
     rater = make_system("trueskill") if system is None else system
     skill = replay(rater, history).state.state.column("rating")
     seconds = np.repeat(history.time, np.diff(history.offsets)) / _MICROSECONDS
     number = np.arange(len(seconds))
     joined = seconds + BEFORE * np.log(uniforms(seed, Draw.BEFORE, number))
     words = (
-        f"players come alone, {BEFORE:g} s before their game on average; their true skills are "
+        f"players arrive alone, {BEFORE:g} s before their game on average; their true skills are "
         f"their ratings by {rater.name} after the history"
     )
     trace = Trace(joined, np.ones_like(number), skill[history.player])

@@ -112,24 +112,24 @@ class PerformanceRequest(GamesRequest):
 
     anchor: Anchors = typed(
         Anchors,
-        "Average rating to use instead of the mean of the rated players; or a player whose rating "
-        "is fixed. Repeatable.",
+        "Average rating to use instead of the rated players' mean, or a fixed rating for one "
+        "player. Repeatable.",
         "R|PLAYER=R",
         many=True,
         read=anchors_of,
     )
     select: Literal["equal", "mean", "initial", "document"] = typed(
         "equal",
-        "Which equilibrium to print; they differ only by a constant. equal: the one reached if "
-        "all players start at the average rating. mean: the one whose mean is the average rating. "
-        "initial: the one reached if players start at their own ratings.",
+        "Equilibrium to print; all differ only by a constant. equal: reached if all players "
+        "start at the average rating. mean: its mean is the average rating. initial: reached if "
+        "players start at their own ratings.",
         "equal|mean|initial",
     )
     confidence: float = typed(
         0.95, "Confidence level of error bars and bounds, above 0 and below 1."
     )
     scale: float = typed(
-        1.0, "Scale of the curve. 1 is that of Elo: 400 points mean odds of ten to one."
+        1.0, "Scale of the curve. 1 is the Elo scale: 400 points mean odds of ten to one."
     )
     curve: Literal["elo", "normal", "laplace", "cauchy"] = typed(
         "elo",
@@ -139,7 +139,8 @@ class PerformanceRequest(GamesRequest):
     )
     draws: Literal["ignore", "davidson"] = typed(
         "ignore",
-        "ignore: a draw counts as half a win. davidson: model how often equal players draw.",
+        "Treatment of draws. ignore: count a draw as half a win. davidson: model how often equal "
+        "players draw.",
     )
     colour_advantage: float | Literal["estimate"] = typed(
         0.0,
@@ -159,19 +160,23 @@ class PerformanceRequest(GamesRequest):
     )
     superiority_prior: Literal["field", "flat"] = typed(
         "field",
-        "What --superiority takes players for before the tournament. field: of one field, with "
-        "the spread that the ratings show. flat: of any strength.",
+        "Prior strengths for --superiority. field: the players are one field, with the spread of "
+        "the ratings. flat: a player can have any strength.",
         "field|flat",
     )
     players: tuple[str, ...] = typed(
         (),
-        "A player to compare with --superiority, whose error is also computed in a large "
-        "tournament. Repeatable. [default: the first 20]",
+        "Player to compare with --superiority. In a large tournament, also compute the player's "
+        "error. Repeatable. [default: the first 20]",
         "P",
         name="--player",
     )
     also: tuple[Any, ...] = typed(
-        (), "Add a column. Repeatable.", "linear|recursive", many=True, read=extra_columns
+        (),
+        "Add a column with the linear or recursive performance rating. Repeatable.",
+        "linear|recursive",
+        many=True,
+        read=extra_columns,
     )
     tie_breaks: tuple[Any, ...] = typed(
         (),
@@ -180,7 +185,7 @@ class PerformanceRequest(GamesRequest):
         "sonneborn-berger, progressive (also -cut1, -cut2), direct-encounter, koya, wins, "
         "rounds-won, black-games, black-wins, rounds-elected, aro (also -cut1, -cut2, -median, "
         "-median2), fide-performance, ptp, apro, appo; or FIDE's codes, such as bh-c1,sb,de. "
-        "Separated by commas, or repeatable.",
+        "Separate them with commas or repeat the option.",
         "NAMES",
         many=True,
         read=tie_breaks_of,
@@ -190,21 +195,22 @@ class PerformanceRequest(GamesRequest):
     )
     details: tuple[str, ...] = typed(
         (),
-        "Show how the tie-breaks of a player came about: which games and rounds count, with which "
-        "scores, and which are cut. Repeatable.",
+        "Show how a player's tie-breaks are computed: the games and rounds that count, their "
+        "scores, and the cuts. Repeatable.",
         "P",
     )
     unplayed: Literal["fide", "absent", "ignore"] = typed(
         "fide",
-        "Rounds without a game in tie-breaks. fide: by FIDE's rules, empty where the games do not "
-        "say what a round was. absent: the same, and players were absent there. ignore: count the "
-        "played games only.",
+        "How tie-breaks treat rounds without a game. fide: by FIDE's rules; empty if the games "
+        "do not show why there was none. absent: the same, but assume that the player was "
+        "absent. ignore: count played games only.",
         "fide|absent|ignore",
     )
     pairing: Literal["auto", "swiss", "round-robin"] = typed(
         "auto",
-        "Whether tie-breaks count a forfeit as a game against the opponent, as in a round robin. "
-        "auto: if every pair of players is scheduled equally often.",
+        "Pairing of the tournament. In a round robin, tie-breaks count a forfeit as a game "
+        "against the opponent. auto: round-robin if every pair of players is scheduled equally "
+        "often.",
         "auto|swiss|round-robin",
     )
     tie_break_rules: Literal["2024-08", "2026-03"] = typed(
@@ -241,12 +247,15 @@ class StrengthsRequest:
     """
 
     top: int | None = typed(
-        None, "Use only the first places of every match; 1 uses only who won.", "PLACES", least=1
+        None,
+        "Use only this number of first places in every match; 1 uses only the winner.",
+        "PLACES",
+        least=1,
     )
     ties: Literal["refuse", "breslow"] = typed(
         "refuse",
-        "Ties above the last place. breslow: count g tied players as g choices from the set of "
-        "them and all below, which is an approximation.",
+        "Treatment of ties above the last place. breslow (an approximation): count g tied "
+        "players as g choices from them and all players below.",
         "refuse|breslow",
     )
     prior: float = typed(
@@ -256,7 +265,7 @@ class StrengthsRequest:
         "GAMES",
         least=0.0,
     )
-    anchor: float = typed(0.0, "Mean rating of the players who are connected by matches.", "R")
+    anchor: float = typed(0.0, "Mean rating of players connected by matches.", "R")
     scale: float = 1.0
     confidence: Confidence = 0.95
     output: Table = None

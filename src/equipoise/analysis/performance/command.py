@@ -39,12 +39,12 @@ def performance(
     dry_run: options.DryRun,
     as_json: options.Json,
 ) -> int | None:
-    """Rate the performances in a tournament.
+    """Compute performance ratings for a tournament.
 
     PPRs are the ratings that predict every player's score exactly. TPR, CPR and FIDE's performance
     rating use the opponents' ratings before the tournament. If some players won all games against
-    others, PPRs do not exist: the answer then says who swept whom, and gives the ratings and bounds
-    that do exist.
+    others, PPRs do not exist: the output then names who swept whom, and gives the ratings and
+    bounds that do exist.
 
     Ratings before the tournament come from the games: columns such as white_rating and
     black_rating, the tags WhiteElo and BlackElo, or a FIDE report.
@@ -210,10 +210,7 @@ def _precision(performance: TournamentPerformance) -> list[str]:
     ]
     worst = max((abs(standing.expected[row] - standing.points[row]) for row in free), default=0.0)
     if worst > _PRECISION:
-        return [
-            f"Expected and actual points differ by up to {worst:.0e}, which is more than the "
-            f"tolerance."
-        ]
+        return [f"Expected and actual points differ by up to {worst:.0e}, more than the tolerance."]
     every = "every score" if performance.exists else "the scores of all players who have one"
     exception = " except those of the held players" if len(free) < len(rated) else ""
     how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
@@ -240,13 +237,13 @@ def _labels(performance: TournamentPerformance) -> list[str]:
             and len({standing.class_of[row] for row in _known(standing.class_ppr)}) > 1
         ):
             lines.append(
-                "Each class by itself is given the average rating, so ratings `in class` do not "
-                "show which class is better."
+                "Each class has the average rating by itself, so ratings `in class` do not show "
+                "which class is better."
             )
         if _known(standing.lower) or _known(standing.upper):
             lines.append(
-                "Games against another class were all won or all lost; they give the bounds in the "
-                "columns `at least` and `at most`, on the scale of that class."
+                "All games against another class were won, or all were lost; they give the "
+                "bounds in the columns `at least` and `at most`, on the scale of that class."
             )
     if performance.relative:
         lines.append(
@@ -329,13 +326,13 @@ def _print_superiority(performance: TournamentPerformance, matrix: Superiority) 
 
 
 def strengths(*, request: StrengthsRequest, as_json: options.Json) -> None:
-    """Estimate strengths from rankings of any number of players, or from choices of one.
+    """Estimate strengths from rankings of any number of players, or from choices of one player.
 
-    These are the ratings under which the rankings are most probable, by the model of Plackett and
-    Luce. All matches count the same, and nothing changes over time. Players who share the last
-    place of a match are not ranked among themselves, so a choice of one among five has the ranks 1,
-    2, 2, 2, 2. If a group of players was never beaten by the others, there are no finite strengths:
-    the answer then names the groups.
+    Strengths are the maximum-likelihood ratings of the Plackett-Luce model. All matches count the
+    same, and strengths do not change over time. Players who share the last place of a match are not
+    ranked among themselves, so a choice of one among five has the ranks 1, 2, 2, 2, 2. If a group
+    of players was never beaten by the others, no finite strengths exist, and the output names the
+    groups.
 
     Example:
       equipoise strengths examples/contests.csv --ties breslow --prior 1 --anchor 1500

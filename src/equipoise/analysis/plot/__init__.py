@@ -25,24 +25,26 @@ class PlotRequest:
 
     players: tuple[str, ...] = typed(
         (),
-        "A player whose ratings are drawn, or marked in --distribution. Repeatable.",
+        "Player to draw, or to mark in --distribution. Repeatable.",
         "ID",
         name="--player",
     )
     spread: bool = typed(False, "Draw the distribution of all ratings.", name="--distribution")
     min_matches: int | None = typed(
-        None, "Least number of rated matches of players in --distribution. [default: 1]", least=1
+        None,
+        "With --distribution: leave out players with fewer rated matches. [default: 1]",
+        least=1,
     )
     output: str | None = typed(
         None, "Write the chart: .svg, .png or .pdf. [default: draw it in the terminal]", "FILE"
     )
     look_back: bool = typed(
         False,
-        "Draw ratings in hindsight: each counts all results, later ones too. For elo, glicko and "
-        "elo-mmx. Without --player: the three who were best at some time.",
+        "Draw ratings in hindsight, which also count later results. For elo, glicko and elo-mmx. "
+        "Without --player: the three players who were best at some time.",
     )
     conservative: bool = typed(
-        False, "With --distribution: of conservative ratings, the rating minus three deviations."
+        False, "With --distribution: use conservative ratings (the rating minus three deviations)."
     )
     along: Along | None = typed(
         None,

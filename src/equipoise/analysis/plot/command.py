@@ -10,9 +10,9 @@ from equipoise.cli.report import print_chart, print_json, reading_lines, say, sh
 def plot(*, request: PlotRequest, system: options.System, as_json: options.Json) -> None:
     """Draw players' ratings over time, or the distribution of all ratings.
 
-    The line shows the rating after each match, the band its 95 % range. Dots show
-    performances, if the system has them. --look-back shows who was best when, as all results
-    show it. --json prints the numbers of the chart.
+    The line shows the rating after each match, the band its 95 % range. Dots show performances, if
+    the system has them. --look-back shows who was best at each time, given all results. --json
+    prints the numbers of the chart.
 
     Example:
       equipoise plot examples/contests.csv --player jade-kite

@@ -28,12 +28,12 @@ class PredictRequest:
     """
 
     state: str | None = typed(
-        None, "A state that `equipoise rate --save` wrote, with its system.", "FILE.npz"
+        None, "State saved by `equipoise rate --save`, with its system.", "FILE.npz"
     )
     initial: str | None = typed(
         None,
-        "Instead of a state, before the first match: known ratings, a table with the columns "
-        "player, rating and, optionally, deviation. Players who are not in it are newcomers.",
+        "Known ratings before the first match, instead of a state: a table with the columns "
+        "player, rating and optionally deviation. Players not in it are newcomers.",
         "FILE",
     )
     initial_mapping: InitialMapping = None
@@ -47,8 +47,8 @@ class PredictRequest:
     )
     field: str | TextIO | None = typed(
         None,
-        "More teams, each of one player: a file with one player on each line, or a CSV file with "
-        "a column player; - for standard input.",
+        "Add teams of one player from a file with a player on each line, from a CSV file with "
+        "the column player, or from standard input (-).",
         "FILE",
         read=_field,
     )
@@ -59,38 +59,39 @@ class PredictRequest:
         None, "Format of --at: iso, s, ms, ..., as for `equipoise rate`.", "FORMAT"
     )
     home: str | None = typed(
-        None, "A player whose team plays at home (systems with home_advantage).", "PLAYER"
+        None, "Player whose team is at home (systems with home_advantage).", "PLAYER"
     )
     context: str | None = typed(
         None,
-        "The context of the match, such as its surface or map (systems with context_deviation).",
+        "Context of the match, such as its surface or map (systems with context_deviation).",
         "NAME",
     )
     draw_rate: float | None = typed(
         None,
-        "How likely equal teams draw, from 0 to 1, for systems that do not model draws. [default: "
-        "as often as in the state, which needs 50 matches of two teams]",
+        "Probability of a draw between equal teams, from 0 to 1, for systems that do not model "
+        "draws. [default: the draw rate of the state, if it has 50 matches of two teams]",
         "RATE",
     )
     beta: float | None = typed(
         None,
-        "Deviation of a performance in this match, instead of that of the system (elo-mmr, "
-        "elo-mmx).",
+        "Deviation of a performance in this match, instead of the system's (elo-mmr, elo-mmx).",
         "POINTS",
     )
     gamma: float | None = typed(
         None,
-        "Deviation of the change of skill before this match, instead of that of the system "
-        "(elo-mmr, elo-mmx).",
+        "Deviation of the skill change before this match, instead of the system's (elo-mmr, "
+        "elo-mmx).",
         "POINTS",
     )
-    places: bool = typed(False, "Sample how likely each place is for every team.")
+    places: bool = typed(
+        False, "Estimate the probability of each place for every team by sampling."
+    )
     samples: int = typed(10_000, "Number of matches to sample for --places.", least=1)
     seed: int = typed(0, "Random seed of the samples.", least=0)
     what_if: bool = typed(False, "Compute a player's rating after each possible place.")
     players: tuple[str, ...] = typed(
         (),
-        "A player for --what-if. Repeatable. [default: the first player of the first team]",
+        "Player for --what-if. Repeatable. [default: the first player of the first team]",
         "PLAYER",
         name="--player",
     )

@@ -22,11 +22,11 @@ _NAME = 40
 
 
 def predict(*, request: PredictRequest, system: options.System, as_json: options.Json) -> None:
-    """Predict a match between players of a saved state, or with known ratings, and newcomers.
+    """Predict a match between players of a saved state, players with known ratings, or newcomers.
 
-    Prints expected scores; for two teams the probabilities of a win and of a draw; and for few
-    teams the win probability of every pair. --places adds the probability of each place. --what-if
-    adds the change of rating for each place, if the others finish in the order of their ratings.
+    Prints expected scores; for two teams, the probabilities of a win and a draw; for few teams, the
+    win probability of every pair. --places adds the probability of each place. --what-if adds the
+    rating change for each place, if the others finish in the order of their ratings.
 
     Example:
       equipoise rate examples/contests.csv --save pool.npz --output ratings.csv

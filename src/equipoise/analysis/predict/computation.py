@@ -252,7 +252,7 @@ def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
     if request.home is not None:
         home = next((number for number, team in enumerate(teams) if request.home in team), None)
         if home is None:
-            raise NotFoundError(f"--home names {request.home}, who is in none of the teams")
+            raise NotFoundError(f"--home names {request.home}, who is not in any team")
     own = {
         "teams": teams,
         "at": at,

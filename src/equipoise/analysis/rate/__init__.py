@@ -35,12 +35,14 @@ class RateRequest:
         None, "Write the ratings: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     )
     report: str | None = typed(
-        None, "Write the ratings as a page to print or publish.", "FILE.html"
+        None, "Write the ratings as an HTML page to print or publish.", "FILE.html"
     )
     trace: str | None = typed(
         None, "Write a table of every player's changes in every match.", "FILE"
     )
-    save: str | None = typed(None, "Write the state, from which --state continues.", "FILE.npz")
+    save: str | None = typed(
+        None, "Save the state, so that --state can continue from it.", "FILE.npz"
+    )
     state: str | None = typed(
         None,
         "Continue from a saved state, with its system. HISTORY is the complete history or its "
@@ -53,25 +55,25 @@ class RateRequest:
     at: str | None = typed(None, "Compute the ratings as of this time, including decay.", "TIME")
     context: str | None = typed(
         None,
-        "Show the ratings in this context, such as a surface or map, and order by them (systems "
+        "Show the ratings in this context, such as a surface or map, and sort by them (systems "
         "with context_deviation).",
         "NAME",
     )
     conservative: bool = typed(
         False,
-        "Add the conservative rating, which is the rating minus three deviations, and order the "
-        "table by it.",
+        "Add the conservative rating (the rating minus three deviations) and sort the table by it.",
     )
     diff: str | None = typed(
         None,
-        "Compare the new ratings with earlier ones, as `equipoise compare` does: a table or a "
-        "saved state. It may be the file of --output, which is read before it is replaced.",
+        "Compare the new ratings with an earlier table or saved state, as `equipoise compare` "
+        "does. OLD may be the --output file, which is read before it is replaced.",
         "OLD",
     )
     memory_limit: str | None = typed(
         None,
-        "Rate a Parquet file of any size in blocks, in about this much memory beside the players: "
-        "2GB. It is sorted by time on disk if it is not in order. [default: chosen by its size]",
+        "Rate a Parquet file of any size in blocks, using about this much memory besides the "
+        "players, such as 2GB. The file is sorted by time on disk if needed. [default: chosen by "
+        "file size]",
         "SIZE",
     )
     threads: Threads = 1
@@ -89,40 +91,41 @@ class CompareRequest:
 
     old: object = typed(
         ...,
-        "The ratings before: a table with the columns player and rating and, optionally, "
-        "deviation, such as one that `equipoise rate --output` or `equipoise db export` wrote or "
-        "the list of a federation, or a state that `equipoise rate --save` wrote (.npz). Or - for "
-        "standard input (with --format).",
+        "The old ratings: a table with the columns player, rating and optionally deviation, such "
+        "as the output of `equipoise rate` or `equipoise db export` or a federation's list; a "
+        "state saved by `equipoise rate --save` (.npz); or - for standard input (with --format).",
         "OLD",
         argument=True,
         read=requests.source,
     )
     new: object = typed(
         ...,
-        "The ratings to compare with them, of the same kinds.",
+        "The new ratings, in one of the same forms.",
         "NEW",
         argument=True,
         read=requests.source,
     )
     scale: Literal["auto", "same", "line"] = typed(
         "auto",
-        "Compare the ratings as they are (same), or after the straight line between two scales "
-        "(line); auto takes the line if the scales differ.",
+        "Compare the ratings as they are (same), or convert the old ones by a straight line to "
+        "the scale of the new ones (line). auto converts if the scales differ.",
     )
-    top: int = typed(10, "Number of players to list who rose most, and who fell most.", least=0)
-    by: Literal["rating", "place"] = typed("rating", "List who moved most by rating or by place.")
+    top: int = typed(10, "Number of rises and number of falls to list.", least=0)
+    by: Literal["rating", "place"] = typed(
+        "rating", "List the largest changes by rating or by place."
+    )
     min_matches: int = typed(
-        0, "Leave out players with fewer rated matches, if a table has their number.", least=0
+        0, "Leave out players with fewer rated matches, if a table has that number.", least=0
     )
     synonyms: str | None = typed(
         None,
-        "Table of names of the same player. The column name has a name as it is written in a "
-        "table, and same_as the player who it is.",
+        "Merge players who appear under several names. The column name of this table has a name "
+        "in OLD or NEW, same_as the player's usual name.",
         "FILE",
     )
     columns: Mapping[str, str] = typed(
         dict,
-        "Rename a column of either table: read OLD as NEW, such as rating=Elo. Repeatable.",
+        "Rename a column in either table: read OLD as NEW, such as rating=Elo. Repeatable.",
         "NEW=OLD",
         name="--column",
         many=True,
@@ -132,6 +135,6 @@ class CompareRequest:
         None, "Write the table of all players: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     )
     chart: str | None = typed(
-        None, "Write the chart of old against new ratings: .svg, .png or .pdf.", "FILE"
+        None, "Draw a chart of old against new ratings: .svg, .png or .pdf.", "FILE"
     )
     format: str | None = typed(None, "Format of the tables, if their names do not show it.")

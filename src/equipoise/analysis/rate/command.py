@@ -91,11 +91,13 @@ def _scale(comparison: RatingComparison, command: str) -> list[str]:
     line = comparison.line
     if comparison.scale == "same" or line is None:
         more = "" if line is None else f"; {command}--scale line compares them on one scale"
-        return [f"Changes are differences of the ratings as they are ({comparison.reason}){more}."]
+        return [
+            f"Changes are differences between the ratings as they are ({comparison.reason}){more}."
+        ]
     sign = "+" if line.intercept >= 0 else "-"
     digits = _digits(comparison)
     return [
-        f"Changes are taken on the scale of the new ratings ({comparison.reason}); "
+        f"Changes are measured on the scale of the new ratings ({comparison.reason}); "
         f"{command}--scale same compares the ratings as they are.",
         f"The straight line between the scales is new = {line.slope:.5g} x old {sign} "
         f"{abs(line.intercept):,.{digits}f}; the new ratings vary "
@@ -229,7 +231,7 @@ def _pool_lines(message: RateByMessage) -> list[str]:
         lines += [f"{in_words(pool.values)} failed: {pool.error}", *problem_lines(pool.problems)]
         if pool.files:
             lines.append(
-                f"  its files of an earlier command stay: {', '.join(pool.files.values())}"
+                f"  its files of an earlier command were kept: {', '.join(pool.files.values())}"
             )
     if len(bad) > _FAILED:
         lines.append(f"... and {counted(len(bad) - _FAILED, 'more failed pool')}; --json lists all")
@@ -257,13 +259,14 @@ def rate(
     request: RateRequest,
     by: str | None = typed(
         None,
-        "Rate the matches with each combination of values of these columns alone, as a pool of "
-        "its own. A value may also stand in the name of a folder, as in mode=ranked/region=eu. "
-        "--output, --trace and --save then name a folder (DIR/), or a file in it, and every pool "
-        "gets folders there.",
+        "Rate each combination of values in these columns as a separate pool. Values can also "
+        "come from folder names, such as mode=ranked/region=eu. --output, --trace and --save "
+        "then name a folder (DIR/), or a file in it, and every pool gets folders there.",
         "COLUMN[,COLUMN]",
     ),
-    workers: int | None = typed(None, "With --by: number of processes. [default: 1]", "N", least=1),
+    workers: int | None = typed(
+        None, "With --by: number of worker processes. [default: 1]", "N", least=1
+    ),
     cluster: options.Cluster,
     dry_run: options.DryRun,
     as_json: options.Json,
@@ -443,11 +446,11 @@ def _summary_lines(summary: RateSummary) -> list[str]:
 
 
 def compare(*, request: CompareRequest, as_json: options.Json) -> None:
-    """Compare two tables of ratings: who moved, and how alike the tables are.
+    """Compare two rating tables: the largest changes, and how similar the tables are.
 
-    Prints who is in one table only, the mean and standard deviation of the changes, correlations,
-    the share of pairs of players in the same order, and who rose and fell most. Players are matched
-    by their names, which must be equal.
+    Prints the players in only one table, the mean and standard deviation of the changes,
+    correlations, the share of player pairs in the same order, and the largest rises and falls.
+    Players are matched by exact name.
 
     Example:
       equipoise rate examples/contests.csv --system elo-mmr --output elo-mmr.csv
@@ -467,4 +470,4 @@ def compare(*, request: CompareRequest, as_json: options.Json) -> None:
     mapping = mapping_of(comparison)
     if comparison.scale == "line" and isinstance(request.old, str) and mapping is not None:
         begin = f"--initial {shlex.quote(request.old)} --initial-mapping {shlex.quote(mapping)}"
-        say(f"to begin with the old ratings on the new scale: equipoise rate HISTORY {begin}")
+        say(f"to start from the old ratings on the new scale: equipoise rate HISTORY {begin}")

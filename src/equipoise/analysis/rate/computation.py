@@ -214,7 +214,7 @@ def _in_blocks(
     except UnsuitedError as error:
         if is_given:
             raise _not_in_blocks(error) from error
-        announce(f"It is rated at once after all, in much memory; {NOT_IN_BLOCKS}: {error}.")
+        announce(f"The whole file is rated in memory instead; {NOT_IN_BLOCKS}: {error}.")
         return None
 
 
@@ -510,8 +510,8 @@ def system_and_ratings(
     known = known_ratings(path, mapping, system, named=False)
     if path is not None:
         note = (
-            f"{path} does not say which system made its ratings: {DEFAULT_SYSTEM}, the default "
-            "system, begins with them; --system chooses another system"
+            f"{path} does not name the system of its ratings: {DEFAULT_SYSTEM}, the default "
+            "system, starts from them; --system chooses another system"
         )
         known = known._replace(notes=(*known.notes, note))
     return system, known

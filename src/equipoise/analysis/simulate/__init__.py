@@ -72,7 +72,7 @@ class SimulateRequest:
 
     population: Mapping[str, Any] = typed(
         dict,
-        "A TOML file with the kind and the parameters of the population and its matches, such as "
+        "TOML file with the kind and the parameters of the population and its matches, such as "
         "examples/population.toml. Options override it.",
         "POPULATION",
         argument=True,
@@ -86,7 +86,9 @@ class SimulateRequest:
         read=requests.path,
         otherwise=_stdout,
     )
-    kind: Literal["contests", "teams"] | None = typed(None, "What to simulate. [default: contests]")
+    kind: Literal["contests", "teams"] | None = typed(
+        None, "Kind of matches to simulate. [default: contests]"
+    )
     seed: int = typed(
         0, "Random seed. The same seed and parameters give the same history.", least=0
     )
@@ -103,7 +105,7 @@ class SimulateRequest:
         "5v5,4v4,...",
     )
     roles: bool = typed(
-        False, "Teams: give players roles with different statistics. Adds the column role."
+        False, "Teams: give players roles with different statistics, in the column role."
     )
     skills: str | None = typed(
         None,

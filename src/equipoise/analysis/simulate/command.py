@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def simulate(*, request: SimulateRequest, as_json: options.Json) -> None:
-    """Simulate contests, or matches of two teams, between players whose true skills are known.
+    """Simulate contests or matches of two teams between players with known true skills.
 
     Skills are normally distributed, performances are normally distributed around the skill, and
     performances decide the ranks and, for teams, the statistics. Matches are written one by one, so
-    only the disk limits the size of the file. Players are numbered from 0, matches from 1.
+    only disk space limits the size of the file. Players are numbered from 0, matches from 1.
 
     Example:
       equipoise simulate --players 200 --contests 20 --seed 7 --output made.csv --skills skills.csv
@@ -57,7 +57,7 @@ def demo(
         None, "Keep the files of the tour in a new or empty folder.", "FOLDER"
     ),
 ) -> None:
-    """Show what Equipoise does, on the sample season.
+    """Take a tour of Equipoise with the sample season.
 
     Each step shows a command, runs it and prints its output. The tour takes a few seconds. The
     first run on a machine also compiles the kernels, which takes up to a minute.

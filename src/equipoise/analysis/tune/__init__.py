@@ -41,12 +41,12 @@ class TuneRequest:
     )
     grid: tuple[str, ...] = typed(
         (),
-        "Values of a parameter to try. All combinations are tried. Repeatable. [default: values "
-        "that suit the system]",
+        "Values of a parameter to try, in all combinations. Repeatable. [default: values that "
+        "suit the system]",
         "NAME=V1,V2,...",
     )
     trials: int | None = typed(
-        None, "Number of samples to draw from ranges, instead of a grid.", least=1
+        None, "Number of samples to draw from the ranges, instead of a grid.", least=1
     )
     ranges: tuple[str, ...] = typed(
         (),
@@ -57,8 +57,8 @@ class TuneRequest:
     )
     entry: bool = typed(
         False,
-        "Search the constants of a learned entry and of a held level, instead of those of the "
-        "system. Needs --set entry=learned or --set hold_level=0.05.",
+        "Tune the parameters of a learned entry and a held level, instead of the system's own. "
+        "Needs `--set entry=learned` or `--set hold_level=0.05`.",
     )
     seed: int = typed(0, "Random seed of samples and resamples.", least=0)
     study: str | None = typed(

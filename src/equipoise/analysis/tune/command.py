@@ -40,7 +40,7 @@ def tune(
     dry_run: options.DryRun,
     as_json: options.Json,
 ) -> int | None:
-    """Search for the parameters with which a system predicts best.
+    """Find the parameters with which a system predicts best.
 
     Parameters are tried on the first matches of the history. The best ones are then compared with
     the given ones (--set, or the defaults) on the later matches.
@@ -185,7 +185,7 @@ def _held_out(answer: TuneAnswer) -> Iterator[str]:
     metric, backtest = answer.found.metric, answer.held_out.found
     of_all, difference = verdict(answer), backtest.differences[0]
     if of_all == "same":
-        yield "there is nothing to compare on the other matches"
+        yield "nothing to compare on the other matches"
         return
     if math.isnan(difference.metrics[metric]):
         yield f"on the other matches {metric} cannot be computed"

@@ -141,7 +141,7 @@ def gain_lines(
             "periods": f"a rating period (--set {of}{_PERIOD_DAYS}={value})",
         }[gain.kind]
         if gain.difference is None:
-            yield f"{prefix}{how} is worth nothing"
+            yield f"{prefix}{how} brings no gain"
         elif not math.isnan(gain.difference.metrics[gain.metric]):
             words = VERDICTS[judged(gain.metric, gain.difference, least)]
             amount = change_in_words(gain.metric, gain.difference, confidence)

@@ -130,7 +130,7 @@ def serve(
     port: int = typed(8000, "Port to listen on; 0 chooses a free port.", least=0, most=65535),
     set_: Mapping[str, str] = typed(
         dict,
-        "Change a setting of the service, as the environment variable EQUIPOISE_NAME does. "
+        "Change a setting of the service, like the environment variable EQUIPOISE_NAME. "
         "Repeatable.",
         "NAME=VALUE",
         many=True,
@@ -142,9 +142,9 @@ def serve(
         "deleted when the service stops.",
     ),
 ) -> None:
-    """Run the service until it is stopped by SIGINT or SIGTERM.
+    """Run the service until SIGINT or SIGTERM stops it.
 
-    The service then finishes the requests it has begun. Whatever it has acknowledged is in the
+    The service then finishes the requests it has begun. Everything it has acknowledged is in the
     database.
 
     Example:
@@ -202,7 +202,7 @@ def _settings(database: str | None, chosen: dict[str, str]) -> ServiceSettings:
     for name in chosen:
         if name not in known:
             raise InvalidParameterError(
-                f"the service has no setting {name!r}; its settings are {', '.join(known)}"
+                f"the service has no setting {name!r}; the settings are {', '.join(known)}"
             )
     return settings
 
@@ -228,4 +228,4 @@ def _make_demo_key(database: str) -> None:
 
     with opened(database, create=True) as store:
         key = make_key(store, KeyRequest(name="demo", role="admin"), clock())
-    say(f"Sign in with this key to change things: {key.secret}")
+    say(f"Sign in with this key to make changes: {key.secret}")

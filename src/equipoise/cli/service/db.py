@@ -49,7 +49,7 @@ def create(
         "pools and keys.",
     ),
     pool: str | None = typed(
-        None, "The only pool that the key opens. It must exist. [default: all pools]"
+        None, "Restrict the key to this pool, which must exist. [default: all pools]"
     ),
     expires: str | None = typed(
         None,
@@ -77,7 +77,7 @@ def create(
         try:
             new_key = make_key(store, request, now)
         except NotFoundError as error:
-            raise NotFoundError(f"{error}; create it before its keys") from error
+            raise NotFoundError(f"{error}; create the pool before its keys") from error
     if as_json:
         print_json(new_key)
         return
@@ -125,8 +125,8 @@ def rotate(
     key: int = typed(..., "Number of the key.", "KEY", argument=True, least=1),
     keep: str = typed(
         "1d",
-        "How long the secret before remains valid: hours (h), days (d) or weeks (w). 0h ends it "
-        "at once. One before that ends at once in any case.",
+        "How long the previous secret stays valid: hours (h), days (d) or weeks (w). 0h ends it "
+        "at once. Any older secret ends at once.",
         "1d",
     ),
     database: options.Database,
@@ -155,9 +155,8 @@ def rotate(
     until = new_key.key.previous_until
     before = "is no longer valid" if until is None else f"is valid until {_minutes(until)}"
     say(
-        f"Key {new_key.key.key} ({new_key.key.name}) has a new secret, which is not shown "
-        f"again. The "
-        f"secret before {before}."
+        f"Key {new_key.key.key} ({new_key.key.name}) has a new secret, which is not shown again. "
+        f"The previous secret {before}."
     )
 
 
@@ -167,7 +166,7 @@ def revoke(
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """Revoke a key permanently. A running service refuses it within a second.
+    """Revoke a key permanently. A running service rejects it within a second.
 
     Example:
       equipoise db keys revoke 1
@@ -228,13 +227,13 @@ def verify(
     database: options.Database,
     head: str | None = typed(
         None,
-        "A head of the hash chain of one pool, or its local head, that was kept elsewhere. Look "
-        "for it in the log, and verify nothing else. Exit status 1: records before it were lost.",
+        "Look for this head of one pool's hash chain, or its local head, kept elsewhere, in its "
+        "log, and verify nothing else. Exit status 1 means that records before it were lost.",
         "HEAD",
     ),
     workers: int | None = typed(
         None,
-        "Number of processes, each of which verifies a pool at a time. [default: 1]",
+        "Number of worker processes, each of which verifies one pool at a time. [default: 1]",
         least=1,
     ),
     cluster: options.Cluster,
@@ -243,8 +242,8 @@ def verify(
     """Replay pools from the beginning of their logs and compare the result with the database.
 
     Values are compared bit for bit, and the log and the audit log must lead to the heads of their
-    hash chains. Nothing is changed, and a service may run on the database at the same time. Exit
-    status 1 means that something differs.
+    hash chains. Changes nothing, and can run while a service uses the database. Exit status 1 means
+    that something differs.
 
     Example:
       equipoise db verify
@@ -311,8 +310,8 @@ def _find_head(pools: Sequence[str], head: str, database: str, *, as_json: bool)
 
     if len(pools) != 1:
         raise InvalidParameterError(
-            "--head needs the name of the one pool whose head it is: `equipoise db verify POOL "
-            f"--head HEAD`; got {' '.join(pools) or 'none'}"
+            "--head needs the name of its pool: `equipoise db verify POOL --head HEAD`; got "
+            f"{' '.join(pools) or 'none'}"
         )
     with opened(database) as store:
         record, last = find_head(store, pools[0], head)
@@ -338,11 +337,11 @@ def backup(
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """Write a backup of the whole database into a folder.
+    """Back up the whole database to a folder.
 
     The file is a snapshot, named after the database and the time. A service may write to the
-    database at the same time. A backup that is interrupted leaves no file of this name. The file
-    contains the secrets of webhooks: protect it like the database. PostgreSQL needs pg_dump.
+    database at the same time. An interrupted backup leaves no file of this name. The file contains
+    the secrets of webhooks: protect it like the database. PostgreSQL needs pg_dump.
 
     Example:
       equipoise db backup /var/backups/equipoise --keep 14
@@ -363,17 +362,17 @@ def backup(
 
 def restore(
     *,
-    source: str = typed(..., "A backup of `equipoise db backup`.", "BACKUP", argument=True),
-    overwrite: bool = typed(False, "Replace a database that exists. Stop the service first."),
+    source: str = typed(..., "A backup made by `equipoise db backup`.", "BACKUP", argument=True),
+    overwrite: bool = typed(False, "Replace an existing database. Stop the service first."),
     no_verify: bool = typed(False, "Do not compare stored ratings with a replay of the logs."),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
     """Restore a backup: check it, upgrade its schema, compare its ratings with its logs.
 
-    A SQLite database replaces the old one at the end, in one step, if all checks have passed. A
-    dump of PostgreSQL is restored into an empty database, in one transaction, and compared
-    afterwards. PostgreSQL needs pg_restore.
+    A SQLite database replaces the old one at the end, in one step, if all checks pass. A dump of
+    PostgreSQL is restored into an empty database, in one transaction, and compared afterwards.
+    PostgreSQL needs pg_restore.
 
     Example:
       equipoise db restore backups/equipoise-20260301T040000Z.db --database sqlite:///league.db
@@ -401,8 +400,8 @@ def restore(
 def check(*, database: options.Database, as_json: options.Json) -> int:
     """Check a database: its file, schema, indexes and hash chains, and the free space on its disk.
 
-    Nothing is changed, and a service may run on the database at the same time. Exit status 1 means
-    that a check failed. `equipoise db verify` compares the ratings with the log.
+    Changes nothing, and can run while a service uses the database. Exit status 1 means that a check
+    failed. `equipoise db verify` compares the ratings with the log.
 
     Example:
       equipoise db check --database sqlite:///league.db
@@ -425,15 +424,15 @@ def erase(
     player: str = typed(..., "Name of the player.", "PLAYER", argument=True),
     pool: str = typed(..., "Name of the pool. The archives of its seasons are included."),
     reason: str = typed("", "Reason, kept in the log. It should not name the player."),
-    dry_run: bool = typed(False, "Only count what would be rewritten; change nothing."),
+    dry_run: bool = typed(False, "Only count the changes; make none."),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
     """Replace a player's name with a pseudonym in the log, ratings, replays and audit log.
 
-    Ratings stay as they are, and a service may run on the database at the same time. An erasure
-    cannot be undone, because nothing that leads to the name is kept. Backups, exports and messages
-    that webhooks have delivered still contain the name.
+    Ratings do not change, and a service may use the database at the same time. An erasure cannot be
+    undone, because nothing that leads to the name is kept. Backups, exports and messages that
+    webhooks have delivered still contain the name.
 
     Example:
       equipoise db erase ana --pool ladder --dry-run
@@ -464,7 +463,7 @@ def erase(
         rest = counted(
             done.remaining, "id of a match, role or side", "ids of matches, roles or sides"
         )
-        print_lines(f"{rest} with the name stay as they are")
+        print_lines(f"{rest} with the name did not change")
     if done.player is None:
         print_lines("nothing was changed: this was a dry run")
     else:
@@ -475,7 +474,7 @@ def profiles(
     *,
     file: str = typed(
         ...,
-        "Table with the column player, and name, link or attributes in other columns.",
+        "Table with the column player, and a name, link or attributes in other columns.",
         "FILE",
         argument=True,
     ),
@@ -484,10 +483,10 @@ def profiles(
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """Set the names, links and attributes that pages show of players.
+    """Set the names, links and attributes of players that the pages show.
 
-    A row replaces the earlier profile of its player, and an empty row removes it. Nothing is set
-    if a row is faulty. Ratings do not change.
+    A row replaces the player's earlier profile, and an empty row removes it. If any row has an
+    error, nothing is set. Ratings do not change.
 
     Example:
       equipoise db profiles players.csv --pool ladder
@@ -504,7 +503,7 @@ def profiles(
         print_lines(f"{counted(done.changed, 'profile', 'profiles')} of pool {pool} changed")
 
 
-application = create_group("Look after the database of the service: keys, pools, backups.")
+application = create_group("Manage the service's database: keys, pools and backups.")
 application.add_typer(keys, name="keys")
 add_command(application, "import", exchange.import_)
 add_command(application, "export", exchange.export)

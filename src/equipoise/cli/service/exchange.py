@@ -53,8 +53,8 @@ class Database:
         is_here: Callable[[], bool] = getattr(executor, "is_here", lambda: True)
         if not is_here():
             raise InvalidParameterError(
-                "a SQLite database is a file of this machine, which workers on other machines do "
-                "not have: use PostgreSQL, or --workers instead of --cluster"
+                "workers on other machines cannot open a SQLite database of this machine: use "
+                "PostgreSQL, or --workers instead of --cluster"
             )
         path = Path(str(parsed.database)).absolute()
         return cls(parsed.set(database=str(path)).render_as_string(hide_password=False))
@@ -138,8 +138,8 @@ def imports_of(source: str, request: ImportRequest) -> list[FileImport]:
         pool, file = (path.with_suffix("") if is_packed else path).stem, str(path.absolute())
         if pool in imports:
             raise InvalidParameterError(
-                f"--each: {path.name} and {Path(imports[pool].file).name} would go into one pool, "
-                f"{pool!r}"
+                f"--each: {path.name} and {Path(imports[pool].file).name} would both go into the "
+                f"pool {pool!r}"
             )
         history = replace(request.history, source=file)
         imports[pool] = FileImport(pool, replace(request, history=history), file)
@@ -189,9 +189,9 @@ def export(
     output: str = typed(..., "File to write: .csv, .parquet, or .ndjson (also .jsonl).", "FILE"),
     what: Literal["log", "ratings", "changes"] = typed(
         "log",
-        "log: all records (.ndjson, for `equipoise db import`), or the matches that count (.csv, "
-        ".parquet, for `equipoise rate`). ratings: the rating table. changes: what every match did "
-        "to every player in it.",
+        "Content of the file. log: all records (.ndjson, for `equipoise db import`), or the "
+        "matches that count (.csv, .parquet, for `equipoise rate`). ratings: the rating table. "
+        "changes: the changes of every player in every match.",
     ),
     raw: RawText = False,
     database: options.Database,
@@ -199,8 +199,8 @@ def export(
 ) -> None:
     """Write the log, ratings or changes of a pool to a file.
 
-    The file is a snapshot of the pool, and is written completely or not at all. A service may run
-    on the database at the same time.
+    The file is a snapshot of the pool, and is written completely or not at all. A service may use
+    the database at the same time.
 
     Example:
       equipoise db export contests --what log --output contests.ndjson
@@ -225,34 +225,36 @@ def import_(
     ),
     each: bool = typed(
         False,
-        "FILE is a folder or a pattern: import each of its files into a pool of its own, which has "
-        "the name of the file without its ending. A file that fails does not stop the others; the "
-        "exit status is then 1.",
+        "FILE is a folder or a pattern: import each of its files into a separate pool, named "
+        "after the file without its ending. A file that fails does not stop the others; the exit "
+        "status is then 1.",
     ),
     create: bool = typed(
         False,
-        "Create the pool if it does not exist. A log brings its settings, unless options set them.",
+        "Create the pool if it does not exist. A log brings its settings, which options override.",
     ),
     system: options.System,
     late: Literal["reject", "append", "replay"] | None = typed(
         None,
-        "What a new pool does with matches older than its last match. [default: reject]",
+        "How a new pool treats matches older than its last match. [default: reject]",
     ),
-    public: bool = typed(False, "Let anybody read a new pool without a key."),
+    public: bool = typed(False, "Let anyone read a new pool without a key."),
     calibrate: bool = typed(
-        False, "Let a new pool correct its predictions by a curve learned from its matches."
+        False, "Let a new pool calibrate its predictions by a curve learned from its matches."
     ),
     initial: Initial = None,
     initial_mapping: InitialMapping = None,
     allow_future: bool = typed(
-        False, "Import matches more than a day ahead of the clock, which are refused otherwise."
+        False,
+        "Import matches dated more than a day ahead of the clock, which are otherwise rejected.",
     ),
     history: ImportedRequest,
     dry_run: options.DryRun,
     database: options.Database,
     workers: int | None = typed(
         None,
-        "With --each: number of processes, each of which imports a file at a time. [default: 1]",
+        "With --each: number of worker processes, each of which imports one file at a time. "
+        "[default: 1]",
         least=1,
     ),
     cluster: options.Cluster,
@@ -261,8 +263,8 @@ def import_(
     """Import matches into a pool, as if they were posted.
 
     Matches that are already in the pool are skipped, so an interrupted import can be run again. If
-    the file cannot be read, nothing is recorded. If the pool refuses a record of a log, the records
-    before it stay.
+    the file cannot be read, nothing is recorded. If the pool rejects a record of a log, the earlier
+    records stay.
 
     Example:
       equipoise db import examples/contests.csv --pool contests --create --system elo-mmr
@@ -277,8 +279,8 @@ def import_(
     if dry_run:
         if each:
             raise InvalidParameterError(
-                "--dry-run cannot be combined with --each: `equipoise inspect FILE` says what one "
-                "of the files holds"
+                "--dry-run cannot be combined with --each: check one of the files with "
+                "`equipoise inspect FILE`"
             )
         chosen = system.chosen(from_file)
         systems = [] if chosen is None else [chosen]
@@ -309,7 +311,7 @@ def import_(
     if workers is not None or cluster.cluster is not None:
         raise InvalidParameterError("--workers and --cluster need --each")
     if pool is None:
-        raise InvalidParameterError("--pool is needed, or --each for a pool of each file")
+        raise InvalidParameterError("add --pool POOL, or --each for a pool of each file")
     with opened(database, create=create) as store, working("importing") as job:
         done = import_pool(store, pool, request, clock(), job.progress)
     if as_json:
@@ -392,7 +394,7 @@ def _lines(done: ImportMessage) -> list[str]:
     lines += [counted(count, *what) for count, *what in counts if count]
     if done.known_ratings:
         begun = counted(done.known_ratings, "player", "players")
-        lines.append(f"{begun} of the pool began with known ratings")
+        lines.append(f"{begun} of the pool started from known ratings")
     if done.same_head:
         lines.append(f"the pool has the same head as the log: {done.head}")
     elif done.same_head is not None:

@@ -60,7 +60,7 @@ _UNIT = 1200.0 / _STEEPNESS
 
 
 #: What `equipoise systems` says of the parameter.
-_FLOOR_NOTE = "the lowest rating, rating points; a known rating below it is not raised"
+_FLOOR_NOTE = "lowest rating, in rating points; a known rating below it is not raised"
 
 
 @inner_kernel
@@ -185,7 +185,7 @@ class EGF(Federation):
     uses: ClassVar[Mapping[str, str]] = dict.fromkeys(("weight", "time", "event", "handicap"), "")
     columns: ClassVar[Mapping[str, float | str]] = {**Federation.columns, "pending": 0.0}
     own_meanings: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "handicap": ("points", "what the player's stones are worth, minus the opponent's"),
+        "handicap": ("points", "value of the player's stones, minus the opponent's"),
         "con": (
             "points",
             "con times the weight of the match: points for a whole point of surprise",

@@ -54,7 +54,8 @@ _LEAST_LEAD = -2000.0
 
 #: What `equipoise systems` says of the margin of victory.
 _MARGIN_NOTE = (
-    "how the score difference of two teams multiplies the change; off, the default, uses no scores"
+    "rule by which the score difference of two teams multiplies the change; off, the default, "
+    "uses no scores"
 )
 
 #: Unit and meaning of the numbers of an explanation.

@@ -91,10 +91,11 @@ CURVE_DEVIATION = 2000.0 / 7.0
 
 #: What `equipoise systems` says of the parameters `time_control` and `rules`.
 _TIME_CONTROL_NOTE = (
-    "that of all games: standard, rapid or blitz; FIDE has a rating for each, with rules of its own"
+    "time control of all games: standard, rapid or blitz; FIDE has a rating for each, with its "
+    "own rules"
 )
 _RULES_NOTE = (
-    "dated for FIDE's rules on the day of each match, or the month in which the rules for all "
+    "FIDE's rules on the day of each match (dated), or the month in which the rules for all "
     "matches came into force"
 )
 

@@ -59,7 +59,7 @@ Q = math.log(10.0) / 400.0
 PERIOD, INFORMATION, SURPRISE, PENDING = range(4, 8)
 
 #: What `equipoise systems` says of rating periods.
-_PERIOD_NOTE = "the length of a rating period in days; without it, every match is a period"
+_PERIOD_NOTE = "length of a rating period in days; without it, every match is a period"
 
 
 @inner_kernel

@@ -65,7 +65,7 @@ RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE
 _MEANINGS = {
     **MEANINGS,
     "Delta": ("points", "correction of the rating by this match alone"),
-    "volatility before": ("", "how much the player's rating is expected to vary"),
+    "volatility before": ("", "expected variation of the player's rating"),
     "volatility": ("", "rises when results differ more than the deviations explain"),
     "deviation with volatility": ("points", "the deviation before, widened by the volatility"),
 }

@@ -56,13 +56,13 @@ _LEAST_PART = 1e-9
 
 #: What `equipoise systems` says of how deviations grow between games.
 _PERIODS_NOTE = (
-    "how many rating periods pass in a day, also in part; each adds the square of the volatility"
+    "number of rating periods in a day, with fractions; each adds the square of the volatility"
 )
 
 #: Unit and meaning of the numbers of an explanation.
 _MEANINGS = {
     **MEANINGS,
-    "volatility before": ("", "how much the deviation grows while the player is away"),
+    "volatility before": ("", "growth of the deviation while the player is away"),
     "volatility": ("", "rises when results differ more than the deviations explain"),
     "least deviation": ("points", "no deviation is smaller, so ratings never stop moving"),
     "provisional from": (

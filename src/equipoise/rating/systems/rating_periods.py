@@ -163,7 +163,7 @@ class Federation(RatedSystem):
     #: Unit and meaning of the further numbers of an explanation.
     own_meanings: ClassVar[Mapping[str, tuple[str, str]]] = {
         "expected score": ("", "by both published ratings"),
-        "factor": ("points", "what a whole point above the expected score is worth now"),
+        "factor": ("points", "value of a whole point above the expected score"),
     }
     #: Column -> what the system assumes where a history does not have it, or has no value.
     assumed: ClassVar[Mapping[str, str]]

@@ -66,12 +66,12 @@ from equipoise.rating.systems.glicko import Q, opponent_weight
 
 #: What `equipoise systems` says of parameters that no other system has.
 _GAME_DRIFT_NOTE = (
-    "the standard deviation that a game adds before it is rated, rating points, as drift does for "
-    "a period"
+    "standard deviation, in rating points, that a game adds before it is rated, as drift does "
+    "for a period"
 )
-_BONUS_NOTE = "what is added to every score, in hundredths of a game; above 0, ratings inflate"
+_BONUS_NOTE = "bonus for every score, in hundredths of a game; above 0, ratings inflate"
 _PULL_NOTE = (
-    "by how many percent of the distance to the opponents' mean rating a period moves a rating "
+    "percentage of the distance to the opponents' mean rating by which a period moves a rating "
     "towards them"
 )
 

@@ -539,7 +539,7 @@ def explain(
     phi = opponent.deviation / GLICKO2_SCALE
     difference = (float(trace["rating_before"][i]) - opponent.rating) / GLICKO2_SCALE
     information = single.weight * game(difference, 0.0, phi, opponent.score)[1]
-    varies = f"how much the rating varies; {trace['volatility_before'][i]:.5f} before (20)"
+    varies = f"variation of the rating; {trace['volatility_before'][i]:.5f} before (20)"
     return explanation(
         single,
         contributions=_contributions(system, single, opponent.score),

@@ -70,20 +70,18 @@ _MEANINGS = {
 
 #: What `equipoise systems` says of parameters that are off by default.
 _DRAW_RULE_NOTE = (
-    "what draw_probability depends on: constant, nothing; rating, the mean rating of the players; "
-    "players, their number; by draw_slope"
+    "dependence of draw_probability, by draw_slope: constant; rating, on the mean rating of the "
+    "players; players, on their number"
 )
 _DRAW_SLOPE_NOTE = (
-    "how much the log odds of a draw change for each 100 points of the mean rating "
-    "(draw_rule=rating), or each time the number of players doubles (draw_rule=players)"
+    "change of the log odds of a draw for each 100 points of the mean rating (draw_rule=rating), "
+    "or each time the number of players doubles (draw_rule=players)"
 )
 _DRAW_RATING_NOTE = (
-    "the mean rating of two players who draw with draw_probability, for draw_rule=rating; none "
-    "means initial_rating"
+    "mean rating of two players who draw with draw_probability, for draw_rule=rating; none means "
+    "initial_rating"
 )
-_SHARES_NOTE = (
-    "how the column share counts: off, or play, for the part of the match that a player played"
-)
+_SHARES_NOTE = "use of the column share: off; play, the part of the match that a player played"
 
 
 class TrueSkillSystem(RatedSystem, HomeSystem):

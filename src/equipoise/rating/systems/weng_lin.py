@@ -63,24 +63,21 @@ _LEAST_SQUARED = 1e-150
 
 #: What `equipoise systems` says of parameters that are off by default.
 _SHARES_NOTE = (
-    "how the column share counts: off; play, for the part of the match that a player played; "
-    "contribution, for openskill's weights"
+    "use of the column share: off; play, the part of the match that a player played; "
+    "contribution, openskill's weights"
 )
-_MARGIN_NOTE = (
-    "the score difference above which its size counts, by openskill's rule; 0 uses no scores"
-)
+_MARGIN_NOTE = "score difference above which its size counts, by openskill's rule; 0 uses no scores"
 _PAIRING_NOTE = (
-    "which teams are compared: full, every two; partial, each with window neighbours above and "
-    "below"
+    "teams to compare: full, every pair; partial, each team with window neighbours above and below"
 )
 _WINDOW_NOTE = (
-    "how many teams above, and how many below, a team is compared with under pairing=partial"
+    "number of teams above, and below, with which a team is compared under pairing=partial"
 )
 _AVERAGE_NOTE = (
-    "whether a change is the mean over a team's pairs instead of their sum, which in large fields "
+    "use the mean over a team's pairs as its change instead of their sum, which in large fields "
     "spreads ratings far too wide"
 )
-_LIMIT_NOTE = "whether no match leaves a deviation above that before it, openskill's limit_sigma"
+_LIMIT_NOTE = "let no match raise a deviation, as openskill's limit_sigma does"
 
 #: Unit and meaning of the numbers of an explanation.
 _MEANINGS = {

@@ -87,8 +87,8 @@ class InitialQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             str,
             Meta(
                 max_length=200,
-                description="With a table: two ratings of its scale and the same two on the scale "
-                "of the pool, as THERE=HERE,THERE=HERE.",
+                description="With a table: two ratings of its scale and the same two on the "
+                "scale of the pool, as FROM=TO,FROM=TO.",
             ),
         ]
         | None
