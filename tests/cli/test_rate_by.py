@@ -239,6 +239,18 @@ def test_a_match_has_one_value(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "mode has 'a' and 'b' in match 1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["rate", "leaderboard"])
+@pytest.mark.parametrize("column", ["matches", "players", "elo"])
+def test_a_column_may_have_the_name_of_one_of_the_table(
+    tmp_path: Path, cli: Cli, command: str, column: str
+) -> None:
+    path = tmp_path / "all.csv"
+    path.write_text(f"match,player,rank,{column}\n1,ann,1,x\n1,ben,2,x\n")
+    output = ("--output", f"{tmp_path}/out/") if command == "rate" else ()
+    lines = cli(command, str(path), "--system", "elo", "--by", column, *output).out.splitlines()
+    assert [line.split()[0] for line in lines[:2]] == [column, "x"]
+
+
 def test_a_file_outside_of_the_folders_is_named(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

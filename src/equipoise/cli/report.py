@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from itertools import islice
 from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.errors import (
     SHOWN_PROBLEMS,
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from equipoise.messages.conversion import ProblemMessage
     from equipoise.messages.histories import HistoryMessage, RateByMessage, RateSummary
 
+
+#: See `table`.
+Columns: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str]]
 
 #: Ends a time that is a day.
 _MIDNIGHT = " 00:00"
@@ -77,16 +80,17 @@ class Table(NamedTuple):
         return [max(map(len, cells)) for cells in zip(self.columns, *self.rows, strict=True)]
 
 
-def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]]) -> Table:
+def table(columns: Columns, rows: Iterable[Iterable[object]]) -> Table:
     """Return a table of values.
 
     columns : name -> format of its numbers, such as ".2f"; "" is a column of text, and ">" is a
-        column of text that is aligned to the right
+        column of text that is aligned to the right. Pairs where two columns may have one name
     rows : their values; None becomes an empty cell
     """
-    forms = list(columns.values())
+    heads = list(columns.items() if isinstance(columns, Mapping) else columns)
+    forms = [form for _, form in heads]
     cells = [[cell(value, form) for value, form in zip(row, forms, strict=True)] for row in rows]
-    return Table(list(columns), cells, {name for name, form in columns.items() if form})
+    return Table([name for name, _ in heads], cells, {name for name, form in heads if form})
 
 
 def cell(value: object, form: str) -> str:
@@ -237,7 +241,7 @@ def print_table(table: Table) -> None:
 
 
 def print_first(
-    columns: Mapping[str, str],
+    columns: Columns,
     rows: Iterable[Iterable[object]],
     count: int,
     most: int,

@@ -71,8 +71,8 @@ def _print(answer: LeaderboardAnswer) -> None:
     """Print the leaderboards one below the other, in one table, and what the error bars are."""
     rows = list(_rows(answer))
     request = answer.request
-    columns = {name: "" for name in (request.by, request.every) if name is not None}
-    columns |= {"": ">", "player": "", **dict.fromkeys(("matches", *answer.systems), ">")}
+    columns = [(name, "") for name in (request.by, request.every) if name is not None]
+    columns += [("", ">"), ("player", ""), *((name, ">") for name in ("matches", *answer.systems))]
     print_first(columns, rows, len(rows), _SHOWN, "row")
     print_lines("", *_meanings(answer))
     if answer.scores:

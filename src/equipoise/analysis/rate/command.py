@@ -202,8 +202,8 @@ _FAILED = 20
 
 def _print_pools(message: RateByMessage) -> None:
     """Print a row for each pool: its first rows on a terminal, all of them to a pipe."""
-    columns = dict.fromkeys(message.by, "")
-    columns |= {"matches": ">", "participations": ">", "players": ">", "": ""}
+    columns = [(name, "") for name in message.by]
+    columns += [("matches", ">"), ("participations", ">"), ("players", ">"), ("", "")]
     rows = [
         [
             *("(empty)" if value is None else value for value in pool.values.values()),
