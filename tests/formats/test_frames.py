@@ -424,6 +424,11 @@ def test_a_cross_table_below_a_title_has_the_numbers_of_players_in_its_header():
     assert games.player_ids.tolist() == ["Ann", "Ben", "Cleo"]
 
 
+def test_a_header_with_numbers_stays_the_header_above_rows_of_text():
+    rows = [["match", "player", "rank", 2024], ["1", "a", "1", "x"], ["1", "b", "2", "2"]]
+    assert read_history(bytes_of(a=rows)).player_ids.tolist() == ["a", "b"]
+
+
 @pytest.mark.parametrize("games", [True, False])
 def test_a_format_of_times_has_no_effect_on_stored_dates(games):
     """A spreadsheet shows 03/05/2024 and stores a date, which no format can change."""

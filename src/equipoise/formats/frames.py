@@ -383,7 +383,7 @@ def _header_of(rows: Sequence[Sequence[Any]]) -> int | None:
         if _counts_players(row):
             return at
     # One with a text twice is refused by its name.
-    for at, row in wide:
+    for at, row in wide[:1]:
         if all(isinstance(cell, str) for cell in row):
             return at
     at, row = filled[0]
