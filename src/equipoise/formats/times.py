@@ -238,7 +238,9 @@ def _with_cells(column: pl.Series, time_format: str) -> pl.Series:
     whole = pl.select(
         pl.when(column.str.len_bytes() == _LONGEST_DAY).then(column + "T00:00:00").otherwise(column)
     ).to_series()
-    written = whole.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False).dt.strftime(time_format)
+    # In UTC, because a format may have a zone.
+    times = whole.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_zone="UTC", strict=False)
+    written = times.dt.strftime(time_format)
     return written.zip_with(cells & written.is_not_null(), column)
 
 
