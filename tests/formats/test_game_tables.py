@@ -83,6 +83,20 @@ def test_byes_and_forfeits_of_a_list_count_in_its_rounds() -> None:
     assert doubtful.kind[:, 1].tolist() == [rules.KIND["unknown"]] * 2
 
 
+@pytest.mark.parametrize(
+    ("results", "kind"),
+    [
+        ("= ½ draw 1/2-1/2", "half-bye"),
+        ("- -/+ -- 0 0-1", "zero-bye"),
+        ("+ +/- 1 1-0 bye", "pairing-bye"),
+    ],
+)
+def test_a_bye_counts_as_its_result_says(results: str, kind: str) -> None:
+    byes = [f"{at},a,bye,{result}" for at, result in enumerate(results.split(), 2)]
+    rounds = scan("\n".join(["round,white,black,result", "1,a,b,1-0", *byes])).games.rounds
+    assert [rules.ROUND_KINDS[at] for at in rounds.kind[0, 1:]] == [kind] * len(byes)
+
+
 def test_a_bye_in_a_very_late_round_counts_in_the_limit_of_rounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -529,7 +529,10 @@ def bye_of(text: str, first: bool) -> RoundKind:
     numbers = _NUMBERS.fullmatch(plain)
     if numbers is not None:
         plain = numbers[1] if first else numbers[3]
-    points = _SHARES.get(plain, 1.0)
+    elif _SIGNS.fullmatch(plain):
+        plain = plain[0] if first else plain[-1]
+    drawn = _WORDS.get(plain) == _SHARES["1/2"]
+    points = 0.5 if drawn else {**_SHARES, "-": 0.0}.get(plain, 1.0)
     return "pairing-bye" if points == 1.0 else "half-bye" if points else "zero-bye"
 
 
