@@ -163,6 +163,7 @@ def test_redirects_stay_here_or_go_to_encrypted_addresses(web, server):
         ("http://10.0.0.1/x.csv", contents.SECURE),
         ("http://localhost.example.org/x.csv", contents.SECURE),
         ("https:///x.csv", contents.SECURE),
+        ("https://[example.org/x.csv", contents.READABLE_THERE),
         ("https://user:sesame@example.org/x.csv", contents.NO_PASSWORD),
     ],
 )

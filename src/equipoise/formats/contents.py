@@ -380,6 +380,15 @@ OBJECT = (
 )
 
 
+def path_in(address: str) -> PurePosixPath:
+    """Return the path in an address. Raises : InvalidDataError."""
+    try:
+        return PurePosixPath(urlsplit(address).path)
+    except ValueError as error:
+        # Without the rest, which may be secret.
+        refuse(f"{address.partition('://')[0]}://", READABLE_THERE, str(error))
+
+
 def download(address: str, stored: str | None) -> Content:
     """Return the file at an address; its format is "" if only the content can tell it.
 
@@ -487,7 +496,7 @@ def _blocks(body: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 def _from_cloud(address: str, name: str, stored: str | None) -> Content:
     """Return an object of a cloud, as Polars reads it. Raises : InvalidDataError."""
-    path = PurePosixPath(urlsplit(address).path)
+    path = path_in(address)
     if has_magic(address):
         refuse(name, ONE_OBJECT, "a pattern")
     if path.suffix.lower() in PACKED_SUFFIXES or path.suffix.lower() == ".zip":

@@ -27,7 +27,7 @@ from glob import has_magic
 from itertools import pairwise
 from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
@@ -35,7 +35,7 @@ import polars as pl
 from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.column_names import OF_EVERY_FILE, SIDES
-from equipoise.formats.contents import READABLE_THERE, first_line
+from equipoise.formats.contents import READABLE_THERE, first_line, path_in
 from equipoise.formats.table import (
     CONTEST_FORMATS,
     PACKED_SUFFIXES,
@@ -162,7 +162,7 @@ def _escaped_value(value: str) -> str:
 
 def values_of(path: str) -> dict[str, str | None]:
     """Return the values in the names of the folders of a path."""
-    parts = PurePosixPath(urlsplit(path).path if is_address(path) else Path(path).as_posix()).parts
+    parts = (path_in(path) if is_address(path) else Path(path)).parts
     values: dict[str, str | None] = {}
     for part in parts[:-1]:
         column, equals, value = part.partition("=")

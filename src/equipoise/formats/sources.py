@@ -19,9 +19,8 @@ import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Literal, NamedTuple, TypeAlias, get_args
-from urllib.parse import urlsplit
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.contents import (
@@ -37,6 +36,7 @@ from equipoise.formats.contents import (
     download,
     is_workbook,
     members_of,
+    path_in,
     read_member,
     read_pipe,
     read_stream,
@@ -239,7 +239,7 @@ def contents_of(source: object, format: str | None) -> list[Content]:
     if hasattr(source, "read"):
         return _of_bytes(*read_stream(source), format)
     if isinstance(source, str) and is_address(source):
-        named = format_of(PurePosixPath(urlsplit(source).path))
+        named = format_of(path_in(source))
         found = download(source, format or named)
         if found.format:
             return [found]
@@ -540,7 +540,7 @@ def open_games(
 def content_of(source: str | os.PathLike[str]) -> str | None:
     """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
     if isinstance(source, str) and is_address(source):
-        kind = format_of(PurePosixPath(urlsplit(source).path))  # not downloaded twice
+        kind = format_of(path_in(source))  # not downloaded twice
         return kind if kind in _NO_TABLE else None
     try:
         kinds = {content.format for content in contents_of(source, None)}
