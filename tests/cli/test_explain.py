@@ -287,3 +287,27 @@ def test_all_matches_since_a_time_are_explained_as_each_alone(cli: Cli) -> None:
     assert "since then changed" in cli("explain", *player, "--since", "2021-01-01", status=1).err
     assert "--match" in cli("explain", *player, "--since", "2020", "--match", "1", status=2).err
     assert "--since explains" in cli("explain", *player, "--from", "2020-08-01").err
+
+
+@pytest.mark.parametrize(
+    ("header", "times", "options"),
+    [
+        ("round", ["1", "2"], ["--since", "2"]),
+        ("time", ["2020-08-19", "2020-08-20"], ["--since", "20200820"]),
+        (
+            "time",
+            ["19.08.2020", "20.08.2020"],
+            ["--time-format", "%d.%m.%Y", "--since", "20.08.2020"],
+        ),
+    ],
+)
+def test_since_is_written_as_the_times_of_the_history(
+    cli: Cli, tmp_path: Path, header: str, times: list[str], options: list[str]
+) -> None:
+    path = tmp_path / "games.csv"
+    rows = "".join(f"{time},ann,ben,1-0\n" for time in times)
+    path.write_text(f"{header},player1,player2,result\n{rows}")
+    words = ["explain", str(path), "--player", "ann"]
+    assert len(cli.json(*words, *options)["matches"]) == 1
+    path.write_text("match,player,rank\n1,ann,1\n1,ben,2\n")
+    assert "needs a history with times" in cli(*words, "--since", "20200820", status=2).err

@@ -21,7 +21,7 @@ from equipoise.arrays import Floats
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
-from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, require
+from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import HomeSystem, System, belief_of
 from equipoise.rating.contexts import CONTEXT, OFFSET, OFFSET_VARIANCE, TRACED, offsets_in
@@ -188,16 +188,18 @@ def explain_since(
 ) -> list[Explanation]:
     """Return why every match from a time on changed a player's rating, oldest first.
 
-    since : microseconds since 1970; the others are those of `explain`
-    Raises : as `explain`; InvalidParameterError if the history has no times
+    since : microseconds since 1970, or a number of the order of a history without dates; the others
+      are those of `explain`
+    Raises : as `explain`; InvalidParameterError if the history has neither
     """
     check_fit(system, history)
-    require(history.time is not None, "since", "left out for a history without times", since)
-    assert history.time is not None
+    times = history.order if history.time is None else history.time
+    if times is None:
+        raise InvalidParameterError("--since needs a history with times; this one has none")
     places = [
         (match, row)
         for match, row in zip(*_participations(history, player), strict=True)
-        if history.time[match] >= since and why_unrated(system, history, match) is None
+        if times[match] >= since and why_unrated(system, history, match) is None
     ]
     if not places:
         raise NotFoundError(f"no match of {player} since then changed a rating")

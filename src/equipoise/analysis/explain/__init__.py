@@ -18,7 +18,7 @@ class ExplainRequest:
     """Which match to explain, and for which player.
 
     player, match : ids as text; None means the player's last rated match
-    all_since : explain every match from this time on instead, see `formats.times.instant`
+    all_since : explain every match from this time on instead, written as a bound of the history is
     state : path of a saved state that the history continues
     """
 

@@ -28,7 +28,7 @@ from equipoise.data.explanation import Belief, Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.times import iso
 from equipoise.errors import InvalidParameterError, require
-from equipoise.formats.times import instant
+from equipoise.formats.times import moment, order_bound
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import (
     ExplainMessage,
@@ -154,7 +154,12 @@ def explain_matches(
     if request.all_since is None:
         found = [explain(system, history, request.player, request.match, **which)]
     else:
-        since = instant(request.all_since, "--since")
+        # Read as --from is.
+        since = (
+            moment(request.all_since, "--since", request.history.time_format)
+            if history.order is None
+            else order_bound(request.all_since, "--since")
+        )
         found = explain_since(system, history, request.player, since, **which)
     messages = [_message(explanation, system, history, request) for explanation in found]
     if request.chart is not None and found[0].belief is not None:
