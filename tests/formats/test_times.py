@@ -453,6 +453,8 @@ def test_a_column_may_have_texts_in_a_format_and_dates() -> None:
         assert (dates.time_kind, dates.time.tolist()) == ("date", texts.time.tolist())
     days = of_text(rows.format("2026-31-10", "2026-04-11"), time_format="%Y-%d-%m").history
     assert days.time.tolist() == texts.time.tolist()
+    clock = of_text(rows.format("2026-10-31T12:00:00", "2026-11-04"), time_format="%d/%m/%Y")
+    assert (clock.history.time - texts.time).tolist() == [12 * 3600 * 10**6, 0]
     for zone, written in (("%z", "+0000"), ("%Z", "UTC")):
         noon = rows.format(f"31/10/2026 12:00 {written}", "2026-11-04")
         zoned = of_text(noon, time_format=f"%d/%m/%Y %H:%M {zone}").history

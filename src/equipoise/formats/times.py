@@ -205,8 +205,9 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
     text = column.dtype == pl.String
     if not text and column.null_count() == len(column):
         return None
+    given = time_format
     if text and time_format is not None and "%" in time_format:
-        column = _with_cells(column, time_format)
+        column, time_format = _with_cells(column, time_format)
     numeric = column.dtype.is_integer() or column.dtype.is_float() or column.dtype.is_decimal()
     times: Times | None
     if column.dtype == pl.Date or column.dtype == pl.Datetime:
@@ -223,25 +224,28 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
     if times.faults and time_format in (None, "s"):
         precise = _precise_seconds(column)
         times = times if precise is None else _from_stamps(precise, None)
-    return times._replace(time_format=time_format)
+    return times._replace(time_format=given)
 
 
-def _with_cells(column: pl.Series, time_format: str) -> pl.Series:
+def _with_cells(column: pl.Series, time_format: str) -> tuple[pl.Series, str | None]:
     """Return a column in which dates as in ISO 8601 are written in a format, as its texts are.
 
-    A sheet may hold both: what was typed before its cells became dates stays text.
+    A sheet may hold both: what was typed before its cells became dates stays text. If all are dates
+    as in ISO 8601, they keep what the format leaves out, such as the time of day.
     """
     cells = column.str.contains(_CELL).fill_null(False)
     # Formats that begin like ISO 8601 may read the same texts with the day before the month.
     if not cells.any() or time_format.startswith("%Y-"):
-        return column
+        return column, time_format
+    if cells.sum() == len(column) - column.null_count():
+        return column, None
     whole = pl.select(
         pl.when(column.str.len_bytes() == _LONGEST_DAY).then(column + "T00:00:00").otherwise(column)
     ).to_series()
     # In UTC, because a format may have a zone.
     times = whole.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_zone="UTC", strict=False)
     written = times.dt.strftime(time_format)
-    return written.zip_with(cells & written.is_not_null(), column)
+    return written.zip_with(cells & written.is_not_null(), column), time_format
 
 
 def _precise_seconds(column: pl.Series) -> pl.Series | None:
