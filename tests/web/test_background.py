@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from equipoise.errors import ConflictError
 from equipoise.pools.replay import replaying
 from equipoise.web.http.access import KeyUses
 from equipoise.web.monitoring import Metrics
@@ -36,6 +37,8 @@ class Work:
         self.tended.append(pool)
         if pool == "broken":
             raise ZeroDivisionError
+        if pool == "erased" and self.tended.count(pool) == 1:
+            raise ConflictError("the replay was taken over")
         self.pending.remove(pool)
         self.done.set()
         return True
@@ -78,6 +81,16 @@ def test_retries_failures(work: Work, thread: Background, caplog: pytest.LogCapt
     assert work.tended.count("a") == 1
     assert "ZeroDivisionError" in caplog.text
     assert thread.running
+
+
+def test_continues_after_an_erasure(
+    work: Work, thread: Background, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It ends a replay that is under way, which is no failure."""
+    work.pending.append("erased")
+    thread.wake()
+    assert work.done.wait(120)
+    assert "ConflictError" not in caplog.text
 
 
 def test_nothing_is_done_before_the_kernels_are_there(work: Work) -> None:

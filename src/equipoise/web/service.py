@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from equipoise.errors import InvalidDataError, NotFoundError, PluginError
+from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, PluginError
 from equipoise.messages.matches import AmendmentMessage, MatchMessage, MatchRequest, PostedMessage
 from equipoise.messages.pools import PoolChange, PoolMessage
 from equipoise.messages.upkeep import WebhookTestMessage
@@ -252,6 +252,8 @@ class Background:
             if pool in {record.pool for record in pool_messages(self._store)}:
                 raise
             log.info("pool %s was deleted during its replay", pool)
+        except ConflictError as error:
+            log.info("the next round continues: %s", error)  # As after the erasure of a name.
 
     def _replay(self, pool: str) -> None:
         if not self._can_replay(pool):
