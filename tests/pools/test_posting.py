@@ -346,6 +346,16 @@ def test_the_same_scores_again_change_nothing(store: Store) -> None:
     pool.check()
 
 
+def test_the_answer_to_a_post_marks_disqualified_players(store: Store) -> None:
+    """As the answer to the same post again does, and GET."""
+    pool = Trial(store)
+    pool.post(duel("1", "a", "b", 0))
+    pool.disqualify("b")
+    (answer,) = pool.post(duel("2", "a", "b", 10))
+    assert [one.disqualified for team in answer.teams for one in team.players] == [False, True]
+    assert pool.post(duel("2", "a", "b", 10)) == [answer]
+
+
 _BOTH, _ALL = "cannot be combined with rank", "must be given for all teams of a match"
 
 

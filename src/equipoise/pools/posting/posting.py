@@ -668,9 +668,10 @@ class _Posting:
             request = self.plan.requests[seq - first]
             status = "pending" if record.needs_replay else "rated" if request.rated else "unrated"
             state = MatchState(request, record.time, record.posted_time, status)
-            rows = by_seq.get(seq, {})
+            rows, part = by_seq.get(seq, {}), parts[seq]
+            barred = self.plan.eligible.disqualified(LoggedMatch(seq, record.time, part.request))
             messages[str(request.match)] = match_message(
-                record, state, parts[seq], rows, self.rules, chances=of_match
+                record, state, part, rows, self.rules, barred, chances=of_match
             )
         return messages
 
