@@ -12,6 +12,7 @@ from equipoise.web.page.rendering import (
     day,
     direction,
     halves,
+    in_days,
     minute,
     number,
     ordinal,
@@ -59,6 +60,7 @@ def test_numbers_in_words(filter: Callable[..., str], values: tuple[Any, ...], t
 def test_words_agree_with_their_numbers() -> None:
     assert plural(1, "match", "matches") == "1 match"
     assert plural(1_000, "match", "matches") == "1,000 matches"
+    assert [in_days(days) for days in (1.0, 0.5, 30.0)] == ["1 day", "0.5 days", "30 days"]
 
 
 @pytest.mark.parametrize(

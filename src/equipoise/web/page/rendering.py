@@ -103,6 +103,11 @@ def in_units(count: int, pool: PoolMessage) -> str:
     return plural(count, pool.unit, units(pool))
 
 
+def in_days(days: float) -> str:
+    """Return a number of days, which may be a part of one."""
+    return f"{days:g} {'day' if days == 1 else 'days'}"
+
+
 def an(noun: str) -> str:
     """Return a noun with its indefinite article."""
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
@@ -345,8 +350,8 @@ def environment() -> Environment:
     )
     filters: list[Callable[..., Any]] = [number, half_width, signed, percent, ordinal, direction]
     filters += [minute, day, date, year, points, hue, initials, headline, digits_of]
-    functions: tuple[Callable[..., Any], ...] = (path, plural, units, in_units, an, said_in)
-    functions += (named, face_letters)
+    functions: tuple[Callable[..., Any], ...] = (path, plural, units, in_units, in_days, an)
+    functions += (said_in, named, face_letters)
     templates.filters |= {function.__name__: function for function in filters}
     templates.globals |= {function.__name__: function for function in functions} | {
         "static": static_path
