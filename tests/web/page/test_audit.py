@@ -123,6 +123,22 @@ def test_an_entry_leads_to_the_archive_that_has_it_now(site: Any) -> None:
         assert f"ended season s1 of {pool} with a soft reset" in page.text
 
 
+def test_renamed_and_erased_players_are_linked(site: Any) -> None:
+    pool = site.new_pool("renamed", PoolRequest(system="elo"), invented.club(3))
+    (old, *_) = site.perform("GET", f"/pools/{pool}/leaderboard?provisional=1")["players"]
+    there = path("pools", pool, "players", old["player"])
+    site.perform("POST", f"{there}/rename", {"to": "new"})
+    site.replayed(pool)
+    with site.visitor(f"{pool} admin") as judge:
+        page = look(judge, "/audit")
+        assert f"renamed {old['player']} in {pool}" in page.text
+        assert there in page.links
+        erased = site.perform("POST", f"/pools/{pool}/players/new/erase", {})["player"]
+        page = look(judge, "/audit")
+        assert f"erased the name of a player, now {erased}" in page.text
+        assert f"/pools/{pool}/players/{erased}" in page.links
+
+
 def test_the_place_of_an_entry_is_found_by_its_time() -> None:
     ends = ["2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"]
     pools: list[Any] = [
