@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from equipoise.formats.sources import paths_of
 from equipoise.formats.table import HistoryReading, spelling
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
-from equipoise.messages.histories import HistoryMessage
+from equipoise.messages.histories import HistoryMessage, RateSummary
 from equipoise.rating.calibration_curve import CALIBRATION
 from equipoise.rating.federation_columns import codes_of
 from equipoise.rating.pool_state import PoolState
@@ -325,6 +326,19 @@ def values_of_matches(history: History, column: str, others: str = "") -> Ids:
             f"{first[match]!r} and {texts[row]!r} in match {history.match_ids[match]}"
         )
     return first
+
+
+def left_out(readings: Sequence[HistoryReading | RateSummary]) -> dict[str, Any]:
+    """Return what was left out of several histories together, as fields of `HistoryReading`."""
+    return {
+        "unrated": sum(reading.unrated for reading in readings),
+        "filtered": sum(reading.filtered for reading in readings),
+        "dropped_matches": tuple(
+            match for reading in readings for match in reading.dropped_matches
+        ),
+        "dropped_rows": sum(reading.dropped_rows for reading in readings),
+        "problems": tuple(problem for reading in readings for problem in reading.problems),
+    }
 
 
 def history_message(history: History, reading: HistoryReading) -> HistoryMessage:

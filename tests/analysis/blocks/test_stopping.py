@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from equipoise.analysis.rate.out_of_core import RepeatedIds
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.large_files import RepeatedIds
 
 pytest.importorskip("resource", reason="Windows has other signals")
 

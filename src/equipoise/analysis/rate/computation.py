@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.resources import files
@@ -20,7 +21,7 @@ from markupsafe import Markup
 
 from equipoise._jit import working_time
 from equipoise.analysis.rate import RateRequest as RateRequest
-from equipoise.analysis.rate.out_of_core import Rated, rate_in_blocks
+from equipoise.analysis.rate.out_of_core import Rated, UnsuitedError, in_words, rate_in_blocks
 from equipoise.analysis.reading import (
     check_outputs,
     missing_notes,
@@ -41,7 +42,6 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.rated_players import rated_players
 from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
-from equipoise.formats.large_files import UnsuitedError, in_words
 from equipoise.formats.names import describe_newcomers, read_synonyms
 from equipoise.formats.players import read_initial_table
 from equipoise.formats.sources import is_saved_state
@@ -268,27 +268,19 @@ def memory_for(source: object) -> int | None:
 
 def available_memory() -> int | None:
     """Return the bytes that a new process may use, None where the system does not say."""
-    amounts = []
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        amounts += [
-            int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")
-        ]
-    except (OSError, ValueError, IndexError):
-        return None
-    # The limit of a container, in the second and in the first version of control groups.
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    ):
-        folder = Path("/sys/fs/cgroup")
-        try:
-            amounts.append(
-                int((folder / limit).read_text()) - int((folder / used).read_text()),
-            )
-        except (OSError, ValueError):
-            continue
-    return max(0, min(amounts)) if amounts else None
+    with suppress(OSError):
+        free = re.search(r"^MemAvailable:\s*(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)
+        amounts = [] if free is None else [1024 * int(free[1])]
+        # The limit of a container, in the second and in the first version of control groups.
+        for limit, used in (
+            ("memory.max", "memory.current"),
+            ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+        ):
+            folder = Path("/sys/fs/cgroup")
+            with suppress(OSError, ValueError):
+                amounts.append(int((folder / limit).read_text()) - int((folder / used).read_text()))
+        return max(0, min(amounts)) if amounts else None
+    return None
 
 
 def _at_once(

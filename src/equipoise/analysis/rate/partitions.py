@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
@@ -23,10 +23,9 @@ from equipoise.analysis.rate.computation import (
     summary_of,
     system_and_ratings,
 )
-from equipoise.analysis.reading import read, values_of_matches
+from equipoise.analysis.reading import left_out, read, values_of_matches
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.analysis.systems import plain_parameters
-from equipoise.arrays import Ints
 from equipoise.data.files import check_distinct, replaced_files
 from equipoise.data.history import History
 from equipoise.errors import (
@@ -56,37 +55,24 @@ _FOLDERS = " or of folders such as mode=ranked"
 _MATCH = "\x00match"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Part:
-    """Matches to rate, which one worker reads.
-
-    values : by column, as far as the names of folders say them; None is a missing value
-    columns : the columns that divide the matches further
-    source : the matches if they were read already, else how to read them
-    """
+class Pool(NamedTuple):
+    """The values of a pool, and its matches: read, how to read them, or why that failed."""
 
     values: dict[str, str | None]
-    columns: tuple[str, ...] = ()
-    source: HistoryRequest | History
+    source: HistoryRequest | History | EquipoiseError | OSError
 
 
-def parts_of(
+def pools_of_source(
     request: HistoryRequest, by: Sequence[str]
-) -> tuple[list[Part], HistoryReading | None]:
-    """Return the parts of a data set in natural order of their values.
+) -> tuple[list[Pool], list[HistoryReading]]:
+    """Return the pools of a data set, and how what was read here was read.
 
-    Files in folders named after values are not read here. Others are read together, and how they
-    were read is returned as well.
+    Files of a pool in a folder of its own are not read here.
     Raises : InvalidDataError, InvalidParameterError
     """
     files = partition_files(request.source)
     in_folders = [column for column in by if any(column in file.values for file in files)]
-    if not in_folders:
-        if files:
-            request = replace(request, source=[file.path for file in files])
-        history, reading = read(request)
-        parts = [Part(values=values, source=part) for values, part in pools_of(history, by)]
-        return parts, replace(reading, history=None)
+    columns = [column for column in by if column not in in_folders]
     problems = [
         Problem(
             file.path, None, column, f"must be in a folder {column}=VALUE like the other files", ""
@@ -97,39 +83,45 @@ def parts_of(
     ]
     if problems:
         raise InvalidDataError(problems)
+    if not in_folders:
+        source = [file.path for file in files] or request.source
+        history, reading = read(replace(request, source=source))
+        return list(pools_of(history, columns)), [replace(reading, history=None)]
     # Values of folders select files; the others are selected by the reader.
-    folders = {name for name in request.where if all(name in file.values for file in files)}
-    wanted = {name: request.where[name] for name in request.where if name in folders}
+    where = dict(request.where)
+    wanted = {
+        name: where.pop(name)
+        for name in request.where
+        if all(name in file.values for file in files)
+    }
     grouped: dict[tuple[str | None, ...], list[str]] = {}
     for file in files:
         if all((file.values[name] or "") == value for name, value in wanted.items()):
-            grouped.setdefault(tuple(file.values[column] for column in in_folders), []).append(
-                file.path
-            )
+            values = tuple(file.values[column] for column in in_folders)
+            grouped.setdefault(values, []).append(file.path)
     if not grouped:
         got = ", ".join(f"{name}={value}" for name, value in wanted.items())
         raise InvalidParameterError(f"--where must name values that some folder has; got {got}")
     require(len(grouped) <= MOST_POOLS, "--by", f"of at most {MOST_POOLS:,} pools", len(grouped))
-    where = {name: value for name, value in request.where.items() if name not in folders}
-    parts = [
-        Part(
-            values=dict(zip(in_folders, values, strict=True)),
-            columns=tuple(column for column in by if column not in in_folders),
-            source=replace(
-                request,
-                source=grouped[values][0] if len(grouped[values]) == 1 else grouped[values],
-                where=where,
-            ),
-        )
-        for values in sorted(grouped, key=in_order)
-    ]
-    return parts, None
+    pools: list[Pool] = []
+    readings: list[HistoryReading] = []
+    for values, paths in grouped.items():
+        known = dict(zip(in_folders, values, strict=True))
+        one = replace(request, source=paths[0] if len(paths) == 1 else paths, where=where)
+        if not columns:
+            pools.append(Pool(known, one))
+            continue
+        try:
+            history, reading = read(one)
+            pools += [Pool(known | pool.values, pool.source) for pool in pools_of(history, columns)]
+            readings.append(replace(reading, history=None))
+        except (EquipoiseError, OSError) as error:
+            pools.append(Pool(known, error))
+    return pools, readings
 
 
-def pools_of(
-    history: History, columns: Sequence[str]
-) -> Iterator[tuple[dict[str, str | None], History]]:
-    """Yield the values of columns, and the matches that have them with their players alone.
+def pools_of(history: History, columns: Sequence[str]) -> Iterator[Pool]:
+    """Yield the matches of each combination of values, with the players who took part in them.
 
     Raises : InvalidParameterError
     """
@@ -143,33 +135,17 @@ def pools_of(
             f"--by must name columns with at most {MOST_POOLS:,} combinations of values; "
             f"{','.join(columns)} has {len(groups):,}"
         )
-    row_of = {
-        tuple(value or None for value in values): row
-        for row, values in enumerate(groups.select(columns).iter_rows())
-    }
-    for values in sorted(row_of, key=in_order):
-        matches = groups[_MATCH][row_of[values]].to_numpy().astype(np.int64)
-        yield dict(zip(columns, values, strict=True)), part_of(history, matches)
-
-
-def in_order(values: Sequence[str | None]) -> tuple[object, ...]:
-    """Return the key by which combinations of values are ordered."""
-    return tuple(natural(value or "") for value in values)
-
-
-def part_of(history: History, matches: Ints) -> History:
-    """Return some matches of a history, with the players who took part in them.
-
-    matches : rising numbers
-    """
-    part = some_matches(history, matches)
-    players, player = np.unique(part.player, return_inverse=True)
-    return replace(
-        part,
-        match_ids=history.match_ids[matches],
-        player_ids=history.player_ids[players],
-        player=player.astype(np.int64),
-    )
+    for row, values in enumerate(groups.select(columns).iter_rows()):
+        matches = groups[_MATCH][row].to_numpy().astype(np.int64)
+        part = some_matches(history, matches)
+        players, player = np.unique(part.player, return_inverse=True)
+        part = replace(
+            part,
+            match_ids=history.match_ids[matches],
+            player_ids=history.player_ids[players],
+            player=player.astype(np.int64),
+        )
+        yield Pool({name: value or None for name, value in zip(columns, values, strict=True)}, part)
 
 
 #: Names of the files of a pool, if an option names a folder.
@@ -193,6 +169,11 @@ def places_of(paths: Mapping[str, str | None], source: object) -> Places:
     Raises : InvalidParameterError
     """
     places: dict[str, tuple[Path, str]] = {}
+    read = [
+        Path(path)
+        for path in (source if isinstance(source, list | tuple) else [source])
+        if isinstance(path, str) and Path(path).is_dir()
+    ]
     for option, path in paths.items():
         if path is None:
             continue
@@ -205,21 +186,18 @@ def places_of(paths: Mapping[str, str | None], source: object) -> Places:
             require(whole.suffix == ".npz", option, "a folder or a file that ends in .npz", path)
         else:
             format_of(Path(whole.name), get_args(TableFormat))
+        for folder in read:
+            if whole.parent.resolve().is_relative_to(folder.resolve()):
+                raise InvalidParameterError(
+                    f"{option} must be outside of the folder that is read; got {whole.parent} in "
+                    f"{folder}"
+                )
         places[option] = whole.parent, whole.name
     if not places:
         raise InvalidParameterError(
             "--by needs --output DIR/, in which every pool gets a folder (or --save, --trace)"
         )
     check_distinct({option: folder / name for option, (folder, name) in places.items()})
-    read = source if isinstance(source, list | tuple) else [source]
-    inside = [Path(path) for path in read if isinstance(path, str) and Path(path).is_dir()]
-    for option, (folder, _) in places.items():
-        for folder_read in inside:
-            if folder.resolve().is_relative_to(folder_read.resolve()):
-                raise InvalidParameterError(
-                    f"{option} must be outside of the folder that is read; got {folder} in "
-                    f"{folder_read}"
-                )
     for folder, _ in places.values():
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -239,8 +217,7 @@ MATCHES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
+class _Job(NamedTuple):
     """What all tasks have in common, picklable and small."""
 
     rate: RateRequest
@@ -248,16 +225,6 @@ class _Job:
     system: str
     parameters: Mapping[str, Any]
     places: Places
-
-    def made_system(self) -> RatingSystem:
-        return make_system(self.system, self.parameters)
-
-
-class _Done(NamedTuple):
-    """Result of a part: its pools, and how they, or their source, were read."""
-
-    pools: list[PoolRated]
-    readings: list[RateSummary | HistoryReading]
 
 
 def rate_by(
@@ -275,7 +242,7 @@ def rate_by(
     request : what to do with each pool; its outputs are a folder, or a file in it, for all pools
     by : the columns that divide the matches
     workers : number of processes
-    progress : called with parts done and parts, and with further arguments as `rate` does it
+    progress : called with pools done and pools, and with further arguments as `rate` does it
     executor : carries out the work instead of processes of this machine; it must see the same files
     Raises : EquipoiseError   nothing can be rated. What fails in one pool only is in the message
     """
@@ -285,51 +252,41 @@ def rate_by(
     _check(system, request, by)
     outputs = {"--output": request.output, "--trace": request.trace, "--save": request.save}
     places = places_of(outputs, request.history.source)
-    parts, reading = parts_of(request.history, by)
-    require(bool(parts), "HISTORY", "a history with matches", "none")
+    pools, readings = pools_of_source(request.history, by)
+    require(bool(pools), "HISTORY", "a history with matches", "none")
+    pools.sort(key=lambda pool: [natural(pool.values.get(column) or "") for column in by])
     threads = request.threads if workers == 1 and executor is None else 1
-    job = _Job(
-        rate=replace(request, threads=threads),
-        by=by,
-        system=system.name,
-        parameters=parameters_of(system),
-        places=places,
+    job = _Job(replace(request, threads=threads), by, system.name, parameters_of(system), places)
+    results = list(
+        run_tasks(
+            _rated,
+            job,
+            pools,
+            executor=executor,
+            workers=min(workers, len(pools)),
+            names=lambda pool: f"the pool {in_words(pool.values)}",
+            given_up=lambda pool, error: _failed(job, pool.values, error),
+            prepare=_compile,
+            finished=None if progress is None else lambda done: progress(done, len(pools)),
+        )
     )
-    results = run_tasks(
-        _rate_part,
-        job,
-        parts,
-        executor=executor,
-        workers=min(workers, len(parts)),
-        names=lambda part: f"the pool {in_words(part.values)}",
-        given_up=lambda part, error: _failed(job, part.values, error),
-        prepare=_compile,
-        finished=None if progress is None else lambda done: progress(done, len(parts)),
-    )
-    pools: list[PoolRated] = []
-    done: list[RateSummary | HistoryReading] = [] if reading is None else [reading]
-    for part_done in results:
-        pools += part_done.pools
-        done += part_done.readings
-    pools.sort(key=lambda pool: in_order([pool.values[column] for column in by]))
+    rated = [pool for pool, _ in results]
+    done: list[HistoryReading | RateSummary] = list(readings)
+    done += [summary for _, summary in results if summary is not None]
     notes = Counter(note for reading in done for note in reading.notes)
-    return RateByMessage(
+    return to_message(
+        RateByMessage,
+        None,
+        **left_out(done),
         system=system.name,
         parameters=plain_parameters(system),
-        by=list(by),
-        pools=pools,
-        rated=sum(pool.status == "rated" for pool in pools),
-        failed=sum(pool.status == "failed" for pool in pools),
-        matches=sum(pool.matches for pool in pools),
-        participations=sum(pool.participations for pool in pools),
-        players=sum(pool.players for pool in pools),
-        unrated=sum(part.unrated for part in done),
-        filtered=sum(part.filtered for part in done),
-        dropped_matches=[match for part in done for match in part.dropped_matches],
-        dropped_rows=sum(part.dropped_rows for part in done),
-        problems=[
-            to_message(ProblemMessage, problem) for part in done for problem in part.problems
-        ],
+        by=by,
+        pools=rated,
+        rated=sum(pool.status == "rated" for pool in rated),
+        failed=sum(pool.status == "failed" for pool in rated),
+        matches=sum(pool.matches for pool in rated),
+        participations=sum(pool.participations for pool in rated),
+        players=sum(pool.players for pool in rated),
         notes=[
             *default,
             *(
@@ -363,43 +320,19 @@ def in_words(values: Mapping[str, str | None]) -> str:
     return ", ".join(f"{column}={value or ''}" for column, value in values.items())
 
 
-def _rate_part(job: _Job, part: Part) -> _Done:
-    """Rate the pools of a part, which are several if columns divide it further."""
-    # What was left out of the source of several pools is said of the source.
-    nothing = HistoryReading(history=None)
-    if isinstance(part.source, History):
-        return _rated(job, part.values, job.rate.history, (part.source, nothing))
-    if not part.columns:
-        return _rated(job, part.values, part.source)
-    try:
-        history, reading = read(part.source)
-        pools = list(pools_of(history, part.columns))
-    except (EquipoiseError, OSError) as error:
-        return _failed(job, part.values, error)
-    done = _Done([], [replace(reading, history=None)])
-    for values, part_history in pools:
-        rated = _rated(job, {**part.values, **values}, job.rate.history, (part_history, nothing))
-        done.pools.extend(rated.pools)
-        done.readings.extend(rated.readings)
-    return done
-
-
-def _rated(
-    job: _Job,
-    values: Mapping[str, str | None],
-    request: HistoryRequest,
-    matches_read: tuple[History, HistoryReading] | None = None,
-) -> _Done:
-    """Rate a pool and write its files.
-
-    matches_read : its matches, if they were read
-    """
-    values = {column: values[column] for column in job.by}
-    paths = paths_of(job.places, values)
-    if matches_read is not None:
+def _rated(job: _Job, pool: Pool) -> tuple[PoolRated, RateSummary | None]:
+    """Rate a pool and write its files; return also how it was rated and read."""
+    values = {column: pool.values.get(column) for column in job.by}
+    request, matches_read = job.rate.history, None
+    if isinstance(pool.source, History):
         # A history from another process has columns that can be written; the kernels are compiled
-        # for those of a new one, which cannot.
-        matches_read = replace(matches_read[0]), matches_read[1]
+        # for those of a new one, which cannot. What was left out is said of the source of all.
+        matches_read = replace(pool.source), HistoryReading(history=None)
+    elif isinstance(pool.source, HistoryRequest):
+        request = pool.source
+    else:
+        return _failed(job, values, pool.source)
+    paths = paths_of(job.places, values)
     try:
         for path in paths.values():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -411,20 +344,15 @@ def _rated(
                 trace=drafts.get("--trace"),
                 save=drafts.get("--save"),
             )
-            summary = summary_of(rate(job.made_system(), one, matches_read=matches_read), 0)
+            system = make_system(job.system, job.parameters)
+            summary = summary_of(rate(system, one, matches_read=matches_read), 0)
     except (EquipoiseError, OSError) as error:
         return _failed(job, values, error, paths)
-    pool = PoolRated(
-        values=values,
-        status="rated",
-        matches=summary.matches,
-        participations=summary.participations,
-        players=summary.players,
-        files={option: str(path) for option, path in paths.items()},
-        error=None,
-        problems=[],
+    files = {option: str(path) for option, path in paths.items()}
+    rated = to_message(
+        PoolRated, summary, values=values, status="rated", files=files, error=None, problems=[]
     )
-    return _Done([pool], [summary])
+    return rated, summary
 
 
 def _failed(
@@ -432,7 +360,7 @@ def _failed(
     values: Mapping[str, str | None],
     error: EquipoiseError | OSError,
     paths: Mapping[str, Path] | None = None,
-) -> _Done:
+) -> tuple[PoolRated, None]:
     """Return the failure of a pool; values that are not known without reading it are None."""
     problems: Sequence[Problem] = ()
     text = str(error)
@@ -453,11 +381,11 @@ def _failed(
         error=text,
         problems=[to_message(ProblemMessage, problem) for problem in problems],
     )
-    return _Done([pool], [])
+    return pool, None
 
 
 def _compile(job: _Job) -> None:
     """Compile the kernels of a system, once on this machine, by rating two matches."""
     # A system that needs more columns is compiled by the first pool.
     with suppress(EquipoiseError):
-        replay(job.made_system(), read_history(MATCHES))
+        replay(make_system(job.system, job.parameters), read_history(MATCHES))
