@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from cli.command_line import Cli
-from equipoise.analysis import doctor as findings
-from equipoise.analysis.doctor import (
+from equipoise.analysis.doctor import computation as findings
+from equipoise.analysis.doctor.computation import (
     EXTRAS,
     Installation,
     Requirement,

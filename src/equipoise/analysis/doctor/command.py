@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from equipoise.analysis.doctor import (
+from equipoise.analysis.doctor.computation import (
     Finding,
     Installation,
     Status,
