@@ -280,6 +280,8 @@ def test_all_matches_since_a_time_are_explained_as_each_alone(cli: Cli) -> None:
     assert found["matches"] == alone
     assert found["change"] == alone[-1]["rating"] - alone[0]["rating_before"]
     told = cli("explain", *player, "--since", "2020-08-20").out.splitlines()
+    # As --from reads it, not as seconds.
+    assert cli("explain", *player, "--since", "20200820").out.splitlines() == told
     assert [line.split(" (")[0] for line in told[: len(alone)]] == [
         f"jade-kite came {ordinal(one['rank'])} of {one['teams']}" for one in alone
     ]

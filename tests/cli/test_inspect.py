@@ -78,13 +78,21 @@ def test_text_has_every_part(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["contests.csv", "worldcup2022.csv", "lobby.csv", "rebalance.json"]
+    ("name", "expected"),
+    [
+        ("contests.csv", "rate"),
+        ("worldcup2022.csv", "rate"),
+        ("interzonal1970.csv", "performance"),
+        ("lobby.csv", "balance"),
+        ("rebalance.json", "rebalance"),
+    ],
 )
 def test_the_command_to_type_next_runs(
-    name: str, monkeypatch: pytest.MonkeyPatch, inspected: Inspected
+    name: str, expected: str, monkeypatch: pytest.MonkeyPatch, inspected: Inspected
 ) -> None:
     monkeypatch.chdir(ROOT)
     command = inspected(f"examples/{name}")["next"]["command"]
+    assert command.startswith(f"equipoise {expected} ")
     assert run(shlex.split(command)[1:]) == 0, command
 
 

@@ -249,11 +249,21 @@ def test_the_system_of_the_project_is_in_the_command_of_a_page(tmp_path: Path, c
 def test_a_table_of_names_is_looked_for_beside_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    (tmp_path / "names.csv").write_text("name,same_as\nBen,ben\n")
+    (tmp_path / "names.csv").write_text("name,same_as\nBob,bob\n")
     settings('[reading]\nsynonyms = "names.csv"\ncolumn = { score = "goals" }\n')
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     cli("inspect", "../games.csv")
+    saved = ("--save", "state.npz", "--output", "ratings.csv")
+    cli("rate", "../games.csv", "--system", "elo", *saved)
+    assert cli.json("explain", "../games.csv", "--player", "Bob")["player"] == "bob"
+    for source in ("state", "ratings"):
+        (path,) = Path().glob(f"{source}.*")
+        options = ("--players", "ann,Bob", "--newcomer", "y", "--avoid", "Bob,ann")
+        more = () if source == "state" else ("--default-rating", "1", "--default-deviation", "1")
+        found = cli.json("balance", f"--{source}", str(path), *options, *more)
+        assert {"ann", "bob"} < {player for team in found["teams"] for player in team}
+        assert any("[reading] sets synonyms" in note for note in found["notes"])
 
 
 @pytest.mark.parametrize(

@@ -464,6 +464,17 @@ class GamesRequest:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamesRequest:
+    """The synonyms of a project, for a command that reads no history but takes names of players."""
+
+    SECTION: ClassVar[str] = "reading"
+
+    synonyms: Synonyms = None
+    set_by_project: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 def reading_options() -> dict[str, tuple[Typed, bool]]:
     """Return the options of reading by name, and whether they are flags."""
     typed = typed_fields(HistoryRequest)

@@ -287,7 +287,8 @@ def players_with(first: int, last: int | None) -> str:
 class Backtest(Tabular):
     """Result of a backtest.
 
-    systems : in the order in which they were named, with the baseline last
+    systems : in the order in which they were named, with the baseline last; those of `--system all`
+        with the most pairs in the right order first
     differences : of all pairs of systems, without the baseline
     over_baseline : differences of every system from the baseline
     matches, participations : numbers of those that are scored, the same for all systems

@@ -319,6 +319,11 @@ def compare(
         least=least,
         initial=known.ratings,
     )
+    if request.if_able:
+        # Nobody named these systems in an order: the best at the first metric comes first.
+        *named, baseline = answer.found.systems
+        named.sort(key=lambda scores: -scores.metrics["pair_inversion"])
+        answer = replace(answer, found=replace(answer.found, systems=(*named, baseline)))
     _write(answer, request)
     return answer
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
 from equipoise.analysis import requests
-from equipoise.analysis.requests import RawText, Typed, typed
+from equipoise.analysis.requests import NamesRequest, RawText, Typed, typed
 
 Teams: TypeAlias = Annotated[
     str | None,
@@ -155,6 +155,7 @@ class BalanceRequest:
     output: Teams = None
     format: str | None = typed(None, "Format of the input, if the file name does not show it.")
     raw: RawText = False
+    names: NamesRequest = field(default_factory=NamesRequest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from equipoise.data.lobby import DEVIATION, LARGEST, ONCE, RATING, Balance, Lobb
 from equipoise.data.prediction import Prediction, team_mean_prediction
 from equipoise.data.times import as_written
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.names import read_synonyms
 from equipoise.formats.players import read_lobby_noting, read_lobby_of
 from equipoise.formats.sources import is_saved_state
 from equipoise.formats.table import format_of
@@ -83,10 +84,26 @@ def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
         check_state(request.state, "--state", "--ratings")
     if request.output is not None:
         check_target(request.output)
-    answer = _split(request)
+    answer = _split(_with_known_names(request))
+    answer = replace(answer, notes=(*request.names.notes, *answer.notes))
     if request.output is not None:
         write_table(table_of(answer), request.output, raw=request.raw)
     return answer
+
+
+def _with_known_names(request: BalanceRequest) -> BalanceRequest:
+    """Return a request in which the players of a state or table have the names that it has."""
+    if request.names.synonyms is None or request.players is None:
+        return request
+    known, added = read_synonyms(request.names.synonyms), request.additions
+
+    def named(players: Sequence[str]) -> list[str]:
+        return [known.get(player, player) for player in players]
+
+    parties, avoid = map(named, added.parties), map(named, added.avoid)
+    newcomers = tuple(named(added.newcomers))
+    added = replace(added, newcomers=newcomers, parties=[*parties], avoid=[*avoid])
+    return replace(request, players=named(request.players), additions=added)
 
 
 def split_lobby(

@@ -28,6 +28,7 @@ from equipoise.data.explanation import Belief, Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.times import iso
 from equipoise.errors import InvalidParameterError, require
+from equipoise.formats.names import read_synonyms
 from equipoise.formats.times import moment, order_bound
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import (
@@ -144,6 +145,9 @@ def explain_matches(
     history, reading = read(request.history, {system.name: system})
     if before is not None and not request.restart:
         history, reading = continued(before, history, reading)
+    player, synonyms = request.player, request.history.synonyms
+    if synonyms is not None:
+        player = read_synonyms(synonyms).get(player, player)
     which: dict[str, Any] = {
         "state": before,
         "restart": request.restart,
@@ -152,7 +156,7 @@ def explain_matches(
         "progress": progress,
     }
     if request.all_since is None:
-        found = [explain(system, history, request.player, request.match, **which)]
+        found = [explain(system, history, player, request.match, **which)]
     else:
         # Read as --from is.
         since = (
@@ -160,7 +164,7 @@ def explain_matches(
             if history.order is None
             else order_bound(request.all_since, "--since")
         )
-        found = explain_since(system, history, request.player, since, **which)
+        found = explain_since(system, history, player, since, **which)
     messages = [_message(explanation, system, history, request) for explanation in found]
     if request.chart is not None and found[0].belief is not None:
         theme.write(posterior_figure(found[0].belief), request.chart)

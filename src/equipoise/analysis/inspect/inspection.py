@@ -305,7 +305,10 @@ def _inspect_history(
         turned = {**others, "score": reading.columns.get("rank", "rank")}
         typed, cost = replace(read_as, columns=turned), f"{cost}, if the highest rank is the best"
     next_command = command_for_history(typed, reading, history, cost)
-    if (reading.format == "trf" or reading.kind == "crosstable") and _reads_games(read_as, source):
+    # Rounds without dates are those of a tournament.
+    rounds = reading.kind == "games" and "round" in reading.columns and history.time is None
+    tournament = rounds or reading.format == "trf" or reading.kind == "crosstable"
+    if tournament and _reads_games(read_as, source):
         next_command = reading_command("performance", read_as, f"rates the performances{cost}")
     ready = read_as == request.history and system_for(history) is not None and not misfits
     # Names that may be one player are among the oddities.
