@@ -10,6 +10,7 @@ import numpy as np
 from equipoise.analysis.inspect.oddities import find_oddities
 from equipoise.data.history import History
 from equipoise.formats import read_history
+from equipoise.formats.table import HistoryReading
 
 Duel = tuple[str, str, int]
 
@@ -27,8 +28,13 @@ def history_of(duels: list[Duel], **columns: list[Any]) -> History:
     return read_history(rows)
 
 
-def kinds(history: History, *, two_sides: bool = False) -> dict[str, int]:
-    found = find_oddities(history, two_sides=two_sides, ranked=True)
+#: How a long table with places is read, and a table of games.
+LONG = HistoryReading(history=None, kind="history", columns={"rank": "rank"})
+GAMES = HistoryReading(history=None, kind="games", columns={"rank": "rank"})
+
+
+def kinds(history: History, reading: HistoryReading = LONG) -> dict[str, int]:
+    found = find_oddities(history, reading)
     assert all(one.text and one.count > 0 for one in found)
     return {one.kind: one.count for one in found}
 
@@ -50,7 +56,7 @@ def days(count: int) -> list[int]:
 
 
 def test_an_ordinary_league_is_not_odd() -> None:
-    assert kinds(history_of(league(60), time=days(60)), two_sides=True) == {}
+    assert kinds(history_of(league(60), time=days(60)), GAMES) == {}
 
 
 def test_ranks_that_rise_with_the_score() -> None:
@@ -67,7 +73,7 @@ def test_one_side_always_wins() -> None:
             (one, other, sign * (at % 10 > 0)) for at, (one, other, _) in enumerate(league(40))
         ]
         history = history_of(duels)
-        (found,) = find_oddities(history, two_sides=True, ranked=True)
+        (found,) = find_oddities(history, GAMES)
         assert (found.kind, found.count) == ("one-sided", 36)
         assert side in found.text
         # In a long table the winner is usually listed first.
@@ -89,7 +95,7 @@ def test_the_same_match_twice() -> None:
         ("ann", "ben", 1),
     ]
     time = [1_600_000_001, 1_600_000_001, 1_600_000_001, 1_600_000_777]
-    found = find_oddities(history_of(duels, time=time), two_sides=False, ranked=True)
+    found = find_oddities(history_of(duels, time=time), LONG)
     (again,) = [one for one in found if one.kind == "repeated-match"]
     assert again.count == 1
     assert "0 and 1" in again.text
@@ -121,9 +127,7 @@ def test_rows_pasted_twice() -> None:
 def test_groups_that_never_met() -> None:
     duels: list[Duel] = [("ann", "ben", 1), ("ben", "cid", 1), ("dan", "eva", 1)]
     (groups,) = [
-        one
-        for one in find_oddities(history_of(duels), two_sides=False, ranked=True)
-        if one.kind == "unconnected-groups"
+        one for one in find_oddities(history_of(duels), LONG) if one.kind == "unconnected-groups"
     ]
     assert groups.count == 2
     assert "3 players with ann; 2 players with dan" in groups.text
@@ -139,6 +143,6 @@ def test_names_of_one_player_and_of_nobody() -> None:
     history = history_of(duels)
     found = kinds(history)
     assert found["likely-doubles"] == 1
-    advice = {one.kind: one.advice for one in find_oddities(history, two_sides=False, ranked=True)}
+    advice = {one.kind: one.advice for one in find_oddities(history, LONG)}
     assert "--synonyms FILE" in advice["likely-doubles"]
     assert found["nobody"] == 2

@@ -252,14 +252,17 @@ def system_for(history: History) -> str | None:
 
 
 def command_to_mend(
-    request: HistoryRequest, reading: HistoryReading, source: Callable[[], object]
+    request: HistoryRequest,
+    reading: HistoryReading,
+    source: Callable[[], object],
+    formats: Sequence[str],
 ) -> NextMessage | None:
     """Return the command that reads a table of which a whole column is unreadable, None if none.
 
+    formats : `time_formats` of the problems
     Its times need a format, or a column was taken for what its name says: a lap time, or a player's
     position. A column that every history needs is never left out.
     """
-    formats = _time_formats(reading.problems)
     if formats:
         wanted = replace(request, time_format=formats[0])
         does = f"reads the times as {_in_words(formats[0])}"
@@ -278,7 +281,7 @@ def command_to_mend(
     except EquipoiseError:
         return None
     does = f"makes {column} a column like any other"
-    formats = _time_formats(again.problems)
+    formats = time_formats(again.problems)
     if formats:
         wanted = replace(wanted, time_format=formats[0])
         does += f", and reads the times as {_in_words(formats[0])}"
@@ -287,13 +290,8 @@ def command_to_mend(
     return reading_command("inspect", wanted, does)
 
 
-def names_time_format(problems: Sequence[Problem]) -> bool:
-    """Return whether problems name a format of time in which values could be read."""
-    return bool(_time_formats(problems))
-
-
-def _time_formats(problems: Sequence[Problem]) -> list[str]:
-    """Return the formats of time that problems name, each once."""
+def time_formats(problems: Sequence[Problem]) -> list[str]:
+    """Return the formats of time that problems name, in which values could be read, each once."""
     found = _TIME_FORMAT.findall(" ".join(problem.rule for problem in problems))
     return list(dict.fromkeys((quoted or plain).rstrip(",;.)") for quoted, plain in found))
 

@@ -22,11 +22,11 @@ from equipoise.analysis.inspect.answers import (
     command_for_history,
     command_to_mend,
     games_of,
-    names_time_format,
     other_kind,
     reading_command,
     source_in_words,
     system_for,
+    time_formats,
 )
 from equipoise.analysis.inspect.oddities import (
     columns_of,
@@ -260,14 +260,15 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
         reading, refused = HistoryReading(history=None), error
     if reading.history is not None:
         return _inspect_history(request, reading, reading.history, source, request.history)
-    if any(problem.line is not None for problem in reading.problems):
-        good = _without_bad(request, source)
-        if good is not None and names_time_format(reading.problems):
-            # Its matches are good ones that only need a format.
-            return structs.replace(good, next=command_to_mend(request.history, reading, source))
-        if good is not None:
-            return good
-    mended = command_to_mend(request.history, reading, source)
+    formats = time_formats(reading.problems)
+    of_rows = any(problem.line is not None for problem in reading.problems)
+    good = _without_bad(request, source) if of_rows else None
+    if good is not None and not formats:
+        return good
+    mended = command_to_mend(request.history, reading, source, formats)
+    if good is not None:
+        # Its matches are good ones that only need a format.
+        return structs.replace(good, next=mended)
     other = None if mended else other_kind(request.history, source)
     if other is not None:
         return _inspect_other(request, other, reading)
@@ -288,12 +289,7 @@ def _inspect_history(
 
     read_as : the request that reads it, and cost : what it leaves out because of problems
     """
-    oddities = find_oddities(
-        history,
-        two_sides=reading.kind == "games",
-        ranked="rank" in reading.columns,
-        columns=reading.columns,
-    )
+    oddities = find_oddities(history, reading)
     misfits = [
         f"{system.name} cannot rate {'; '.join(reasons)}"
         for system in request.systems

@@ -157,40 +157,15 @@ _NOBODY = re.compile(
 )
 
 
-def find_oddities(
-    history: History, *, two_sides: bool, ranked: bool, columns: Mapping[str, str] | None = None
-) -> list[OddityMessage]:
-    """Return what is odd in a history, the most important first.
-
-    two_sides : whether the file names two sides of each match, so that their order has a meaning
-    ranked : whether the file has places, which were not computed from scores
-    columns : meaning -> name in the file, where it has another name
-    """
-    named = columns or {}
-    if not history.matches:
-        return []
-    checks: list[Iterator[OddityMessage]] = [
-        _ties(history, named),
-        _repeated(history),
-        _groups(history),
-        _alone(history),
-        _names(history),
-    ]
-    if two_sides:
-        checks.insert(0, _one_sided(history))
-    if ranked:
-        checks.insert(0, _reversed_ranks(history, named.get("rank", "rank")))
-    if "time" not in named and history.time is None:
-        checks.insert(-1, _unread_times(history))
-    return [oddity for check in checks for oddity in check]
+def find_oddities(history: History, reading: HistoryReading) -> list[OddityMessage]:
+    """Return what is odd in a history, the most important first; reading : how it was read."""
+    checks = _CHECKS if history.matches else ()
+    return [oddity for check in checks for oddity in check(history, reading)]
 
 
-def _reversed_ranks(history: History, ranks: str) -> Iterator[OddityMessage]:
-    """Find ranks that rise with a score of which more is better.
-
-    ranks : name of their column in the file
-    """
-    for name in _SCORES:
+def _reversed_ranks(history: History, reading: HistoryReading) -> Iterator[OddityMessage]:
+    """Find places, not computed from scores, that rise with a score of which more is better."""
+    for name in _SCORES if "rank" in reading.columns else ():
         scores = _numbers(history, name)
         if scores is None:
             continue
@@ -204,7 +179,7 @@ def _reversed_ranks(history: History, ranks: str) -> Iterator[OddityMessage]:
                 f"players with {more} have a worse rank (correlation {correlation:.2f} within "
                 "matches), because the lowest rank is the best",
                 "if the highest rank is the best, read it as a score: "
-                f"{option_for('score', ranks)}. If {less} better, all is well",
+                f"{option_for('score', reading.columns['rank'])}. If {less} better, all is well",
             )
 
 
@@ -230,8 +205,10 @@ def _within_matches(history: History, scores: pl.Series) -> tuple[float, int]:
     return (0.0 if correlation is None else correlation), varying
 
 
-def _one_sided(history: History) -> Iterator[OddityMessage]:
+def _one_sided(history: History, reading: HistoryReading) -> Iterator[OddityMessage]:
     """Find that the side named first, or the other, wins every game that is decided."""
+    if reading.kind != "games":
+        return
     duels = (history.teams() == 2) & (history.distinct_ranks() == 2)
     decided = int(np.sum(duels))
     wins = int(np.sum(history.rank[history.offsets[:-1][duels]] == 0))
@@ -247,16 +224,14 @@ def _one_sided(history: History) -> Iterator[OddityMessage]:
             )
 
 
-def _ties(history: History, named: Mapping[str, str]) -> Iterator[OddityMessage]:
-    """Find that all tie in most matches.
-
-    named : by meaning, the columns of the file; one of them decides the places
-    """
+def _ties(history: History, reading: HistoryReading) -> Iterator[OddityMessage]:
+    """Find that all tie in most matches."""
     contested = history.teams() > 1
     tied = int(np.sum(contested & (history.distinct_ranks() == 1)))
     many = int(np.sum(contested))
     if many >= _ENOUGH and tied >= _MOSTLY_TIED * many:
-        decides = next((name for name in ("result", "score", "winner") if name in named), "rank")
+        named = (name for name in ("result", "score", "winner") if name in reading.columns)
+        decides = next(named, "rank")
         yield OddityMessage(
             "ties-everywhere",
             tied,
@@ -265,7 +240,7 @@ def _ties(history: History, named: Mapping[str, str]) -> Iterator[OddityMessage]
         )
 
 
-def _repeated(history: History) -> Iterator[OddityMessage]:
+def _repeated(history: History, _: HistoryReading) -> Iterator[OddityMessage]:
     """Find matches with the time, the players and the result of another match."""
     times = history.time if history.time is not None else history.order
     if times is None:
@@ -320,7 +295,7 @@ def _digests(history: History) -> Ids:
     return digests
 
 
-def _groups(history: History) -> Iterator[OddityMessage]:
+def _groups(history: History, _: HistoryReading) -> Iterator[OddityMessage]:
     """Find groups of players who never met, even through others."""
     later = np.ones(history.participations, dtype=bool)
     later[history.offsets[:-1]] = False
@@ -344,7 +319,7 @@ def _groups(history: History) -> Iterator[OddityMessage]:
     )
 
 
-def _alone(history: History) -> Iterator[OddityMessage]:
+def _alone(history: History, _: HistoryReading) -> Iterator[OddityMessage]:
     single = np.flatnonzero(history.teams() == 1)
     if not len(single):
         return
@@ -359,8 +334,10 @@ def _alone(history: History) -> Iterator[OddityMessage]:
     )
 
 
-def _unread_times(history: History) -> Iterator[OddityMessage]:
+def _unread_times(history: History, reading: HistoryReading) -> Iterator[OddityMessage]:
     """Find columns that look like times, in a history that has none."""
+    if "time" in reading.columns or history.time is not None:
+        return
     columns = [
         name
         for name, values in history.attributes.items()
@@ -386,7 +363,7 @@ def _look_like_times(values: Ids) -> bool:
     return bool(some) and all(_TIME_OR_DATE.match(str(value)) for value in some)
 
 
-def _names(history: History) -> Iterator[OddityMessage]:
+def _names(history: History, _: HistoryReading) -> Iterator[OddityMessage]:
     """Find names that may be one player, and placeholders instead of names."""
     if history.player_ids.dtype != object:
         return
@@ -415,6 +392,19 @@ def _names(history: History) -> Iterator[OddityMessage]:
             f"as {'a player' if len(nobody) == 1 else 'players'}: {_listed(shown, len(nobody))}",
             "all of their matches count as those of one player: remove the rows, if they are not",
         )
+
+
+#: In the order of their importance.
+_CHECKS = (
+    _reversed_ranks,
+    _one_sided,
+    _ties,
+    _repeated,
+    _groups,
+    _alone,
+    _unread_times,
+    _names,
+)
 
 
 def _listed(shown: Sequence[str], many: int) -> str:
