@@ -24,13 +24,12 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from equipoise.errors import EquipoiseError, require
 from equipoise.wording import are_options_named, options_named, printable
@@ -84,94 +83,78 @@ def run_tasks(
     """
     require(under_way is None or under_way >= 1, "under_way", "at least 1", under_way)
     require(workers >= 1, "workers", "at least 1", workers)
-    run = _Run(function, shared, names, prepare, finished, given_up)
-    if executor is not None:
-        return run.results(nullcontext(executor), tasks, under_way or _AHEAD_ELSEWHERE)
-    ahead = under_way or _AHEAD * workers
-    if workers == 1:
-        return run.results(nullcontext(_Here()), tasks, ahead)
-    return run.results(Processes(min(workers, ahead)), tasks, ahead)
+    ahead = under_way or (_AHEAD * workers if executor is None else _AHEAD_ELSEWHERE)
+    engine: AbstractContextManager[Executor] = nullcontext(executor or _Here())
+    if executor is None and workers > 1:
+        engine = Processes(min(workers, ahead))
 
+    def name_of(number: int, task: Task) -> str:
+        return f"task {number + 1:,}" if names is None else printable(names(task))
 
-@dataclass(frozen=True, slots=True)
-class _Run(Generic[Shared, Task, Result]):
-    """What is done with each task, and who is told about the results; as in `run_tasks`."""
+    def result_of(future: Future[Result], number: int, task: Task) -> Result:
+        """Return the result of a task that ended, or raise its error."""
+        try:
+            return future.result()
+        except WorkerLostError as error:
+            lost = EquipoiseError(f"{name_of(number, task)} was given up after it {error}")
+            if given_up is None:
+                raise lost from error
+            return given_up(task, lost)
+        except CancelledError as error:
+            raise EquipoiseError(f"the executor cancelled {name_of(number, task)}") from error
+        except BrokenExecutor as error:
+            raise EquipoiseError(
+                f"the executor broke while {name_of(number, task)} was under way; it cannot "
+                "replace a worker that ended"
+            ) from error
+        except Exception as error:
+            error.add_note(f"in {name_of(number, task)}")
+            raise
 
-    function: Callable[[Shared, Task], Result]
-    shared: Shared
-    names: Callable[[Task], str] | None
-    prepare: Callable[[Shared], object] | None
-    finished: Callable[[int], object] | None
-    given_up: Callable[[Task, EquipoiseError], Result] | None
-
-    def results(
-        self, engine: AbstractContextManager[Executor], tasks: Iterable[Task], ahead: int
-    ) -> Iterator[Result]:
+    def results() -> Iterator[Result]:
         """Yield the results in order; at most `ahead` tasks are handed out and not consumed."""
         ended: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
         pending: dict[Future[Result], tuple[int, Task]] = {}
-        results: dict[int, Result] = {}
+        done: dict[int, Result] = {}
         coming = enumerate(tasks)
         count = consumed = 0
         with engine as executor:
             try:
-                value = self._sent(executor)
+                value = _sent(executor, shared, prepare)
                 while True:
-                    for number, task in islice(coming, ahead - len(pending) - len(results)):
-                        future = _submitted(executor, self.function, value, task)
+                    for number, task in islice(coming, ahead - len(pending) - len(done)):
+                        future = _submitted(executor, function, value, task)
                         pending[future] = number, task
                         future.add_done_callback(ended.put)
-                    if not pending and not results:
+                    if not pending and not done:
                         return
-                    while consumed not in results:
+                    while consumed not in done:
                         future = ended.get()
                         number, task = pending.pop(future)
-                        results[number] = self._result(future, number, task)
+                        done[number] = result_of(future, number, task)
                         count += 1
-                        if self.finished is not None:
-                            self.finished(count)
-                    yield results.pop(consumed)
+                        if finished is not None:
+                            finished(count)
+                    yield done.pop(consumed)
                     consumed += 1
             finally:
                 for future in pending:
                     future.cancel()
 
-    def _sent(self, executor: Executor) -> Any:
-        """Send the shared value, and prepare; return what stands for the value in calls.
+    return results()
 
-        Processes and clusters have ways of their own to do so.
-        """
-        send: Callable[[Any], Any] = getattr(executor, "send", lambda value: value)
-        everywhere = getattr(executor, "prepare", lambda *call: executor.submit(*call).result())
-        value = send(self.shared)
-        if self.prepare is not None:
-            everywhere(self.prepare, value)
-        return value
 
-    def _result(self, future: Future[Result], number: int, task: Task) -> Result:
-        """Return the result of a task that ended, or raise its error."""
-        try:
-            return future.result()
-        except WorkerLostError as error:
-            lost = EquipoiseError(f"{self._name(number, task)} was given up after it {error}")
-            if self.given_up is None:
-                raise lost from error
-            return self.given_up(task, lost)
-        except CancelledError as error:
-            name = self._name(number, task)
-            raise EquipoiseError(f"the executor cancelled {name}") from error
-        except BrokenExecutor as error:
-            name = self._name(number, task)
-            raise EquipoiseError(
-                f"the executor broke while {name} was under way; it cannot replace a worker that "
-                "ended"
-            ) from error
-        except Exception as error:
-            error.add_note(f"in {self._name(number, task)}")
-            raise
+def _sent(executor: Executor, shared: object, prepare: Callable[[Any], object] | None) -> Any:
+    """Send the shared value, and prepare; return what stands for the value in calls.
 
-    def _name(self, number: int, task: Task) -> str:
-        return f"task {number + 1:,}" if self.names is None else printable(self.names(task))
+    Processes and clusters have ways of their own to do so.
+    """
+    send: Callable[[Any], Any] = getattr(executor, "send", lambda value: value)
+    everywhere = getattr(executor, "prepare", lambda *call: executor.submit(*call).result())
+    value = send(shared)
+    if prepare is not None:
+        everywhere(prepare, value)
+    return value
 
 
 def _submitted(
