@@ -3,8 +3,12 @@
 A request is a dataclass. A field `teams: int = typed(2, "Number of teams.")` declares the option
 `--teams` where its type and default are declared, and so does a parameter of a command; what
 several share has a type of its own, `Annotated[int, Typed("Number of threads.")]`. Options of
-reading are the same in every command that reads a history, and keys of the section `[reading]` of
-the file `equipoise.toml`; some of them are options of few commands alone. This module and those of
+reading are the same in every command that reads a history; some are options of few commands alone.
+
+The file of a project, `equipoise.toml`, is looked for in the working directory, and then in the
+folders above it. Its section `[reading]` has keys that are options of reading, also for commands
+that do not have the option, and its key `system` is the system of commands that rate a history, if
+nothing else names one. This module and those of
 the requests load no library, because the help of all commands loads them.
 """
 
@@ -13,10 +17,15 @@ from __future__ import annotations
 import glob
 import inspect
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from datetime import date
+from pathlib import Path
 from typing import (
     Annotated,
     Any,
@@ -509,6 +518,128 @@ def reading_words(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
             yield option, [option]
         else:
             yield option, [f"{option}={value}"] if option == "--skip-bad" else [option, value]
+
+
+#: Whether files of projects are ignored.
+_outside = ContextVar("outside_projects", default=False)
+
+
+def reading_settings() -> dict[str, tuple[Any, str]]:
+    """Return the settings of reading as if they were typed: option -> value, and what to call it.
+
+    Raises : InvalidParameterError
+    """
+    path, content = project_file()
+    section = content.get("reading", {})
+    if not isinstance(section, dict):
+        raise InvalidParameterError(f"{path}: reading must be a table; got {section!r}")
+    known = reading_options()
+    settings = {}
+    for key, value in section.items():
+        where, option = f"{path}: [reading] {key}", f"--{key.replace('_', '-')}"
+        if option not in known:
+            keys = ", ".join(option.removeprefix("--") for option in known)
+            raise InvalidParameterError(f"{where} must be one of {keys}; got {value!r}")
+        if option in settings:
+            raise InvalidParameterError(
+                f"{where} must be given once; {key} also appears in another spelling"
+            )
+        typed = _as_typed(value, *known[option], where)
+        if option == "--synonyms" and "://" not in typed:
+            typed = str(path.parent / typed)
+        settings[option] = (typed, where)
+    return settings
+
+
+@contextmanager
+def outside_projects() -> Iterator[None]:
+    """Let no file of a project count for the commands that run meanwhile."""
+    token = _outside.set(True)
+    try:
+        yield
+    finally:
+        _outside.reset(token)
+
+
+def settings_as_typed(request: HistoryRequest, command: str) -> tuple[list[str], str]:
+    """Return the settings of a request as options of a command, and as TOML what it has not."""
+    known, words, others = reading_options(), list[str](), dict[str, list[str]]()
+    for option, spelled in reading_words(request):
+        if option not in request.set_by_project:
+            continue
+        if known[option][0].is_of(command):
+            words += spelled
+        else:
+            others.setdefault(option.removeprefix("--"), []).extend(spelled[1:])
+    texts = []
+    for name, values in others.items():
+        if known[f"--{name}"][0].many:
+            pairs = (pair.split("=", 1) for pair in values)
+            inside = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in pairs)
+            texts.append(f"{name} = {{ {inside} }}")
+        else:
+            # The folders of one machine mean nothing on another.
+            value = [Path(text).name if name == "synonyms" else text for text in values]
+            texts.append(f"{name} = {json.dumps(value[0]) if value else 'true'}")
+    return words, ", ".join(texts)
+
+
+def project_file() -> tuple[Path, dict[str, Any]]:
+    """Return the file of the project with its content, which is empty if there is none.
+
+    It is that of the working directory, or else of the nearest folder above.
+    Raises : InvalidParameterError
+    """
+    folder = Path.cwd()
+    places = [] if _outside.get() else [one / PROJECT_FILE for one in (folder, *folder.parents)]
+    # A folder that may not be looked at has no file for us; os.path says so without an error.
+    path = next(filter(os.path.isfile, places), None)
+    if path is None:
+        return Path(), {}
+    # This module loads no library.
+    from equipoise.data.files import read_toml
+
+    try:
+        content = read_toml(path)
+    except ValueError as error:
+        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
+    for key in content.keys() - {"system", "reading"}:
+        raise InvalidParameterError(
+            f"{path} may contain only the key system and the section [reading]; got {key}. Keep "
+            "parameters of a system in a parameter file (--parameters FILE.toml) or in a saved "
+            "state (--save, --state)"
+        )
+    return path, content
+
+
+def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
+    """Return a value of TOML as the command line would have it. Raises : InvalidParameterError."""
+    if is_flag:
+        rule, fits = "true or false", isinstance(value, bool)
+    elif typed.metavar == "[=rows]":
+        rule, fits = 'true, false, "matches" or "rows"', isinstance(value, bool | str)
+        if isinstance(value, bool):
+            value = "matches" if value else None
+    elif typed.many:
+        rule = f'a table, as {where.rpartition(" ")[2]} = {{NEW = "OLD"}}'
+        fits = isinstance(value, dict) and not any(
+            "=" in name or isinstance(item, dict | list) for name, item in value.items()
+        )
+        value = [f"{name}={_text(item)}" for name, item in value.items()] if fits else value
+    else:
+        # A sheet may be a number, and a time one of TOML's own.
+        rule, fits = "text", isinstance(value, str | int | date) and not isinstance(value, bool)
+        value = _text(value) if fits else value
+    if not fits:
+        raise InvalidParameterError(f"{where} must be {rule}; got {value!r}")
+    return value
+
+
+def _text(value: object) -> str:
+    """Return a value of TOML as it is typed on the command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def suited(

@@ -33,7 +33,14 @@ from typing import (
 import typer
 from typer.core import TyperCommand
 
-from equipoise.analysis.requests import PROJECT_FILE, Typed, settings_alone, typed, typed_fields
+from equipoise.analysis.requests import (
+    PROJECT_FILE,
+    Typed,
+    reading_settings,
+    settings_alone,
+    typed,
+    typed_fields,
+)
 from equipoise.cli import suggestions
 from equipoise.cli.report import print_lines, say
 from equipoise.errors import InvalidParameterError
@@ -147,11 +154,7 @@ class _Options:
             for name, part in self._parts.items()
             if name not in self._typed
         }
-        settings: Mapping[str, tuple[Any, str]] = {}
-        if self._set:
-            from equipoise.analysis.systems import reading_settings
-
-            settings = reading_settings()
+        settings = reading_settings() if self._set else {}
         used: dict[str, str] = {}
         for name, (field, how, option) in self._typed.items():
             value, called = words[name] if name in self._parts else None, option

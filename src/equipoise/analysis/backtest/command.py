@@ -12,7 +12,7 @@ import typer
 
 from equipoise.analysis.backtest import BacktestRequest
 from equipoise.analysis.inspect.command import inspected
-from equipoise.analysis.requests import typed
+from equipoise.analysis.requests import settings_as_typed, typed
 from equipoise.cli import options
 from equipoise.cli.options import command_line
 from equipoise.cli.report import (
@@ -71,7 +71,6 @@ def backtest(
       equipoise backtest examples/contests.csv --system all
     """
     from equipoise.analysis.backtest import computation as work
-    from equipoise.analysis.systems import settings_as_typed
 
     settings = systems.settings()
     request = options.weighed(request, settings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from equipoise.analysis.requests import typed
+from equipoise.analysis.requests import outside_projects, typed
 from equipoise.analysis.simulate import SimulateRequest
 from equipoise.cli import options
 from equipoise.cli.report import print_json, print_styled, progress, say
@@ -66,7 +66,6 @@ def demo(
       equipoise demo
     """
     from equipoise.analysis.simulate.computation import STEPS, tour
-    from equipoise.analysis.systems import outside_projects
 
     print_styled(
         f"A tour of Equipoise in {len(STEPS)} steps, which takes a few seconds. On the first run "
