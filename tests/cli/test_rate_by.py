@@ -27,13 +27,13 @@ MODES, REGIONS = ("ranked", "casual"), ("eu", "na")
 
 
 def matches(seed: int, count: int = 30, players: int = 9) -> pl.DataFrame:
-    """Return duels; players of different pools have the same names."""
+    """Return duels; most players of different pools have the same names."""
     rows = []
     for match in range(count):
         one = (match * 7 + seed) % players
         other = (one + 1 + (match * 3 + seed) % (players - 1)) % players
         for player, rank in ((one, 1), (other, 1 + (match + seed) % 2)):
-            rows.append({"match": match, "player": f"p{player}", "rank": rank})
+            rows.append({"match": match, "player": f"p{player + seed % 3}", "rank": rank})
     return pl.DataFrame(rows)
 
 

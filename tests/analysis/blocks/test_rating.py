@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -148,7 +149,11 @@ def path(tmp_path: Path) -> Path:
 )
 def test_options_mean_the_same(path: Path, options: dict[str, Any]) -> None:
     regions = [one for match in range(12) for one in [("north", "south")[match % 2]] * 2]
-    season(region=regions, kills=list(range(24)), place=[2, 1] * 12).write_parquet(path)
+    # A column counts if any row has a value, in whichever block.
+    some, none = [math.nan] * 12 + [1.0] * 12, [math.nan] * 24
+    columns = {"kills": list(range(24)), "place": [2, 1] * 12}
+    columns |= {"performance": some, "performance_ceiling": none}
+    season(region=regions, **columns).write_parquet(path)
     both(path, "glicko2", **options)
 
 
@@ -194,7 +199,10 @@ def test_a_match_with_two_times_is_found_in_distant_blocks(path: Path) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("match", [[*range(12)] * 2, [0, *[1] * 3, 2, 2, 0, *range(3, 20)]])
+@pytest.mark.parametrize(
+    "match",
+    [[*range(12)] * 2, [0, *[1] * 3, 2, 2, 0, *range(3, 20)], [30, 0, 1, 0, *range(2, 22)]],
+)
 def test_scattered_rows_without_times_are_found(path: Path, match: list[int]) -> None:
     players = [f"p{at}" for at in range(24)]
     season(match=match, player=players).drop("time").write_parquet(path)
