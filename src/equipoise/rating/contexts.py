@@ -43,7 +43,7 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.rating.federation_columns import codes_of
 from equipoise.rating.head_start import learned
-from equipoise.rating.state import BEGIN, COUNT, PADDING, ROOM, Runs, State
+from equipoise.rating.state import BEGIN, COUNT, ROOM, Runs, State
 from equipoise.rating.system import TraceColumns, zeroed
 
 #: Name of the column of a history, and of the parameter.
@@ -323,10 +323,6 @@ def _reserve(
     If memory is missing, it is reserved for the rest of the history at once.
     """
     if runs.used:
-        # Room for every context that is known is room enough.
-        room = runs.spans[history.player[low:high], ROOM].min(initial=PADDING + len(names))
-        if room - PADDING >= len(np.union1d(np.unique(runs.records(CODE)), names)):
-            return
         rows, counts = _met(runs, history.player[low:high], numbers[low:high], names)
         if not len(rows) or not runs.lacks_room(rows, counts):
             return
@@ -338,7 +334,9 @@ def _met(runs: Runs, player: Ints, number: Ints, names: Floats) -> tuple[Ints, I
     # The first column is of participations without a context.
     width = len(names) + 1
     pairs = player * width + number + 1
-    owner, codes = np.repeat(np.arange(len(runs.spans)), runs.spans[:, COUNT]), runs.records(CODE)
+    # Not all players have a part in a posted match.
+    every = np.unique(player)
+    owner, codes = np.repeat(every, runs.spans[every, COUNT]), runs.records(CODE, every)
     place = np.searchsorted(names, codes)
     same = np.append(names, np.nan)[place] == codes
     known = owner[same] * width + place[same] + 1

@@ -155,9 +155,10 @@ class Runs(Displayed):
                 self.values[at : at + count] = values[field * count : (field + 1) * count]
         self.spans[rows, COUNT] = counts
 
-    def records(self, field: int) -> Floats:
-        """Return one field of all records in use, player after player."""
-        return self.values[self._places(np.arange(len(self.spans)), field)]
+    def records(self, field: int, rows: Ints | None = None) -> Floats:
+        """Return one field of the records in use, player after player; rows : None for all."""
+        rows = np.arange(len(self.spans)) if rows is None else rows
+        return self.values[self._places(rows, field)]
 
     def grow(self, players: int) -> None:
         """Add players without records up to a total of `players`."""

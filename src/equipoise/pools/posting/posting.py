@@ -35,7 +35,6 @@ from equipoise.errors import (
     EquipoiseError,
     InvalidDataError,
     Problem,
-    UnconfirmedError,
 )
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.pools.pool.rules import (
@@ -346,25 +345,21 @@ def post_matches(
     """
     cache = StateCache() if cache is None else cache
     interruption = interruption or Interruption()
-    try:
-        with store.write() as connection, interruption.of(connection):
-            record = get_pool(connection, pool, lock=True, silence=silence)
-            record.check_open()
-            if arrived is not None:
-                # The time is taken under the lock: matches without a time of their own, posted to
-                # several processes, are then in the order of the log.
-                more, now = arrived()
-                posts = [*posts, *more]
-            posting = _Posting(connection, record, posts, Clock(now, future_seconds), cache)
-            if silence is not None and not store.is_sqlite:
-                posting.allow_work(silence)
-            posting.rate(interruption)
-            interruption.check()
-            after = posting.write()
-            earlier = posting.earlier_matches(after)
-    except UnconfirmedError:
-        cache.forget()
-        raise
+    with store.write() as connection, interruption.of(connection):
+        record = get_pool(connection, pool, lock=True, silence=silence)
+        record.check_open()
+        if arrived is not None:
+            # The time is taken under the lock: matches without a time of their own, posted to
+            # several processes, are then in the order of the log.
+            more, now = arrived()
+            posts = [*posts, *more]
+        posting = _Posting(connection, record, posts, Clock(now, future_seconds), cache)
+        if silence is not None and not store.is_sqlite:
+            posting.allow_work(silence)
+        posting.rate(interruption)
+        interruption.check()
+        after = posting.write()
+        earlier = posting.earlier_matches(after)
     cache.update(record, after, posting.batch)
     # Other writers need not wait for this: chances beforehand take a part of the time of a post.
     return posting.answers(after, earlier)
@@ -568,7 +563,7 @@ class _Posting:
                 rows = {**rows, "disqualified": plan.eligible.flags(rows["player"])}
             ratings.put(connection, pool.id, pool.generation, rows)
             columns["players"] = pool.players + batch.new
-            columns["checkpoint_due"] = pool.checkpoint_due + batch.running.participations
+            columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
             if batch.shared or pool.shared:
                 columns["shared"] = batch.shared
             columns |= columns_after(

@@ -34,6 +34,7 @@ from equipoise.store import checkpoints, ratings
 from equipoise.store.bulk import Sizes, sizes_of
 from equipoise.store.checkpoints import Checkpoint, PartialEnd
 from equipoise.store.pools import START, PoolRecord, Position
+from equipoise.store.ratings import StateRow
 
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
 ZLIB_LEVEL = 1
@@ -111,7 +112,7 @@ class RunningPool:
         changes, rows = self.rate_teams(rated, Participants.of(rated))
         if matches:
             self.position = matches[-1].position
-        return changes, np.concatenate([rows, self._rows(listed)])
+        return changes, np.concatenate([rows, self.rows(listed)])
 
     def rate_teams(
         self, matches: Sequence[LoggedMatch], participants: Participants
@@ -120,7 +121,7 @@ class RunningPool:
 
         participants : of the matches
         """
-        rows = self._rows(participants.names)
+        rows = self.rows(participants.names)
         changes = rated_changes(
             self.rules,
             self.state,
@@ -146,7 +147,7 @@ class RunningPool:
 
     def put(self, part: RunningPool) -> None:
         """Replace the states of a part's players. The state may then have room for more players."""
-        at = self._rows(part.players, spare=1.5)
+        at = self.rows(part.players, spare=1.5)
         self.state.put(at, part.state)
         self.last_changes.put(at, part.last_changes)
 
@@ -162,7 +163,7 @@ class RunningPool:
         names = [self.players[row] for row in rows.tolist()]
         return dict(zip(names, pack_players(self.state.take(rows)), strict=True))
 
-    def _rows(self, names: Sequence[str], spare: float = 1.0) -> Ints:
+    def rows(self, names: Sequence[str], spare: float = 1.0) -> Ints:
         """Return the rows of players, after adding those who are new.
 
         spare : where the state must grow, it grows at least by this factor
@@ -225,7 +226,11 @@ class RunningPool:
 def stored_pool(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
     """Return all players of a pool with their stored states; at no position."""
     pieces = ratings.all_states(connection, pool.id, pool.generation)
-    stored = [row for rows in pieces for row in rows]
+    return _pool_of(pool, rules, [row for rows in pieces for row in rows])
+
+
+def _pool_of(pool: PoolRecord, rules: PoolRules, stored: Sequence[StateRow]) -> RunningPool:
+    """Return some players of a pool with their stored states; at no position."""
     state = unpack_players(rules.system, [row.state for row in stored])
     state.shared = dict(pool.shared)
     running = RunningPool.of(rules, [row.player for row in stored], state)
@@ -243,20 +248,17 @@ def unpacked_state(content: bytes, name: str) -> PoolState:
 
 @dataclass(frozen=True, slots=True)
 class RatedBatch:
-    """Result of rating some matches: rows to write, and the new states of the players.
+    """Result of rating some matches: rows to write.
 
-    new : how many of the players had no rating
+    shared : new state that belongs to no single player
+    participations : in the matches; new : how many of the players had no rating
     """
 
     ratings: dict[str, Sequence[Any]]
     changes: dict[str, Sequence[Any]]
-    running: RunningPool
+    shared: dict[str, Floats]
+    participations: int
     new: int
-
-    @property
-    def shared(self) -> dict[str, Floats]:
-        """State that belongs to no single player."""
-        return self.running.state.shared
 
 
 class UnratableMatchError(Exception):
@@ -293,15 +295,15 @@ def rate_batch(
     running, new = cache.get(connection, pool, rules, players)
     try:
         changes, _ = running.rate_teams(matches, participants)
-        rows = running.ratings(np.arange(len(players)))
+        rows = running.ratings(running.rows(players))
     except (ConvergenceError, InvalidDataError) as error:
-        # The states were changed before the failure: begin with fresh ones.
+        # The states were changed before the failure: they are read again.
         before, _ = cache.get(connection, pool, rules, players)
         # Where matches fail together, but not one by one, there is a defect, because slices of a
         # history are rated alike. The last match is named for want of a better one.
         failure = before.first_failure(matches) or (len(matches) - 1, error)
         raise UnratableMatchError(*failure) from error
-    return RatedBatch(rows, changes, running, new)
+    return RatedBatch(rows, changes, running.state.shared, len(participants.names), new)
 
 
 def partial_states(
@@ -336,14 +338,14 @@ def columns_after(
     pool : before the batch, whose ratings are written; waits : for a replay, after the batch
     end : after the last record of the batch
     """
-    due, states = pool.partial_due + batch.running.participations, None
+    due, states = pool.partial_due + batch.participations, None
     # While a replay waits, times of the log may go back.
     if not waits:
         states = partial_states(
             sizes_of(connection),
             pool.partial_due,
             due,
-            lambda: cache.packed_since_partial(connection, pool, batch),
+            lambda: cache.packed_since_partial(connection, pool),
         )
     if states is None:
         return {"partial_due": due}
@@ -373,94 +375,66 @@ class StateCache:
         self._most = most_bytes
         self._pools: dict[int, _CachedPool] = {}
 
-    def forget(self) -> None:
-        """Drop everything, after a transaction of a pool that may be stored or not."""
-        self._pools.clear()
-
     def get(
         self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: list[str]
     ) -> tuple[RunningPool, int]:
-        """Return players of a pool, and how many of them have no rating yet; `pool` is locked.
+        """Return a pool with these players, and how many have no rating yet; `pool` is locked.
 
-        Their states are a copy that rating may change, from the cache or else from the tables.
+        Rating may change it: it is of no further use unless `update` is called after the commit.
         """
         known = self._pools.get(pool.id)
-        if known is not None and not known.holds(pool):
-            del self._pools[pool.id]
-            known = None
-        newcomers = rules.system.initial(len(players))
-        running = RunningPool.of(rules, players, newcomers)
-        rows = {} if known is None else known.running.row_of
-        at = np.array([rows.get(player, -1) for player in players], np.int64)
-        here, away = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
-        if known is not None and len(here):
-            running.state.put(here, known.running.state.take(at[here]))
-            running.last_changes.put(here, known.running.last_changes.take(at[here]))
-        new = _read(connection, pool, running, away) if len(away) else 0
-        running.state.shared = {name: values.copy() for name, values in pool.shared.items()}
-        return running, new
+        if known is None or not known.holds(pool):
+            running = RunningPool.start(rules)
+            running.state.shared = {name: values.copy() for name, values in pool.shared.items()}
+            known = self._pools[pool.id] = _CachedPool(pool.generation, pool.head, running)
+        running, known.head = known.running, None
+        missing = [player for player in players if player not in running.row_of]
+        if not missing:
+            return running, 0
+        stored = ratings.states_of(connection, pool.id, pool.generation, missing)
+        running.put(_pool_of(pool, rules, list(stored.values())))
+        running.rows(missing, spare=1.5)
+        return running, len(missing) - len(stored)
 
-    def packed_since_partial(
-        self, connection: Connection, pool: PoolRecord, batch: RatedBatch
-    ) -> Mapping[str, bytes]:
+    def packed_since_partial(self, connection: Connection, pool: PoolRecord) -> Mapping[str, bytes]:
         """Return the packed states of all players with changes since the last partial checkpoint.
 
-        pool : locked; batch : rated and written in this transaction
+        pool : locked, before the batch that was rated and written in this transaction
         """
-        end, known = pool.partial_end, self._pools.get(pool.id)
-        if pool.partial_due == 0:
-            return batch.running.packed_after(end)
-        if known is None or not known.holds(pool) or not known.since_partial:
-            return checkpoints.states_since(connection, pool, pool.generation, end)
-        return {**known.running.packed_after(end), **batch.running.packed_after(end)}
+        known = self._pools[pool.id]
+        if pool.partial_due and not known.since_partial:
+            return checkpoints.states_since(connection, pool, pool.generation, pool.partial_end)
+        return known.running.packed_after(pool.partial_end)
 
     def update(self, before: PoolRecord, after: PoolRecord, batch: RatedBatch | None) -> None:
-        """Store states that were written and committed.
+        """Keep states that were written and committed.
 
         before, after : the pool when it was locked, and after the transaction
         batch : None if nobody was rated
         """
         known = self._pools.pop(before.id, None)
-        if known is None or not known.holds(before):
-            if batch is None:
-                return
-            nobody = RunningPool.start(batch.running.rules)
-            known = _CachedPool(before.generation, before.head, nobody)
+        if known is None or (batch is None and not known.holds(before)):
+            return
         known.head = after.head
-        if batch is not None:
-            known.running.put(batch.running)
-            if 0 in (before.partial_due, after.partial_due):
-                known.since_partial = True
+        if batch is not None and 0 in (before.partial_due, after.partial_due):
+            known.since_partial = True
         # The pools that were written to longest ago are dropped first.
         self._pools[after.id] = known
         while sum(running.size() for running in self._pools.values()) > self._most:
             del self._pools[next(iter(self._pools))]
 
 
-def _read(connection: Connection, pool: PoolRecord, running: RunningPool, rows: Ints) -> int:
-    """Read the states of the players at some rows; return how many of them have no rating."""
-    names = {row: running.players[row] for row in rows.tolist()}
-    stored = ratings.states_of(connection, pool.id, pool.generation, list(names.values()))
-    at = [row for row, player in names.items() if player in stored]
-    if at:
-        known = [stored[names[row]] for row in at]
-        packed = [row.state for row in known]
-        running.state.put(np.array(at, np.int64), unpack_players(running.rules.system, packed))
-        running.last_changes.put(np.array(at, np.int64), LastChanges.of(known))
-    return len(names) - len(at)
-
-
 @dataclass(slots=True)
 class _CachedPool:
     """States of some players of a pool, of one generation and after one log record.
 
-    head : of the hash chain after that record
+    head : of the hash chain after that record; None while the states are being changed
     running : of these players; its state has room for more
     since_partial : whether all players with changes since the last partial checkpoint are there
     """
 
     generation: int
-    head: bytes
+    head: bytes | None
     running: RunningPool
     since_partial: bool = False
 

@@ -492,8 +492,8 @@ class EloMMRParameters(ContestSystem):
             raise InvalidParameterError(f"this state was not made by {self.name}")
         rows, counts = _participations(history, start, stop)
         if runs.lacks_room(rows, self._records(counts)):
-            counts = np.bincount(history.player[history.offsets[start] :], minlength=state.players)
-            runs.reserve(np.arange(state.players), self._records(counts))
+            rows, counts = _participations(history, start, history.matches)
+            runs.reserve(rows, self._records(counts))
         # Copies, because kernels are compiled for arrays that may be written to.
         beta, gamma = (
             np.empty(0) if column is None else column[start:stop].copy()
