@@ -15,7 +15,6 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.pools.exchange.histories import requests_of
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.rating import extra_columns
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.rating.state import pack_players
 from equipoise.rating.system import RatingSystem
@@ -147,6 +146,7 @@ def expected(
     seqs = (history.match_rows() + 1).tolist()
     performance = columns.get("performance", history.performance)
     assert performance is not None
+    extra = [name for name in system.trace_columns if name != "performance"]
     told = ["rating_before", "deviation_before", "rating", "deviation", "expected"]
     rows = [
         (
@@ -154,7 +154,7 @@ def expected(
             names[row],
             *(bits(float(columns[name][row])) for name in told),
             bits(float(performance[row])),
-            b"".join(columns[name][row].tobytes() for name in extra_columns(system)),
+            b"".join(columns[name][row].tobytes() for name in extra),
         )
         for row in np.flatnonzero(np.isfinite(columns["rating"])).tolist()
     ]

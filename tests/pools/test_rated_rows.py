@@ -46,7 +46,7 @@ def test_a_place_is_the_number_of_teams_that_came_before(
     rows = {player: row for row, player in enumerate(players)}
     rules = PoolRules(PoolRequest(system="trueskill"))
     history = history_of(matches, rows, object_array(players), rules)
-    assert np.array_equal(places_of(history), expected)
+    assert np.array_equal(places_of(history, history.match_rows()), expected)
 
 
 PLAYERS = 6

@@ -6,11 +6,11 @@ import math
 import statistics
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Connection, event, select
 
 from equipoise.store import bulk, changes, checkpoints, ratings

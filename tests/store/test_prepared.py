@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from itertools import product
 
 import pytest
@@ -93,9 +92,9 @@ def _page(
 def same(one: PoolRecord | None, other: PoolRecord) -> bool:
     """Return whether two records have the same columns, arrays compared by their numbers."""
     assert one is not None
-    for field in fields(PoolRecord):
-        values = [getattr(record, field.name) for record in (one, other)]
-        if field.name == "shared":
+    for name in PoolRecord.__struct_fields__:
+        values = [getattr(record, name) for record in (one, other)]
+        if name == "shared":
             values = [{name: part.tolist() for name, part in value.items()} for value in values]
         if values[0] != values[1]:
             return False

@@ -6,7 +6,7 @@ A reader builds and checks it once, and it never changes. Systems get slices of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -159,12 +159,13 @@ class History(Tabular):
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check the rules that every system relies on, in linear time."""
-        for name, array, _ in self._arrays():
+        arrays = list(self._arrays())
+        for name, array, _ in arrays:
             if not isinstance(array, np.ndarray):
                 got = type(array).__name__
                 raise InvalidParameterError(f"{name} must be a NumPy array; got {got}")
             array.setflags(write=False)
-        broken = self._broken_rule()
+        broken = self._broken_rule(arrays)
         if broken:
             raise InvalidDataError([Problem("", None, *broken)])
 
@@ -197,11 +198,12 @@ class History(Tabular):
 
     def sizes(self) -> Ints:
         """Return the number of participations of every match, shape (M,)."""
-        return np.diff(self.offsets)
+        sizes: Ints = self.offsets[1:] - self.offsets[:-1]
+        return sizes
 
     def match_rows(self) -> Ints:
         """Return the match of every participation, shape (N,)."""
-        return np.repeat(np.arange(self.matches), self.sizes())
+        return np.arange(self.matches).repeat(self.sizes())
 
     def teams(self) -> Ints:
         """Return the number of teams of every match, shape (M,)."""
@@ -402,8 +404,11 @@ class History(Tabular):
             for name, array in columns.items():
                 yield name, array, "participation"
 
-    def _broken_rule(self) -> tuple[str, str, str] | None:
-        """Return (field, rule, value found) of the first rule the arrays break, or None."""
+    def _broken_rule(self, arrays: Sequence[tuple[str, Ids, str]]) -> tuple[str, str, str] | None:
+        """Return (field, rule, value found) of the first rule the arrays break, or None.
+
+        arrays : as `_arrays` gives them
+        """
         matches, participations = self.matches, self.participations
         lengths = {
             "match": matches,
@@ -411,21 +416,21 @@ class History(Tabular):
             "bound": matches + 1,
             "participation": participations,
         }
-        for name, array, of in self._arrays():
+        for name, array, of in arrays:
             if array.shape != (lengths[of],):
                 return name, f"must have shape ({lengths[of]},)", str(array.shape)
         if self.offsets[0] != 0 or self.offsets[-1] != participations:
             return "offsets", f"must run from 0 to {participations}", str(self.offsets[[0, -1]])
-        if np.any(np.diff(self.offsets) < 1):
+        if (self.offsets[1:] <= self.offsets[:-1]).any():
             return "offsets", "must give every match at least one player", "an empty match"
         if participations and not 0 <= self.player.min() <= self.player.max() < self.players:
             return "player", f"must be from 0 to {self.players - 1}", "a row outside"
-        if self.time is not None and np.any(np.diff(self.time) < 0):
+        if self.time is not None and (self.time[1:] < self.time[:-1]).any():
             return "time", "must not decrease", "a match before its predecessor"
         broken = self._broken_order()
         if broken is not None:
             return broken
-        if self.weight is not None and not np.all(self.weight > 0):
+        if self.weight is not None and not (self.weight > 0).all():
             return "weight", "must be positive", str(self.weight.min())
         if participations and (self.team.min() < 0 or self.rank.min() < 0):
             return "team and rank", "must be numbered from 0", "a negative number"

@@ -89,9 +89,11 @@ class MatchRequest(
 
 def places_of(request: MatchRequest) -> list[int]:
     """Return the place of each team, from 1. Tied teams share the best of their places."""
-    ordered = sorted(team.order for team in request.teams)
-    places = {order: place for place, order in reversed(list(enumerate(ordered, 1)))}
-    return [places[team.order] for team in request.teams]
+    orders = [team.order for team in request.teams]
+    places: dict[float, int] = {}
+    for place, order in enumerate(sorted(orders), 1):
+        places.setdefault(order, place)
+    return [places[order] for order in orders]
 
 
 class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -13,7 +13,7 @@ from where the pool must be rated again, and writes the audit log, all in one tr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -686,7 +686,7 @@ def append(
         columns |= {"replay_owner": None, "replay_until": None}
     columns |= draft.columns
     change_pool(connection, pool.id, **columns)
-    after = replace(pool, **columns)
+    after = msgspec.structs.replace(pool, **columns)
     then(connection, after, new)
     if draft.action:
         # Last, because all pools share the chain that this locks.

@@ -472,7 +472,7 @@ def expected_scores(
             for own, (low, high) in zip(sizes, pairwise(starts), strict=True)
         ]
     players = _players(system, state, rating, deviation, match, all(rated))
-    outlook = players.of_teams(np.repeat(np.arange(len(flat)), flat), len(flat))
+    outlook = players.of_teams(np.arange(len(flat)).repeat(flat), len(flat))
     modelled = all(rated) and models_draws(system)
     if modelled:
         return [

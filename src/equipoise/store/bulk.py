@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -110,19 +110,41 @@ def sizes_of(connection: Connection) -> Sizes:
     return sizes
 
 
-@contextmanager
-def driver_cursor(connection: Connection, *name: str) -> Iterator[Any]:
-    """Give a cursor of the driver, in the transaction of a connection.
+class driver_cursor:  # noqa: N801 - a context manager; as a generator, a post would pay for it
+    """Gives a cursor of the driver, in the transaction of a connection.
 
     name : of a cursor that PostgreSQL keeps
     Errors of the driver are raised as SQLAlchemy raises them, which callers expect.
     """
-    dialect = connection.dialect
-    base = dialect.loaded_dbapi.Error
-    try:
-        with closing(connection.connection.cursor(*name)) as cursor:
-            yield cursor
-    except base as error:
+
+    def __init__(self, connection: Connection, *name: str) -> None:
+        self._connection, self._name = connection, name
+
+    def __enter__(self) -> Any:
+        """Return the cursor."""
+        try:
+            self._cursor = self._connection.connection.cursor(*self._name)
+        except Exception as error:
+            self._translate(error)
+            raise
+        return self._cursor
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Close the cursor."""
+        try:
+            self._cursor.close()
+        except Exception as failure:
+            self._translate(failure)
+            raise
+        if error is not None:
+            self._translate(error)
+
+    def _translate(self, error: BaseException) -> None:
+        """Raise the error of SQLAlchemy for an error of the driver."""
+        connection, dialect = self._connection, self._connection.dialect
+        base = dialect.loaded_dbapi.Error
+        if not isinstance(error, base):
+            return
         gone = dialect.is_disconnect(error, connection.connection.driver_connection, None)
         if gone:  # as SQLAlchemy does; otherwise an error of the rollback would hide this one
             connection.invalidate(error)
@@ -401,7 +423,8 @@ class PreparedEach:
         """Return the rows for these values of the column and of the parameters."""
         names = _names(wanted)
         if connection.dialect.name == "sqlite":
-            return self._sqlite.rows(connection, {"each": json.dumps(names), **values})
+            each = msgspec.json.encode(names).decode()
+            return self._sqlite.rows(connection, {"each": each, **values})
         return self._postgresql.rows(connection, {"each": names, **values})
 
 

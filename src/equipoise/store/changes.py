@@ -81,19 +81,18 @@ SHOWN = [changes.c[name] for name in COLUMNS]
 BY_POSITION = ("time", "seq", "player", "previous_time", "previous_seq", "rating", "numbers")
 
 
-def pack_numbers(rank: Ints, teams: Ints, values: Sequence[Floats]) -> list[bytes]:
+def pack_numbers(rank: Ints, teams: Ints, values: Floats) -> list[bytes]:
     """Return the packed numbers of changes.
 
     rank, teams : shape (changes,)
     values : rating and deviation before, deviation, expected score, performance, and the system's
-        further numbers, each of shape (changes,); NaN for none
+        further numbers, shape (numbers, changes); NaN for none
     """
     layout = np.dtype([("places", "<i4", 2), ("values", "<f8", len(values))])
     rows = np.empty(len(rank), layout)
     rows["places"][:, 0], rows["places"][:, 1] = rank, teams
-    for at, column in enumerate(values):
-        # -0.0 becomes 0.0, as in columns of numbers: SQLite does not keep the sign of zero.
-        rows["values"][:, at] = column + 0.0
+    # -0.0 becomes 0.0, as in columns of numbers: SQLite does not keep the sign of zero.
+    rows["values"] = values.T + 0.0
     data, width = rows.tobytes(), layout.itemsize
     return [data[at : at + width] for at in range(0, len(data), width)]
 

@@ -173,7 +173,7 @@ class Interruption:
     """Whether a transaction is to end."""
 
     def __init__(self) -> None:
-        self._wanted = threading.Event()
+        self._wanted = False
         # No cancellation may reach a later statement, nor the COMMIT: it could be stored and yet
         # not be confirmed.
         self._lock = threading.Lock()
@@ -181,12 +181,12 @@ class Interruption:
 
     def request(self) -> None:
         """End the transaction, if its commit has not begun; returns at once."""
-        self._wanted.set()
+        self._wanted = True
         threading.Thread(target=self._cancel, name="equipoise-cancel", daemon=True).start()
 
     def check(self) -> None:
         """Raise InterruptedTransactionError if the transaction is to end."""
-        if self._wanted.is_set():
+        if self._wanted:
             raise InterruptedTransactionError("the transaction was interrupted")
 
     @contextmanager
@@ -198,7 +198,7 @@ class Interruption:
         driver: Any = connection.connection.driver_connection
         sqlite = connection.dialect.name == "sqlite"
         if sqlite:
-            driver.set_progress_handler(self._wanted.is_set, _STEPS)
+            driver.set_progress_handler(lambda: self._wanted, _STEPS)
         else:
             self._cancel_statement = lambda: driver.cancel_safe(timeout=_ARRIVES)
         try:
@@ -206,7 +206,7 @@ class Interruption:
             yield
             self.check()
         except Exception as error:
-            if not self._wanted.is_set() or isinstance(error, InterruptedTransactionError):
+            if not self._wanted or isinstance(error, InterruptedTransactionError):
                 raise
             raise InterruptedTransactionError(str(error)) from error
         finally:
@@ -355,8 +355,7 @@ class Store:
             raise UnavailableError(self.outdated)
         if not self.is_sqlite:
             with (
-                self._noticing_damage(),
-                _noticing_locks(patience),
+                self._noticing_damage(patience),
                 self._leaving_standbys(),
                 self._writing.connect() as connection,
                 connection.begin() as transaction,
@@ -371,10 +370,9 @@ class Store:
                     commit_confirmed(connection, transaction)
             return
         with (
-            self._noticing_damage(),
+            self._noticing_damage(patience),
             self._alone(patience) as left,
             self._kept_connection() as connection,
-            _noticing_locks(patience),
             _set_for_now(connection, durable, left),
             connection.begin() as transaction,
         ):
@@ -430,11 +428,16 @@ class Store:
             yield _Snapshot(self, connection)
 
     @contextmanager
-    def _noticing_damage(self) -> Iterator[None]:
-        """Raise DamagedError, and remember it, where the database says that it is damaged."""
+    def _noticing_damage(self, patience: float | None = None) -> Iterator[None]:
+        """Raise DamagedError, and remember it, where the database says that it is damaged.
+
+        Raises : TimeoutError if a writer with bounded patience did not get a lock
+        """
         try:
             yield
         except DBAPIError as error:
+            if patience is not None and is_locked(error):
+                raise TimeoutError(_LOCKED) from error
             if not is_damage(error):
                 self.full = self.full or is_full(error)
                 if error.connection_invalidated and not isinstance(error, OperationalError):
@@ -820,17 +823,6 @@ def _set_up_postgresql(connection: Any, record: object) -> None:
     connection.rollback()
     if process != connection.info.backend_pid:
         connection.prepare_threshold = None
-
-
-@contextmanager
-def _noticing_locks(patience: float | None) -> Iterator[None]:
-    """Raise TimeoutError if a writer with bounded patience did not get a lock."""
-    try:
-        yield
-    except OperationalError as error:
-        if patience is None or not is_locked(error):
-            raise
-        raise TimeoutError(_LOCKED) from error
 
 
 @contextmanager

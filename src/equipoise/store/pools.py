@@ -14,6 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from sqlalchemy import (
     ColumnElement,
@@ -68,6 +69,14 @@ _POSITIONS = {
     "partial_end": ("partial_time", "partial_seq"),
 }
 
+#: Without those that only earlier versions use.
+_COLUMNS = [
+    column
+    for column in pools.columns
+    if column.name not in ("chained_through", "draws_from", "unfilled_time", "unfilled_seq")
+]
+_NAMES = tuple(column.name for column in _COLUMNS)
+
 #: Not deleted. The rows of deleted pools stay, so that their numbers are not used again.
 _EXISTS = pools.c.deleted.is_(None)
 
@@ -105,8 +114,7 @@ def first_heads(settings: str, name: str, created: int, chained_from: int) -> He
     return Heads(shared, sha256(shared + own).digest())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolRecord:
+class PoolRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A pool; times in microseconds since 1970.
 
     settings : JSON of PoolRequest
@@ -283,7 +291,7 @@ def allow_silence(connection: Connection, seconds: float) -> None:
 
 def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:
     """Return a pool by its number, or None."""
-    row = connection.execute(select(pools).where(pools.c.id == pool, _EXISTS)).first()
+    row = connection.execute(select(*_COLUMNS).where(pools.c.id == pool, _EXISTS)).first()
     return None if row is None else _record(row)
 
 
@@ -299,7 +307,7 @@ def get_pool(
 
 def all_pools(connection: Connection) -> list[PoolRecord]:
     """Return all pools by name."""
-    query = select(pools).where(_EXISTS).order_by(pools.c.name)
+    query = select(*_COLUMNS).where(_EXISTS).order_by(pools.c.name)
     return [_record(row) for row in connection.execute(query)]
 
 
@@ -312,7 +320,7 @@ def pool_after(connection: Connection, pool: int) -> str | None:
 
 def archives_of(connection: Connection, name: str) -> list[PoolRecord]:
     """Return the archived seasons of a pool, newest first."""
-    query = select(pools).where(pools.c.archive_of == name, _EXISTS)
+    query = select(*_COLUMNS).where(pools.c.archive_of == name, _EXISTS)
     rows = connection.execute(query.order_by(pools.c.closed.desc(), pools.c.id.desc()))
     return [_record(row) for row in rows]
 
@@ -335,7 +343,7 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
         | (pools.c.last_time >= pools.c.board_day + MICROSECONDS_PER_DAY)
     )
     free = pools.c.replay_until.is_(None) | (pools.c.replay_until < now)
-    query = select(pools).where(wanted, free, _EXISTS).order_by(pools.c.id)
+    query = select(*_COLUMNS).where(wanted, free, _EXISTS).order_by(pools.c.id)
     rows = connection.execute(query)
     return [_record(row) for row in rows]
 
@@ -364,8 +372,6 @@ def _record(row: Row[Any]) -> PoolRecord:
 
 def _from_columns(values: dict[str, Any]) -> PoolRecord:
     """Return a pool from its columns."""
-    for name in ("chained_through", "draws_from", "unfilled_time", "unfilled_seq"):
-        del values[name]
     values["garbage"] = bool(values["garbage"])
     values["shared"] = unpack_shared(values["shared"])
     for name, (time, seq) in _POSITIONS.items():
@@ -388,15 +394,14 @@ def unpack_shared(text: str) -> dict[str, Floats]:
     return {name: np.array(values, np.float64) for name, values in json.loads(text).items()}
 
 
-_NAMES = tuple(column.name for column in pools.columns)
 _NAMED = (pools.c.name == bindparam("wanted"), _EXISTS)
-_BY_NAME = Prepared(select(pools).where(*_NAMED))
+_BY_NAME = Prepared(select(*_COLUMNS).where(*_NAMED))
 # SQLite ignores FOR UPDATE: there a writer locks the whole database.
-_LOCKED = Prepared(select(pools).where(*_NAMED).with_for_update())
+_LOCKED = Prepared(select(*_COLUMNS).where(*_NAMED).with_for_update())
 # The limit is set in the same statement, because another one would take as long as this.
 _LIMIT = func.set_config("idle_in_transaction_session_timeout", bindparam("silence"), true())
 _SILENCE = Prepared(select(_LIMIT))
-_LOCKED_UNLESS_SILENT = Prepared(select(_LIMIT, pools).where(*_NAMED).with_for_update())
+_LOCKED_UNLESS_SILENT = Prepared(select(_LIMIT, *_COLUMNS).where(*_NAMED).with_for_update())
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,6 +215,11 @@ class PoolRules:
             unused.append("statistics")
         return tuple(unused)
 
+    @cached_property
+    def extra_columns(self) -> list[str]:
+        """The columns of the system's trace that the table of changes packs together."""
+        return [name for name in self.system.trace_columns if name != "performance"]
+
     @property
     def placement_matches(self) -> int:
         """The number of matches below which a player is provisional."""

@@ -82,7 +82,7 @@ def _on_its_day(connection: Connection, pool: PoolRecord) -> PoolRecord:
     if day <= pool.board_day or pool.dirty is not None or pool.board_from is not None:
         return pool
     change_pool(connection, pool.id, board_day=day, board_from="")
-    return replace(pool, board_day=day, board_from="")
+    return msgspec.structs.replace(pool, board_day=day, board_from="")
 
 
 def rewrite_next(connection: Connection, pool: PoolRecord) -> bool:
@@ -288,7 +288,7 @@ def pool_as_wanted(store: Store, pool: str, request: PoolChange | None = None) -
         if request is not None:
             change = _wanted(connection, record, request)
             settings = with_settings(settings, change.settings)
-    return message_of(replace(record, settings=settings_json(settings)))
+    return message_of(msgspec.structs.replace(record, settings=settings_json(settings)))
 
 
 def with_settings(settings: PoolRequest, changes: Mapping[str, Any]) -> PoolRequest:

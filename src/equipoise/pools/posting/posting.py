@@ -581,7 +581,7 @@ class _Posting:
                     connection, pool.id, pool.outbox_last, pool.id, happened, now
                 )
         change_pool(connection, pool.id, **columns)
-        return replace(pool, **columns)
+        return msgspec.structs.replace(pool, **columns)
 
     def earlier_matches(self, pool: PoolRecord) -> dict[str, MatchMessage]:
         """Return the matches of detailed posts that other posts have recorded, by id.

@@ -181,19 +181,19 @@ def history_of_rows(
     participants : of the matches; rows : theirs in `player_ids`
     """
     teams = participants.teams
+    in_match = np.array(participants.team_counts, np.int64)
     in_team = np.array(participants.team_sizes, np.int64)
     # Where the teams of each match begin, and the players of each team.
-    first_team = _offsets(participants.team_counts)
-    first_player = _offsets(in_team)
-    number = np.arange(len(teams)) - np.repeat(first_team[:-1], np.diff(first_team))
+    first_team, first_player = _offsets(in_match), _offsets(in_team)
+    number = np.arange(len(teams)) - first_team[:-1].repeat(in_match)
     rank = dense_ranks(first_team, _ranks(teams))
     return History(
         match_ids=object_array([request.match for request in participants.requests]),
         player_ids=player_ids,
         offsets=first_player[first_team],
         player=rows,
-        team=np.repeat(number, in_team),
-        rank=np.repeat(rank, in_team),
+        team=number.repeat(in_team),
+        rank=rank.repeat(in_team),
         **_of_matches(matches, participants.requests, rules),
         **_of_players(participants, rules),
     )
@@ -349,10 +349,10 @@ def player_of(participant: ParticipationRequest | str | int) -> str:
     )
 
 
-def _offsets(counts: Sequence[int] | Ints) -> Ints:
+def _offsets(counts: Ints) -> Ints:
     """Return the offsets of groups of some sizes, and the end of the last one."""
     offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    counts.cumsum(out=offsets[1:])
     return offsets
 
 
@@ -449,12 +449,7 @@ class LastChanges:
 def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
     """Return a trace of NaN, for a system to fill."""
     names = (*TRACE_COLUMNS, *system.trace_columns)
-    return {name: np.full(history.participations, np.nan) for name in names}
-
-
-def extra_columns(system: RatingSystem) -> list[str]:
-    """Return the columns of the system's trace that the table of changes packs together."""
-    return [name for name in system.trace_columns if name != "performance"]
+    return dict(zip(names, np.full((len(names), history.participations), np.nan), strict=True))
 
 
 def numbers_of(system: RatingSystem, state: State, rows: Ints) -> RatingColumns:
@@ -582,7 +577,8 @@ def _change_rows(
     last_changes : of the history's players; updated
     """
     rated = np.flatnonzero(np.isfinite(trace["rating"]))
-    match = history.match_rows()[rated]
+    every = history.match_rows()
+    match = every[rated]
     times = np.zeros(history.matches, np.int64) if history.time is None else history.time
     time, seq = times[match], np.asarray(seqs, np.int64)[match]
     player = history.player[rated]
@@ -596,7 +592,7 @@ def _change_rows(
         trace["deviation"],
         trace["expected"],
         performance,
-        *(trace[name] for name in extra_columns(rules.system)),
+        *(trace[name] for name in rules.extra_columns),
     ]
     return {
         "player": history.player_ids[player].tolist(),
@@ -606,16 +602,19 @@ def _change_rows(
         "previous_seq": previous_seq.tolist(),
         "rating": (trace["rating"][rated] + 0.0).tolist(),
         "numbers": pack_numbers(
-            places_of(history)[rated],
+            places_of(history, every)[rated],
             history.teams()[match],
-            [column[rated] for column in values],
+            np.array(values)[:, rated],
         ),
     }
 
 
-def places_of(history: History) -> Ints:
-    """Return how many teams of the match came before each participation's team, shape (N,)."""
-    match, team = history.match_rows(), history.team
+def places_of(history: History, match: Ints) -> Ints:
+    """Return how many teams of the match came before each participation's team, shape (N,).
+
+    match : of every participation
+    """
+    team = history.team
     first = np.ones(len(match), bool)
     first[1:] = (match[1:] != match[:-1]) | (team[1:] != team[:-1])
     teams = np.flatnonzero(first)
@@ -640,7 +639,7 @@ def unpack_extra(rules: PoolRules, extra: bytes) -> dict[str, float | None]:
     # Every match that is posted comes here: arrays of so few numbers take longer. NaN is not equal
     # to itself.
     values = [None if number != number else number for (number,) in _DOUBLE.iter_unpack(extra)]
-    return dict(zip(extra_columns(rules.system), values, strict=True))
+    return dict(zip(rules.extra_columns, values, strict=True))
 
 
 #: Teams of a match up to which chances are computed and opponents are listed.

@@ -111,6 +111,9 @@ class MatchPart(NamedTuple):
         first = max(0, min(first, count - 1))
         stop = count if window.stop is None else window.stop
         last = max(first + 1, min(first + window.limit, stop))
+        teams = len(request.teams)
+        if first == 0 and last >= count:
+            return cls(request, places, range(teams), 0, count, teams)
         at = 0
         kept, kept_places, numbers = [], [], []
         for number, (team, place) in enumerate(zip(request.teams, places, strict=True)):
@@ -121,10 +124,8 @@ class MatchPart(NamedTuple):
                 kept.append(team if whole else msgspec.structs.replace(team, players=players))
                 kept_places.append(place)
                 numbers.append(number)
-        if first > 0 or last < count:
-            part = msgspec.structs.replace(request, teams=kept)
-            return cls(part, kept_places, numbers, first, count, len(request.teams))
-        return cls(request, places, numbers, 0, count, len(request.teams))
+        part = msgspec.structs.replace(request, teams=kept)
+        return cls(part, kept_places, numbers, first, count, teams)
 
     @property
     def names(self) -> list[str]:
@@ -432,8 +433,8 @@ def _match_lines(
 
 #: What is posted of a player and returned as it is.
 _POSTED = ("statistics", "share", "role", "side", "at_home", "attributes")
-#: What a match did to a player, as its change has it.
-_CHANGED = ("rating_before", "deviation_before", "rating", "deviation", "expected", "performance")
+#: What a match may do to a player, beside the performance.
+_CHANGED = ("rating_before", "deviation_before", "rating", "deviation", "change", "expected")
 
 
 def _change(
@@ -446,18 +447,30 @@ def _change(
     posted = member if isinstance(member, ParticipationRequest) else None
     player = player_of(member)
     change = changes.get(player)
-    details: dict[str, Any] = dict.fromkeys(_CHANGED)
-    if change is not None:
-        details = {name: getattr(change, name) for name in _CHANGED}
-        details["extra"] = unpack_extra(rules, change.extra)
-    elif posted is not None:
-        details["performance"] = posted.performance
+    details: dict[str, Any] = {}
     if posted is not None:
-        details |= {name: getattr(posted, name) for name in _POSTED}
+        details = {name: getattr(posted, name) for name in _POSTED}
+    if change is None:
+        return ChangeMessage(
+            player=player,
+            counted=False,
+            **dict.fromkeys(_CHANGED),
+            performance=None if posted is None else posted.performance,
+            disqualified=player in disqualified,
+            **details,
+        )
+    # Written out, as every match that is posted comes here.
     return ChangeMessage(
         player=player,
-        counted=change is not None,
-        change=None if change is None else change.rating - change.rating_before,
+        counted=True,
+        rating_before=change.rating_before,
+        deviation_before=change.deviation_before,
+        rating=change.rating,
+        deviation=change.deviation,
+        change=change.rating - change.rating_before,
+        expected=change.expected,
+        performance=change.performance,
+        extra=unpack_extra(rules, change.extra),
         disqualified=player in disqualified,
         **details,
     )
