@@ -137,8 +137,7 @@ class RequestMiddleware:
         """Count and log an answer."""
         route = scope.get("equipoise.route", NO_ROUTE)
         method = scope["method"][:10] if scope["method"].isalpha() else "?"
-        self._metrics.requests.labels(method, route, str(status)).inc()
-        self._metrics.seconds.labels(route).observe(seconds)
+        self._metrics.count(method, route, status, seconds)
         fields: dict[str, Any] = {
             "request": scope["equipoise.request"],
             "method": method,
@@ -149,7 +148,11 @@ class RequestMiddleware:
         if "equipoise.key" in scope:
             fields["key"] = scope["equipoise.key"]
         level = logging.WARNING if status >= 500 else logging.INFO
-        access_log.log(level, "answered", extra={FIELDS: fields})
+        if access_log.isEnabledFor(level):
+            # `log` would look for the line of the code that calls it.
+            record = logging.LogRecord(access_log.name, level, "", 0, "answered", (), None)
+            setattr(record, FIELDS, fields)
+            access_log.handle(record)
         if self._tracing is not None:
             self._tracing.describe_request(fields)
 

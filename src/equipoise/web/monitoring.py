@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
@@ -84,6 +85,8 @@ def configure_logs(level: str, stream: TextIO | None = None) -> None:
         logger.handlers = [handler]
         logger.propagate = False
         logger.setLevel(level.upper())
+    # No line has these, and finding them takes as long as writing a line.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # We write an access log of our own.
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
@@ -133,6 +136,15 @@ class Metrics:
             "Resident memory of the largest process for calculations",
             **own,
         )
+
+        # Looking a child up by its labels takes longer than counting.
+        self._counter = lru_cache(1_000)(self.requests.labels)
+        self._histogram = lru_cache(1_000)(self.seconds.labels)
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._counter(method, route, status).inc()
+        self._histogram(route).observe(seconds)
 
     def page(self) -> bytes:
         """Return all metrics as text for Prometheus."""

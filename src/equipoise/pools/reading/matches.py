@@ -433,8 +433,6 @@ def _match_lines(
 
 #: What is posted of a player and returned as it is.
 _POSTED = ("statistics", "share", "role", "side", "at_home", "attributes")
-#: What a match may do to a player, beside the performance.
-_CHANGED = ("rating_before", "deviation_before", "rating", "deviation", "change", "expected")
 
 
 def _change(
@@ -454,7 +452,12 @@ def _change(
         return ChangeMessage(
             player=player,
             counted=False,
-            **dict.fromkeys(_CHANGED),
+            rating_before=None,
+            deviation_before=None,
+            rating=None,
+            deviation=None,
+            change=None,
+            expected=None,
             performance=None if posted is None else posted.performance,
             disqualified=player in disqualified,
             **details,

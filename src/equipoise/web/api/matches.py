@@ -43,8 +43,8 @@ from equipoise.web.http.endpoints import (
     changes,
     check_media,
     decode_body,
-    read_body,
     reads,
+    receive_body,
 )
 from equipoise.web.http.errors import without_lines
 from equipoise.web.http.streams import LINE_MEDIA, take_stream
@@ -74,7 +74,7 @@ async def post_matches(
         await take_stream(request)
         return None
     settings = request.service.settings
-    content = await read_body(request, settings.body_bytes)
+    content = await receive_body(request, settings.body_bytes)
     posted = decode_body(_BODY, content)
     if isinstance(posted, list):
         if len(posted) > settings.list_length:

@@ -437,7 +437,7 @@ def read_query(shape: type[msgspec.Struct] | None, sent: bytes) -> Any:
     """
     shape = shape or NoQuery
     if not sent:
-        return converted(shape, {}, "query")
+        return _empty_query(shape)
     try:
         pairs = parse_qsl(
             sent.decode("ascii"),
@@ -460,6 +460,12 @@ def read_query(shape: type[msgspec.Struct] | None, sent: bytes) -> Any:
         else:
             values[name] = value
     return converted(shape, values, "query")
+
+
+@cache
+def _empty_query(shape: type[S]) -> S:
+    """Return an empty query as its shape, which never changes. Raises : InvalidDataError."""
+    return converted(shape, {}, "query")
 
 
 def converted(shape: type[S], values: dict[str, Any], what: str) -> S:
@@ -542,16 +548,17 @@ async def read_body(request: ApiRequest, most: int) -> bytes:
     Raises : MediaTypeError, TooLargeError, ClientDisconnect
     """
     check_media(request)
-    return await receive_body(request, most, f"the body must have at most {most} bytes")
+    return await receive_body(request, most)
 
 
-async def receive_body(request: ApiRequest, most: int, limit: str) -> bytes:
+async def receive_body(request: ApiRequest, most: int, limit: str = "") -> bytes:
     """Return the complete body, of whatever media type.
 
-    limit : the sentence for a body of more than `most` bytes
+    limit : the sentence for a body of more than `most` bytes, if it is not the usual one
     Raises : TooLargeError, ClientDisconnect
     """
     request.reading = True
+    limit = limit or f"the body must have at most {most} bytes"
     length = request.header(b"content-length")
     if length is not None and length.isdecimal() and int(length[:20]) > most:
         raise TooLargeError(f"{limit}; got {length[:20]}")
