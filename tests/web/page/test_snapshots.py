@@ -8,15 +8,19 @@ from typing import Any
 import pytest
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
+from equipoise.messages.pools import PoolChange, PoolRequest
 from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.pool.settings import change_settings
 from equipoise.pools.reading import players
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players
 from equipoise.pools.reading.questions import explain_player
 from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import change_pool, get_pool
 from equipoise.web.page.context import OverviewCache
 from equipoise.web.processes import CalculationProcesses, Work
 from pools.pool_trials import Trial, duel
+from web.conftest import Serve
+from web.conftest import duel as posted
 from web.page.invented import DAY, START
 from web.page.markup import Page
 from web.page.test_forms_at_work import confirm
@@ -112,6 +116,34 @@ def test_a_players_page_opens_one_transaction(site: Any, monkeypatch: pytest.Mon
         moments.clear()
         assert client.get("/pools/arena").status_code == 200
         assert len(moments) == 1
+
+
+def test_pages_show_the_pool_as_it_is_now(serve: Serve) -> None:
+    """Although the checks of requests keep it for as long as they keep keys."""
+    served = serve(page=True, key_seconds=3600.0)
+    pool = served.pool(public=True)
+    host = {"origin": "http://service"}
+    served.running.request("POST", "/sign-in", data={"key": served.admin}, headers=host)
+    pages = {name: f"/pools/{pool}/{name}" for name in ("settings", "tournament", "amendments")}
+
+    def shown() -> dict[str, Page]:
+        return {
+            name: Page(served.running.request("GET", path).text) for name, path in pages.items()
+        }
+
+    assert "being rated again" not in shown()["amendments"].text
+    for at in range(2):
+        served.post(f"/v1/pools/{pool}/matches", posted(f"m{at}", time=START + at))
+    # As by another service.
+    change_settings(served.store, pool, PoolChange(title="Ladder"), START, key=None)
+    with served.store.write() as connection:
+        leased = {"replay_owner": "another", "replay_until": 2**60}
+        change_pool(connection, get_pool(connection, pool).id, dirty=(2**60, 0), **leased)
+    now = shown()
+    assert "with its 2 matches" in now["settings"].text
+    assert now["settings"].field("title") == "Ladder"
+    assert now["tournament"].field("until") == "2026-09-01"
+    assert "being rated again" in now["amendments"].text
 
 
 def test_all_opponents_are_counted(site: Any) -> None:

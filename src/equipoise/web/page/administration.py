@@ -278,13 +278,15 @@ EVENT_KINDS = {
 
 async def admin_page(context: PageContext) -> Response:
     """Return the page that links to all tasks of an administrator."""
-    listed = await context.read(amending.amendments, limit=10)
+    listed = await context.snapshot(
+        lambda store, pool: amending.amendments(store, pool.pool, limit=10)
+    )
     return context.render("admin.html", amendments=listed.amendments)
 
 
 async def settings_page(context: PageContext) -> Response:
     """Return the form with the settings of a pool."""
-    pool = context.pool
+    pool = await context.snapshot(lambda _, pool: pool)
     return _settings_form(context, _fields_of(pool), saved=context.parameter("saved") == "1")
 
 

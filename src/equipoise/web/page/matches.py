@@ -426,8 +426,9 @@ ACTIONS = {action.name: action for action in _ACTIONS}
 
 async def amendments_page(context: PageContext) -> Response:
     """Return the list of amendments, newest first."""
-    listed = await context.read(
-        amending.amendments, cursor=context.parameter("cursor") or None, limit=_PAGE_SIZE
+    cursor = context.parameter("cursor") or None
+    listed = await context.snapshot(
+        lambda store, pool: amending.amendments(store, pool.pool, cursor=cursor, limit=_PAGE_SIZE)
     )
     here = ("pools", context.pool_name, "amendments")
     return context.render(
@@ -435,7 +436,7 @@ async def amendments_page(context: PageContext) -> Response:
         amendments=listed.amendments,
         kinds=KINDS,
         next=page_at(listed.next, *here),
-        first=path(*here) if context.parameter("cursor") else None,
+        first=path(*here) if cursor else None,
     )
 
 
@@ -445,7 +446,7 @@ async def amendment_page(context: PageContext) -> Response:
     seq = whole_number(text, 18)
     if seq is None:
         raise NotFoundError(f"no amendment {text[:50]}")
-    details = await context.read(amending.amendment, seq)
+    details = await context.snapshot(lambda store, pool: amending.amendment(store, pool.pool, seq))
     answer = context.render(
         "amendment.html",
         amendment=details,

@@ -145,7 +145,7 @@ async def tournament(context: PageContext) -> Response:
 
 async def pool_tournament(context: PageContext) -> Response:
     """Return the tournament of some days of a pool: the page, or the standings as CSV."""
-    pool = context.pool
+    pool = await context.snapshot(lambda _, pool: pool)
     since, until = _days(context, pool)
     chosen = context.parameter("tie_breaks", TIE_BREAKS)
     shown: dict[str, Any] = {"since": since, "until": until, "tie_breaks": chosen}
