@@ -14,8 +14,6 @@ def script(name: str, folder: str = "release") -> Any:
     """Return a script as a module."""
     path = ROOT / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"{folder}_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and NamedTuples look up the module in which they stand.
     sys.modules[spec.name] = module

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,7 +17,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.display import Tabular, table_html
+from equipoise.display import HALF_WIDTH, Tabular, half_width_in_words, table_html
 from equipoise.rating.registry import SYSTEMS
 from every_value import HOSTILE, every_value
 
@@ -256,3 +257,19 @@ def test_an_explanation_and_a_pool_say_when() -> None:
     one = value_of("Explanation")
     assert one.when == datetime.fromtimestamp(one.time * 86_400, UTC)
     assert value_of("PoolState").last_match == datetime(2024, 1, 23, 22, 13, 20, tzinfo=UTC)
+
+
+# --- the 95 % range of a rating ----------------------------------------------------------------
+
+
+def test_the_range_holds_95_percent_of_a_normal_distribution() -> None:
+    inside = NormalDist().cdf(HALF_WIDTH) - NormalDist().cdf(-HALF_WIDTH)
+    assert inside == pytest.approx(0.95, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("deviation", "words"),
+    [(350.0, "686"), (80.99, "159"), (25.0, "49.0"), (1.2, "2.35"), (0, "0.00")],
+)
+def test_it_is_written_with_two_or_three_digits(deviation: float, words: str) -> None:
+    assert half_width_in_words(deviation) == words

@@ -11,7 +11,7 @@ import pytest
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 SLOW = ("tuning",)
 #: The others are drawn from what a benchmark measures, or are pages.
-DRAWN = ("arena", "comparing", "season", "which_system", "worldcup", *SLOW)
+DRAWN = ("arena", "comparing", "matchmaking_ratings", "season", "which_system", "worldcup", *SLOW)
 
 
 @pytest.mark.parametrize(

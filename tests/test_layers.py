@@ -163,5 +163,4 @@ def test_every_requirement_is_pinned() -> None:
     }
     for requirement in wanted:
         name = re.match(r"[A-Za-z0-9._-]+", requirement)
-        assert name is not None
         assert name.group().lower().replace("_", "-") in pinned

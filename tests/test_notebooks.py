@@ -92,8 +92,12 @@ def test_every_cell_works(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @every
-def test_it_is_a_valid_notebook_without_output(path: Path) -> None:
+def test_it_is_linked_and_valid_without_output_or_paths_of_a_machine(path: Path) -> None:
     """nbformat 4.5: what its schema demands of the two kinds of cells."""
+    guide = (FOLDER.parents[1] / "docs" / "guides" / "notebooks.md").read_text(encoding="utf-8")
+    assert f"examples/notebooks/{path.name}" in guide
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"(?<![\w.])/(home|Users|root|work|tmp)/|\\\\Users", text)
     found = content(path)
     assert set(found) == {"cells", "metadata", "nbformat", "nbformat_minor"}
     assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
@@ -115,15 +119,3 @@ def test_it_is_a_valid_notebook_without_output(path: Path) -> None:
         else:
             assert cell["cell_type"] == "markdown"
         assert set(cell) == fields
-
-
-@every
-def test_it_names_no_path_of_a_machine(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert not re.search(r"(?<![\w.])/(home|Users|root|work|tmp)/|\\\\Users", text)
-
-
-@every
-def test_a_page_links_it(path: Path) -> None:
-    guide = (FOLDER.parents[1] / "docs" / "guides" / "notebooks.md").read_text(encoding="utf-8")
-    assert f"examples/notebooks/{path.name}" in guide

@@ -1,4 +1,4 @@
-"""What the README shows is run, and its figures are those that its benchmark kept."""
+"""What the README shows is run; its figures and those of guides are what benchmarks kept."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from trials.server import free_port
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+RESULTS = ROOT / "benchmarks" / "results"
 README = (ROOT / "README.md").read_text()
 TUTORIAL = (DOCS / "tutorial" / "first-ratings.md").read_text()
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -47,7 +48,6 @@ def target(name: str) -> str:
     """Return what the Makefile does for a target."""
     makefile = (ROOT / "Makefile").read_text()
     found = re.search(rf"^{name}:.*\n((?:\t.*\n)+|)", makefile, re.MULTILINE)
-    assert found is not None
     return found.group(1)
 
 
@@ -177,7 +177,7 @@ def rows_of(text: str) -> list[list[str]]:
 
 def test_the_table_is_what_the_benchmark_kept() -> None:
     """`benchmarks/readme.py --readme` writes it."""
-    measured = rows_of((ROOT / "benchmarks" / "results" / "readme.md").read_text())
+    measured = rows_of((RESULTS / "readme.md").read_text())
     shown = rows_of(README)
     assert len(shown) > 2
     assert [row for row in shown if set(row[0]) != {"-"}] == [
@@ -192,6 +192,47 @@ def test_every_figure_on_speed_is_one_that_its_benchmark_kept() -> None:
     assert len(rows) > 10
     for *cells, script in rows:
         assert (ROOT / script.strip("`")).exists()
-        kept = (ROOT / "benchmarks" / "results" / f"{Path(script.strip('`')).stem}.md").read_text()
+        kept = (RESULTS / f"{Path(script.strip('`')).stem}.md").read_text()
         figures = [one for cell in cells[1:] for one in re.findall(r"\d[\d.,e-]*\d", cell)]
         assert [one for one in figures if one not in kept] == [], script
+
+
+# --- figures of guides -----------------------------------------------------------------------
+
+KEPT = ("backtest", "tables", "experience", "team_games", "entry", "advantage", "new_systems")
+
+
+@pytest.mark.parametrize(("guide", "least"), [("system-study", 100), ("which-system", 3)])
+def test_every_figure_of_the_page_is_one_that_a_benchmark_kept(guide: str, least: int) -> None:
+    """Figures of two decimals or more, without their signs; benchmarks/results is the truth.
+
+    Outputs of commands are compared with those of the commands instead.
+    """
+    kept = "".join((RESULTS / f"{name}.md").read_text() for name in KEPT)
+    known = set(re.findall(r"\d+\.\d\d+", kept))
+    page = (DOCS / "guides" / f"{guide}.md").read_text()
+    shown = re.findall(r"\d+\.\d\d+", re.sub(r"```output\n.*?```", "", page, flags=re.DOTALL))
+    assert len(shown) > least
+    assert [one for one in shown if one not in known] == []
+
+
+@pytest.mark.parametrize(
+    ("guide", "first", "last", "result"),
+    [
+        ("system-study", "### Home advantage", "`python benchmarks/advantage.py`", "advantage"),
+        ("predicting", "On the second half of 49,520", "`python benchmarks/draws.py`", "draws"),
+    ],
+)
+def test_every_measured_figure_of_other_guides_is_one_that_a_benchmark_kept(
+    guide: str, first: str, last: str, result: str
+) -> None:
+    """From the words with which the measurements begin to the command that shows them.
+
+    A number of deviations is the ratio of two kept figures.
+    """
+    page = (DOCS / "guides" / f"{guide}.md").read_text()
+    measured = page[page.index(first) : page.index(last)]
+    shown = re.findall(r"\d+\.\d+(?! deviations)", measured)
+    known = set(re.findall(r"\d+\.\d+", (RESULTS / f"{result}.md").read_text()))
+    assert len(shown) > 4
+    assert [one for one in shown if one not in known] == []

@@ -64,24 +64,13 @@ def test_every_test_is_in_exactly_one_part_of_test_all(
     """Of those of this run, which are all tests where no path is given."""
     compiled = [run for run in runs_of("test-all") if not run.variables]
     assert len(compiled) == 5
+    assert runs_of("test") == compiled[:1]
+    for test, marks in marks_of_tests.items():
+        assert "slow" in marks or not {"recompiles", "alone", "browser"} & marks, test
     counts = Counter(
         sum(run.has(test, marks) for run in compiled) for test, marks in marks_of_tests.items()
     )
     assert counts == {1: len(marks_of_tests)}
-
-
-def test_make_test_is_the_first_part() -> None:
-    (run,) = runs_of("test")
-    assert run == runs_of("test-all")[0]
-    assert run.has("tests/some.py::test", frozenset())
-    assert not run.has("tests/some.py::test", frozenset({"slow"}))
-
-
-def test_what_needs_more_than_a_processor_is_slow(
-    marks_of_tests: dict[str, frozenset[str]],
-) -> None:
-    for test, marks in marks_of_tests.items():
-        assert "slow" in marks or not {"recompiles", "alone", "browser"} & marks, test
 
 
 def test_ci_runs_all_but_what_is_left_to_the_night() -> None:

@@ -23,6 +23,8 @@ from equipoise.evaluate.scoring.tally import SUMS, Scored
 from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
+from equipoise.rating import one_match
+from equipoise.rating.one_match import OneMatch
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
 from evaluate.histories import contests
@@ -34,23 +36,14 @@ from reference.metrics import Team
 
 def duels(scores: list[float], attributes: dict[str, np.ndarray] | None = None) -> History:
     """Return matches of player 0, listed first, who made these scores against player 1."""
-    count = len(scores)
     ranks = [(0, 0) if score == 0.5 else (int(score < 1), int(score > 0)) for score in scores]
-    return History(
-        match_ids=np.arange(count),
-        player_ids=np.arange(2),
-        offsets=2 * np.arange(count + 1),
-        player=np.tile([0, 1], count),
-        team=np.tile([0, 1], count),
-        rank=np.array(ranks).reshape(-1),
-        attributes=attributes or {},
-    )
+    history = one_match.history_of([OneMatch((1, 1), one) for one in ranks], [[0, 1]] * len(ranks))
+    return dataclasses.replace(history, attributes=attributes or {})
 
 
 def before(system: RatingSystem, history: History) -> Outlook:
     """Return what one replay knew before each match."""
     trace = replay(system, history, trace=True).trace
-    assert trace is not None
     return system.outlook(
         trace.columns["rating_before"], trace.columns["deviation_before"], history
     )
@@ -386,10 +379,15 @@ def test_codeforces_gives_what_the_authors_program_prints() -> None:
     assert round(metrics["rank_deviation"], 3) == 14.904
 
 
-def test_blocks_join_matches_beyond_a_thousand() -> None:
-    """The intervals of 2,500 duels come from blocks of three."""
+def test_blocks_join_matches_beyond_a_thousand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The intervals of 2,500 duels come from blocks of three, whatever the pieces."""
     scores = np.random.default_rng(1).integers(0, 2, 2500).astype(float).tolist()
     found = backtest({"elo": Elo()}, duels(scores), min_history=0, resamples=200)
     lower, upper = found.of("elo").intervals["pair_inversion"]
     half = 100 * 1.96 * 0.5 / math.sqrt(2500)
     assert upper - lower == pytest.approx(2 * half, rel=0.25)
+    found = []
+    for piece in (74, 10**9):
+        monkeypatch.setattr(module, "_PIECE", piece)
+        found.append(backtest({"elo": Elo()}, duels(scores), min_history=20, resamples=200))
+    assert repr(found[0].of("elo").intervals) == repr(found[1].of("elo").intervals)

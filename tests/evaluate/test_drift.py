@@ -78,7 +78,6 @@ CASES = [
 
 def places(history: History, window: ActivityWindow) -> tuple[list[int], int]:
     if window.unit == "days":
-        assert history.time is not None
         return (history.time - history.time[0]).tolist(), round(window.length * DAY)
     return list(range(history.matches)), int(window.length) - 1
 
@@ -116,7 +115,6 @@ def test_it_is_what_slow_code_says(  # type: ignore[no-untyped-def]
     system, history = make_system(name, parameters), history_of(1)
     found = drift(system, history, window=window, points=11)
     trace = eq.replay(system, history, trace=True).trace
-    assert trace is not None
     place, reach = places(history, window)
     moments = np.unique(np.linspace(0, place[-1], 11).astype(np.int64))
     if window.unit == "days":
@@ -184,7 +182,6 @@ def test_the_unscaled_rating_is_that_of_factor_1() -> None:
     system = make_system("team-glicko2", {"roles": True})
     history = teams(7, replace(SMALL, leavers=0.3, roles=True))
     trace = eq.replay(system, history, trace=True).trace
-    assert trace is not None
     before, after, factor, unscaled = (
         trace.columns[name] for name in ("rating_before", "rating", "factor", "rating_unscaled")
     )
@@ -220,9 +217,7 @@ def test_moments_are_evenly_spread_and_can_be_written() -> None:
     """From the first match to the last: whole days where a history has dates."""
     history = replace(contests(1), time_kind="date")
     found = drift(make_system("elo"), history, points=5)
-    assert found.times is not None
     days: Ints = found.times.astype(np.int64)
-    assert history.time is not None
     assert [days[0] * DAY, days[-1] * DAY] == [history.time[0], history.time[-1]]
     np.testing.assert_allclose(np.diff(days), (days[-1] - days[0]) / 4, atol=1)
     # All matches of a day have been played when it is looked at.
@@ -254,39 +249,27 @@ def test_a_history_that_nothing_rates_has_nothing_to_show() -> None:
     assert np.isnan([found.start, *found.rating, *found.inflation, *found.added]).all()
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"points": 1}, "points must be from 2 to 10,000"),
-        ({"window": ActivityWindow("days", 0)}, "active days must be positive"),
-        ({"window": ActivityWindow("matches", 0)}, "a whole number from 1"),
-        ({"window": ActivityWindow("matches", 2.5)}, "a whole number from 1"),
-    ],
-)
-def test_wrong_choices_are_refused(choices: dict[str, object], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        drift(make_system("elo"), contests(1), **choices)  # type: ignore[arg-type]
+DAYS = ActivityWindow("days", 3)
 
 
 @pytest.mark.parametrize(
-    ("name", "history", "error", "message"),
+    ("name", "history", "choices", "message"),
     [
-        ("glicko2", teams(1), InvalidDataError, "glicko2 cannot rate teams"),
-        ("elo", teams(1).slice(0, 0), InvalidDataError, "has no matches"),
-        (
-            "elo",
-            replace(contests(1), time=None),
-            InvalidParameterError,
-            "active days need a history with times",
-        ),
+        ("elo", contests(1), {"points": 1}, "points must be from 2 to 10,000"),
+        ("elo", contests(1), {"window": ActivityWindow("days", 0)}, "days must be positive"),
+        ("elo", contests(1), {"window": ActivityWindow("matches", 0)}, "a whole number from 1"),
+        ("elo", contests(1), {"window": ActivityWindow("matches", 2.5)}, "a whole number from 1"),
+        ("glicko2", teams(1), {"window": DAYS}, "glicko2 cannot rate teams"),
+        ("elo", teams(1).slice(0, 0), {"window": DAYS}, "has no matches"),
+        ("elo", replace(contests(1), time=None), {"window": DAYS}, "need a history with times"),
     ],
-    ids=["teams", "nothing", "no times"],
+    ids=["one point", "no days", "no matches", "half a match", "teams", "nothing", "no times"],
 )
-def test_histories_that_do_not_fit_are_refused(
-    name: str, history: History, error: type[Exception], message: str
+def test_what_does_not_fit_is_refused(
+    name: str, history: History, choices: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(error, match=message):
-        drift(make_system(name), history, window=ActivityWindow("days", 3))
+    with pytest.raises((InvalidParameterError, InvalidDataError), match=message):
+        drift(make_system(name), history, **choices)  # type: ignore[arg-type]
 
 
 def test_the_numbers_of_a_hand_made_history() -> None:
@@ -317,6 +300,5 @@ def test_a_bound_on_both_leaves_no_part_to_performance() -> None:
     # A draw may change hardly anything, and that is not bounded.
     history = teams(8, replace(SMALL, draw_margin=0))
     trace = eq.replay(system, history, trace=True).trace
-    assert trace is not None
     part = trace.columns["rating"] - trace.columns["rating_unscaled"]
     np.testing.assert_allclose(part, 0, atol=1e-9)

@@ -19,6 +19,7 @@ from equipoise.evaluate.incentive_plans import (
     search,
     worse_spots,
 )
+from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.system import Capabilities
 from rating.histories import one_contest
 from reference.incentives import all_ranks
@@ -77,14 +78,7 @@ def test_places_are_those_of_slow_code(ranks: list[int], row: int) -> None:
 
 
 def test_the_whole_team_is_placed() -> None:
-    match = History(
-        match_ids=np.arange(1),
-        player_ids=np.arange(6),
-        offsets=np.array([0, 6]),
-        player=np.arange(6),
-        team=np.array([0, 0, 1, 1, 2, 2]),
-        rank=np.array([0, 0, 1, 1, 2, 2]),
-    )
+    match = history_of([OneMatch((2, 2, 2), (0, 1, 2))])
     found = placements(match, 1, ALL)
     assert [ranks.tolist() for ranks in found.ranks] == [
         [0, 0, 1, 1, 2, 2],

@@ -191,7 +191,6 @@ LEAGUE = {"tau": 1.2, "period_days": 7}
 
 def weeks_thrown(history: History, weeks: int) -> list[int]:
     """Return ada's matches in every other one of the first weeks."""
-    assert history.time is not None
     week = (history.time - history.time[0]) // (7 * DAY)
     mine = np.unique(history.match_rows()[history.player == history.player_row("ada")])
     return [int(history.match_ids[m]) for m in mine if week[m] < weeks and week[m] % 2 == 0]

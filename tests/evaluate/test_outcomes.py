@@ -21,7 +21,6 @@ def test_chances_are_those_that_a_pool_predicts(system: RatingSystem) -> None:
     """`predict`, asked before each match, has the same win, draw and loss."""
     history = with_draws()
     found = backtest({"one": system}, history, min_history=0, predictions=True, resamples=0)
-    assert found.predictions is not None
     rows = {row["match"]: row for row in found.predictions.to_dicts()}
     for match in (49, 50, 70, 89):
         row = rows[match]
@@ -38,7 +37,6 @@ def test_chances_are_those_that_a_pool_predicts(system: RatingSystem) -> None:
 def test_metrics_are_means_over_the_matches_with_chances() -> None:
     """-ln of the chance of what happened, and half of the squares of win and loss."""
     found = backtest({"elo": Elo()}, with_draws(), min_history=0, predictions=True, resamples=0)
-    assert found.predictions is not None
     losses, ranked = [], []
     for row in found.predictions.drop_nulls("draw").to_dicts():
         losses.append(-math.log(row[row["outcome"]]))
@@ -60,7 +58,6 @@ def test_a_history_without_draws_has_no_metrics_of_outcomes() -> None:
     history = duels([1.0, 0.0] * 40)
     found = backtest({"elo": Elo()}, history, predictions=True, resamples=0)
     assert math.isnan(found.of("elo").metrics["rps"])
-    assert found.predictions is not None
     assert found.predictions["draw"].unique().to_list() == [0.0]
 
 

@@ -44,11 +44,9 @@ def test_changes_and_places_by_hand() -> None:
 def test_the_line_gives_mean_and_deviation_of_the_new_ratings() -> None:
     found = eq.compare_ratings(BEFORE, {**AFTER, "rating": [20, 25, 24, 30, 1]}, scale="line")
     both = found.in_both
-    assert found.line is not None
     mapped = found.old_on_scale[both]
     assert mapped.mean() == pytest.approx(found.new_rating[both].mean())
     assert mapped.std() == pytest.approx(found.new_rating[both].std())
-    assert found.on_line is not None
     assert found.on_line.mean == pytest.approx(0.0, abs=1e-9)
     assert found.line.residual == pytest.approx(found.change[both].std())
     assert "old_on_scale" in found.to_polars().columns

@@ -15,7 +15,6 @@ import pytest
 
 from equipoise import Elo, EloMMR, Glicko2
 from equipoise.data.backtest import Range, Trial, Tuning, Value
-from equipoise.data.history import History
 from equipoise.errors import (
     ConvergenceError,
     EquipoiseError,
@@ -27,6 +26,7 @@ from equipoise.evaluate.backtest import ALL_PAIRS, Scoring, backtest
 from equipoise.evaluate.scoring.tally import Scored
 from equipoise.evaluate.tuning import Sampler, _carry_out, default_grid, default_ranges, tune
 from equipoise.parallel.tasks import run_tasks
+from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.registry import SYSTEMS, make_system, setting_of
 from equipoise.rating.system import RatingSystem
 from evaluate.histories import contests
@@ -147,14 +147,7 @@ def test_what_cannot_be_searched_on_is_refused_before_any_trial() -> None:
         tune(Elo(), contests(3), GRID, min_history=50)
     with pytest.raises(InvalidDataError, match="glicko2 cannot rate"):
         tune(Glicko2(), contests(), {"tau": (0.5,)}, min_history=2)
-    duel = History(
-        match_ids=np.arange(1),
-        player_ids=np.arange(2),
-        offsets=np.array([0, 2]),
-        player=np.array([0, 1]),
-        team=np.array([0, 1]),
-        rank=np.array([0, 0]),
-    )
+    duel = history_of([OneMatch((1, 1), (0, 0))])
     with pytest.raises(InvalidDataError, match="has a value of pair_inversion"):
         tune(Elo(), duel, GRID, min_history=0)
     assert tune(Elo(), duel, GRID, metric="brier", min_history=0).matches == 1
@@ -171,7 +164,11 @@ def test_what_cannot_be_searched_on_is_refused_before_any_trial() -> None:
         ({"k": (1, 2)}, 5, "k has none"),
         ({"k": Range(low=1, high=2)}, 0, "trials"),
         ({}, None, "at least one parameter"),
-        ({"k": tuple(range(1, 2000)), "scale": tuple(range(1, 2000))}, None, "at most 1,000,000"),
+        (
+            dict.fromkeys(("k", "scale", "initial_rating"), tuple(range(1, 102))),
+            None,
+            "at most 1,000,000",
+        ),
     ],
 )
 def test_choices_that_make_no_sense_are_refused(

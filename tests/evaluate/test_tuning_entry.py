@@ -15,6 +15,7 @@ from equipoise.data.backtest import Range
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.tuning import checked_choices, default_grid, default_ranges
+from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.registry import make_system
 from rating.entry_histories import LEARNERS
 
@@ -32,14 +33,8 @@ def weak_newcomers(matches: int = 60) -> History:
         players = np.array([*old, *new])
         shown = np.array(skill)[players] + 150 * rng.standard_normal(8)
         rows.append((players, np.argsort(np.argsort(-shown))))
-    return History(
-        match_ids=np.arange(matches),
-        player_ids=np.arange(len(skill)),
-        offsets=8 * np.arange(matches + 1),
-        player=np.concatenate([players for players, _ in rows]),
-        team=np.tile(np.arange(8), matches),
-        rank=np.concatenate([ranks for _, ranks in rows]),
-    )
+    contests = [OneMatch((1,) * 8, ranks.tolist()) for _, ranks in rows]
+    return history_of(contests, [players.tolist() for players, _ in rows])
 
 
 @pytest.mark.parametrize("name", ["elo", "glicko", "elo-mmr"])

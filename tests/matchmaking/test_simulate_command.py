@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
-import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,19 +113,6 @@ def test_the_page_of_a_sweep_has_a_curve_and_every_assumption(near, simulated, t
         "$ equip",
     ):
         assert part in text
-
-
-def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
-    """docs/figures/matchmaking_ratings.svg is not edited by hand."""
-    pytest.importorskip("matplotlib")
-    figures = Path(__file__).parents[2] / "docs" / "figures"
-    target = tmp_path / "matchmaking_ratings.svg"
-    runpy.run_path(str(figures / "matchmaking_ratings.py"))["draw"](target)
-    shapes = [
-        [element.tag for element in ET.parse(path).getroot().iter()]
-        for path in (target, figures / "matchmaking_ratings.svg")
-    ]
-    assert shapes[0] == shapes[1]
 
 
 def test_a_sweep_of_the_price_of_waiting(simulated, tmp_path) -> None:

@@ -44,38 +44,21 @@ def naive_lanes(values):
 
 
 @pytest.mark.parametrize("count", [*range(41), BLOCK])
-def test_sum_is_as_exact_as_its_additions(count):
-    """Truth is math.fsum, which rounds once.
+def test_a_sum_has_the_documented_order_and_is_as_exact_as_its_additions(count):
+    """Truth is a plain loop, to the last bit, JIT or not; and math.fsum, which rounds once.
 
     A number goes through at most count/8 + 7 additions, each off by half a unit of what has been
     summed so far, which is less than the sum of all sizes.
     """
     values = numbers(count)
-    exact = math.fsum(values)
+    found = lane_sum(values, count)
+    assert found == naive_lanes(values.tolist())
     allowed = (count / 8 + 7) * 0.5 * EPSILON * math.fsum(abs(values))
-    assert abs(lane_sum(values, count) - exact) <= allowed
-
-
-@pytest.mark.parametrize("count", [*range(41), BLOCK])
-def test_order_of_the_sum_is_fixed(count):
-    """Truth is a plain loop in the documented order; equal to the last bit, JIT or not."""
-    values = numbers(count)
-    assert lane_sum(values, count) == naive_lanes(values.tolist())
-
-
-@pytest.mark.parametrize("count", range(41))
-def test_what_lies_beyond_the_count_is_not_read(count):
-    """Scratch memory holds leftovers; NaN would spoil any sum it took part in."""
-    values = numbers(count)
+    assert abs(found - math.fsum(values)) <= allowed
+    # Scratch memory holds leftovers; NaN would spoil any sum it took part in. Kernels count in
+    # unsigned numbers, from which 8 less than 3 must not become 2^64 - 5.
     padded = np.concatenate([values, np.full(9, np.nan)])
-    assert lane_sum(padded, count) == lane_sum(values, count)
-
-
-def test_unsigned_counts_are_counts():
-    """Kernels count in unsigned numbers, from which 8 less than 3 must not become 2^64 - 5."""
-    values = numbers(19)
-    for count in (0, 3, 8, 19):
-        assert lane_sum(values, np.uint64(count)) == lane_sum(values, count)
+    assert lane_sum(padded, count) == lane_sum(values, np.uint64(count)) == found
 
 
 # --- exact sums ------------------------------------------------------------------------------

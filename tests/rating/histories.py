@@ -276,9 +276,16 @@ def performances(system: EloMMRParameters, field: Entrants) -> Floats:
 # --- states ----------------------------------------------------------------------------------
 
 
+def standing(system: RatingSystem, **columns: Sequence[float] | Floats | float) -> State:
+    """Return the state of players who stand like this; one number is that of all of them."""
+    state = system.initial(max(np.size(values) for values in columns.values()))
+    for name, values in columns.items():
+        state.column(name)[:] = values
+    return state
+
+
 def bits(state: State) -> list[Floats]:
     """Return everything that a state knows, apart from how its memory is laid out."""
-    assert state.runs is not None
     records = [state.runs.records(field) for field in range(state.runs.fields)]
     return [state.table, state.runs.spans[:, COUNT], *records]
 

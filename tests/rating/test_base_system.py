@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -78,7 +78,6 @@ def test_parameters_and_one_update_make_a_system() -> None:
     assert done.ratings.rating.tolist() == [1500.0, 1480.0, 1520.0]
     assert done.ratings.deviation.tolist() == [350.0] * 3
     assert done.ratings.matches.tolist() == [2, 2, 2]
-    assert done.trace is not None
     assert done.trace.columns["rating_before"].tolist() == [1500, 1500, 1500, 1510, 1510, 1490]
     assert done.trace.columns["rating"].tolist() == [1510, 1490, 1510, 1500, 1520, 1480]
     assert list(done.trace.columns) == list(TraceArrays._fields)
@@ -89,15 +88,6 @@ def test_an_update_that_fails_names_what_it_sought_and_the_match() -> None:
     history = history_of(SEASON).slice(1, 3)
     with pytest.raises(ConvergenceError, match=r"the steps of steps, match 1, .*0\.25"):
         replay(Steps(step=13.0), history)
-
-
-def test_a_system_without_an_update_is_none() -> None:
-    class Idle(OwnLoop):
-        def settings(self) -> None: ...
-
-    idle: Any = Idle
-    with pytest.raises(TypeError, match="update"):
-        idle()
 
 
 def test_a_slice_of_a_history_is_numbered_from_0_and_has_no_gaps() -> None:

@@ -109,7 +109,6 @@ def test_calibrated_chances_stand_beside_the_uncorrected_ones() -> None:
         assert found.of(one.label).metrics == pytest.approx(one.metrics, nan_ok=True, abs=0)
     assert found.of("elo calibrated").metrics["log_loss"] < found.of("elo").metrics["log_loss"]
     assert found.of("elo calibrated").intervals["log_loss"][0] > 0
-    assert found.predictions is not None
     assert found.predictions["win_calibrated"].is_between(0, 1).all()
 
 

@@ -35,7 +35,6 @@ def by_outlook(variant: Variant, history: History) -> list[float]:
     """Return the three sums from the trace and the outlook, match after match."""
     system = system_of(variant)
     trace = replay(system, history, trace=True).trace
-    assert trace is not None
     players = system.outlook(
         trace.columns["rating_before"], trace.columns["deviation_before"], history
     )
@@ -118,14 +117,6 @@ def test_trueskill_spb_draws_within_two_eps() -> None:
     assert found.draw == pytest.approx(2 * NormalDist().cdf(24 / scale) - 1, abs=1e-12)
 
 
-def test_three_teams_have_no_win_and_draw() -> None:
-    """And the score that is expected leaves draws out."""
-    system = eq.TrueSkill()
-    found = eq.predict(system, PoolState.new(system), [["a"], ["b"], ["c"]])
-    assert found.win is found.draw is found.draw_by is None
-    np.testing.assert_allclose(found.expected, 0.5, atol=1e-12)
-
-
 def test_below_fifty_matches_nothing_is_estimated() -> None:
     state = PoolState.new(eq.Elo()).state
     assert draw_rate(state) is None
@@ -172,12 +163,6 @@ def test_without_a_time_the_pools_last_match_counts() -> None:
     assert first == second
     with pytest.raises(InvalidParameterError, match="before the last match of 10"):
         eq.lobby_of(state, [0, 10], at=8.0)
-
-
-def test_a_string_is_no_team() -> None:
-    """Its letters would be newcomers."""
-    with pytest.raises(InvalidParameterError, match=r"must be a list; got the string 'ab'"):
-        eq.predict(eq.Elo(), PoolState.new(eq.Elo()), ["ab", "cd"])
 
 
 def test_a_home_advantage_counts_in_the_sums() -> None:

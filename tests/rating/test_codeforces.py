@@ -12,20 +12,17 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.arrays import Floats, Ints
-from equipoise.errors import ConvergenceError
-from equipoise.numeric.sums import mean_places
-from equipoise.rating.state import State
 from equipoise.rating.systems.codeforces import Codeforces
 from rating.histories import (
     Contest,
     Trace,
     contests,
     dense,
-    history_of,
     needs_jit,
     one_contest,
     rate,
     run,
+    standing,
 )
 from reference.codeforces import SlowCodeforces
 
@@ -33,16 +30,9 @@ from reference.codeforces import SlowCodeforces
 TOLERANCE = 1e-9
 
 
-def rated(system: Codeforces, ratings: Sequence[float] | Floats) -> State:
-    """Return the state of players who stand at these ratings."""
-    state = system.initial(len(ratings))
-    state.column("rating")[:] = ratings
-    return state
-
-
 def one(system: Codeforces, ratings: Sequence[float] | Floats, ranks: Sequence[int]) -> Trace:
     """Rate one contest of players at these ratings."""
-    return rate(system, rated(system, ratings), one_contest(ranks))
+    return rate(system, standing(system, rating=ratings), one_contest(ranks))
 
 
 # --- published, and by hand --------------------------------------------------------------------
@@ -69,13 +59,6 @@ def test_deviations_stay_as_they_began() -> None:
     played = run(Codeforces(initial_deviation=20.0), [Contest((0, 1, 2), (0, 1, 2))])[1]
     np.testing.assert_array_equal(played["rating"], trace["rating"])
     assert state.players == 3
-
-
-def test_places_of_those_who_tie_are_their_mean() -> None:
-    """READINGS B12: (better - worse + n + 1)/2."""
-    ranks = np.array([2, 0, 1, 1, 2, 2])
-    places = [(np.sum(ranks < r) - np.sum(ranks > r) + len(ranks) + 1) / 2 for r in ranks]
-    assert mean_places(ranks).tolist() == places == [5.0, 1.0, 2.5, 2.5, 5.0, 5.0]
 
 
 # --- the slow reference --------------------------------------------------------------------------
@@ -140,16 +123,3 @@ def test_fields_on_both_sides_of_the_series_equal_the_slow_reference(
         np.testing.assert_allclose(
             trace[name], getattr(done, name), rtol=4e-16, atol=TOLERANCE, err_msg=name
         )
-
-
-# --- what it keeps -------------------------------------------------------------------------------
-
-
-def test_a_solver_that_gives_up_is_an_error_that_names_the_match(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Never rate with half a root. The residual is made up: real ones have not been seen."""
-    monkeypatch.setattr(Codeforces, "loop", lambda job, start, stop: (start + 1, 0.25))
-    history = history_of([Contest((0, 1), (0, 1))] * 3)
-    with pytest.raises(ConvergenceError, match=r"codeforces, match 1,.*0\.25"):
-        Codeforces().run(Codeforces().initial(2), history, 0, 3)

@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
-from equipoise.errors import InvalidParameterError
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.registry import kind_of, make_system
 from equipoise.rating.state import State
 from equipoise.rating.systems.codeforces import Codeforces
-from equipoise.rating.systems.codeforces_platform import best_players, last_places, platform_round
+from equipoise.rating.systems.codeforces_platform import best_players, platform_round
 from rating.histories import (
     Contest,
     Trace,
@@ -30,6 +28,7 @@ from rating.histories import (
     rate,
     run,
     shared_file,
+    standing,
 )
 from reference.codeforces import Round, SlowPlatform
 
@@ -41,9 +40,7 @@ SLOPE = math.log(10.0) / 400.0
 
 def rated(ratings: Sequence[float] | Floats, system: Codeforces = PLATFORM) -> State:
     """Return the state of players who stand at these ratings."""
-    state = system.initial(len(ratings))
-    state.column("rating")[:] = ratings
-    return state
+    return standing(system, rating=ratings)
 
 
 def one(ratings: Sequence[float] | Floats, ranks: Sequence[int] | Ints) -> Trace:
@@ -86,11 +83,6 @@ def test_a_duel_of_newcomers_by_hand() -> None:
     assert trace["rating"].tolist() == [1500 + 107 - 11, 1500 - 87 - 11]
     # Compiled and as plain Python, exp differs by a rounding.
     assert trace["expected"].tolist() == pytest.approx([0.5, 0.5], abs=1e-12)
-
-
-def test_those_who_tie_take_the_last_place() -> None:
-    ranks = np.array([2, 0, 1, 1, 2, 2])
-    assert last_places(ranks).tolist() == [6.0, 1.0, 3.0, 3.0, 6.0, 6.0]
 
 
 def test_the_search_ends_at_its_bounds() -> None:
@@ -165,15 +157,8 @@ def test_the_weight_of_a_match_acts_as_in_the_authors_rules() -> None:
 
 def test_who_counts_among_the_best() -> None:
     """4 round(sqrt n), all up to 16 players; of equals those who finished first."""
-    assert [best_players(n) for n in (2, 15, 16, 17, 30, 31, 14_939)] == [
-        2,
-        15,
-        16,
-        16,
-        20,
-        24,
-        488,
-    ]
+    sizes = (2, 15, 16, 17, 30, 31, 14_939)
+    assert [best_players(n) for n in sizes] == [2, 15, 16, 16, 20, 24, 488]
     # 30 players; 19 above, and one of 11 equals is the twentieth.
     ratings = np.array([2000.0] * 19 + [1500.0] * 11)
     ranks = np.array([*range(11, 30), *range(11)])
@@ -195,20 +180,6 @@ def test_ratings_that_are_no_whole_numbers_are_rounded_first() -> None:
     found = explain_change(PLATFORM, rated(odd), one_contest([1, 0, 2]), 0, 1)
     assert found.contributions[0].name == "rounding before"
     assert found.contributions[0].change == pytest.approx(-0.4, abs=1e-9)
-
-
-def test_rules_are_words() -> None:
-    system = make_system("codeforces", {"rules": "platform", "initial_rating": "1400"})
-    assert system == Codeforces(rules="platform", initial_rating=1400.0)
-    assert kind_of("codeforces", "rules") == "word"
-    with pytest.raises(
-        InvalidParameterError, match="rules must be authors or platform; got 'mine'"
-    ):
-        make_system("codeforces", {"rules": "mine"})
-    with pytest.raises(InvalidParameterError, match="initial_rating must be a whole number by the"):
-        make_system("codeforces", {"rules": "platform", "initial_rating": 1500.5})
-    with pytest.raises(InvalidParameterError, match="rules must be one of authors, platform"):
-        Codeforces(rules="mine")  # type: ignore[arg-type]
 
 
 # --- explanations --------------------------------------------------------------------------------

@@ -115,12 +115,10 @@ def test_a_match_without_context_changes_the_general_part_alone() -> None:
     system = counting("glicko2")
     pool = eq.Pool.of(eq.replay(system, matches(named("ab"), players=3)))
     before = pool.state.state.runs
-    assert before is not None
     kept = before.records(1)
     rating = pool[0].rating
     pool.rate([0, 1], time=400.0)
     after = pool.state.state.runs
-    assert after is not None
     assert after.records(1).tobytes() == kept.tobytes()
     assert pool[0].rating > rating
 
@@ -145,7 +143,6 @@ def test_split_is_that_of_a_team_of_two_members() -> None:
     teams = [[half.rating(one.rating, one.deviation) for one in team] for team in teams]
     winners, losers = half.rate(teams)
     runs = pool.state.state.runs
-    assert runs is not None
     for name, row, (general, offset) in (("x", 0, winners), ("y", 1, losers)):
         assert pool[name].rating == pytest.approx(general.rating, abs=1e-9)
         assert pool[name].deviation == pytest.approx(general.deviation, abs=1e-9)
@@ -208,5 +205,4 @@ def test_explanations_add_up_and_name_the_context(name: str, home: bool) -> None
     assert_parts_sum_to_the_change(found)
     assert "the context" in [part.name for part in found.contributions]
     done = eq.replay(system, history, trace=True).trace
-    assert done is not None
     assert found.rating == done.columns["rating"][history.offsets[59]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,41 +14,78 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
+from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.replay import replay
 from equipoise.rating.systems.elo import Elo
+from rating.histories import standing
 
 
 def one_match(teams: list[list[int]], ranks: list[int]) -> History:
     """Return a history of one match without a time."""
-    player = [p for team in teams for p in team]
-    team = [t for t, members in enumerate(teams) for _ in members]
-    return History(
-        match_ids=np.array([1]),
-        player_ids=np.arange(max(player) + 1),
-        offsets=np.array([0, len(player)]),
-        player=np.array(player),
-        team=np.array(team),
-        rank=np.array([ranks[t] for t in team]),
-    )
+    return history_of([OneMatch([len(team) for team in teams], ranks)])
 
 
 def ratings_after(system: Elo, history: History, before: list[float]) -> np.ndarray:
-    state = system.initial(len(before))
-    state.column("rating")[:] = before
+    state = standing(system, rating=before)
     system.run(state, history, 0, 1)
     return system.at(state, np.arange(len(before)), None)["rating"]
 
 
-def test_a_win_between_equals_is_worth_half_of_k() -> None:
-    """[Elo]: expected score one half on both sides."""
-    after = ratings_after(Elo(k=32), one_match([[0], [1]], [0, 1]), [1500, 1500])
-    np.testing.assert_allclose(after, [1516, 1484], atol=1e-12)
+def at_home(**values: Sequence[object]) -> dict[str, Any]:
+    """Return the column that tells which of two players is at home."""
+    return {"attributes": {name: np.array(column, object) for name, column in values.items()}}
 
 
-def test_four_hundred_points_are_ten_to_one() -> None:
-    """[Elo]: 1/(1 + 10^(-400/400)) = 10/11."""
-    after = ratings_after(Elo(k=11), one_match([[0], [1]], [1, 0]), [1900, 1500])
-    np.testing.assert_allclose(after, [1900 - 10, 1510], atol=1e-12)
+DUEL = [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("system", "teams", "ranks", "more", "before", "after"),
+    [
+        pytest.param(Elo(k=32), DUEL, [0, 1], {}, [1500, 1500], [1516, 1484], id="equals: k/2"),
+        pytest.param(
+            # [Elo]: 1/(1 + 10^(-400/400)) = 10/11.
+            *(Elo(k=11), DUEL, [1, 0], {}, [1900, 1500], [1890, 1510]),
+            id="400 points are ten to one",
+        ),
+        pytest.param(
+            *(Elo(k=20), [[0], [1], [2]], [0, 1, 2], {}, [1500] * 3, [1510, 1500, 1490]),
+            id="of three: the mean over the others",
+        ),
+        pytest.param(
+            *(Elo(k=20), [[0, 1], [2]], [0, 1], {}, [1600, 1400, 1500], [1610, 1410, 1490]),
+            id="a team plays at its mean and shares the change",
+        ),
+        pytest.param(
+            *(Elo(k=32), DUEL, [0, 1], {"weight": np.array([0.25])}, [1500] * 2, [1504, 1496]),
+            id="weight",
+        ),
+        *(
+            # A home side 70 points weaker is even.
+            pytest.param(
+                *(Elo(home_advantage=70), DUEL, [0, 0], column, [1430, 1500], [1430, 1500]),
+                id=f"home advantage {number}",
+            )
+            for number, column in enumerate(
+                (
+                    {"attributes": {"at_home": np.array([True, False])}},
+                    at_home(at_home=["true", "false"]),
+                    at_home(side=["home", "away"]),
+                )
+            )
+        ),
+    ],
+)
+def test_a_match_by_hand(
+    system: Elo,
+    teams: list[list[int]],
+    ranks: list[int],
+    more: dict[str, Any],
+    before: list[float],
+    after: list[float],
+) -> None:
+    match = dataclasses.replace(one_match(teams, ranks), **more)
+    np.testing.assert_allclose(ratings_after(system, match, before), after, atol=1e-12)
 
 
 @given(data=st.data(), size=st.sampled_from([2, 3, 7, 60]))
@@ -70,35 +109,6 @@ def test_a_match_equals_the_sum_over_all_pairs(data: st.DataObject, size: int) -
         assert after[i] - before[i] == pytest.approx(24 * surprise / (size - 1), abs=1e-9)
 
 
-def test_a_team_plays_at_its_mean_and_shares_the_change() -> None:
-    """Two of 1600 and 1400 against one of 1500 are even."""
-    after = ratings_after(Elo(k=20), one_match([[0, 1], [2]], [0, 1]), [1600, 1400, 1500])
-    np.testing.assert_allclose(after, [1610, 1410, 1490], atol=1e-12)
-
-
-def test_points_are_conserved_in_matches_of_single_players() -> None:
-    """What some win others lose."""
-    before = [1400.0, 1500, 1650, 1800, 2100]
-    after = ratings_after(Elo(), one_match([[p] for p in range(5)], [2, 0, 1, 1, 3]), before)
-    assert after.sum() == pytest.approx(sum(before), abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("at_home", np.array([True, False])),
-        ("at_home", np.array(["true", "false"], dtype=object)),
-        ("side", np.array(["home", "away"], dtype=object)),
-    ],
-)
-def test_home_advantage_is_a_head_start(name: str, values: np.ndarray) -> None:
-    """A home side 70 points weaker is even."""
-    match = one_match([[0], [1]], [0, 0])
-    match = dataclasses.replace(match, attributes={name: values})
-    after = ratings_after(Elo(home_advantage=70), match, [1430, 1500])
-    np.testing.assert_allclose(after, [1430, 1500], atol=1e-12)
-
-
 @pytest.mark.parametrize(("name", "word"), [("at_home", "maybe"), ("side", "radiant")])
 def test_a_word_that_does_not_tell_who_is_at_home_is_refused(name: str, word: str) -> None:
     match = one_match([[0], [1]], [0, 1])
@@ -109,9 +119,3 @@ def test_a_word_that_does_not_tell_who_is_at_home_is_refused(name: str, word: st
     replay(Elo(), match)  # reads neither
     # The logs of pools are rated without this check, as they were before.
     ratings_after(Elo(home_advantage=70), match, [1500, 1500])
-
-
-def test_weight_multiplies_the_change() -> None:
-    match = dataclasses.replace(one_match([[0], [1]], [0, 1]), weight=np.array([0.25]))
-    after = ratings_after(Elo(k=32), match, [1500, 1500])
-    np.testing.assert_allclose(after, [1504, 1496], atol=1e-12)

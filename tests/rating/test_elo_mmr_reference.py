@@ -123,7 +123,6 @@ def test_folding_old_terms_does_not_show(weight_limit: float, rounds: int) -> No
     fast, slow = EloMMR(**options), SlowEloMMR(**options)
     state, trace = run(fast, played)
     slow_rounds = rate_slowly(slow, played)
-    assert state.runs is not None
     assert state.runs.spans[:, COUNT].max() < rounds / 2, "nothing was folded"
     assert len(slow.player(0).terms) == rounds
     for name in ("rating", "performance"):

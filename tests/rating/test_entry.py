@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ import pytest
 from tests.reference.entry import Numbers, SlowPool
 
 import equipoise as eq
-from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings
+from equipoise.rating import one_match
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS, MU, TARGET, EntryParameters
+from equipoise.rating.one_match import OneMatch
 from equipoise.rating.pool_state import PoolState, saved_parameters, seeded_state
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import predict, replay
@@ -63,47 +63,12 @@ def test_the_kernels_match_the_reference(name: str, parameters: dict[str, Any]) 
             np.testing.assert_allclose(ours[column], theirs[column], rtol=1e-7, err_msg=column)
 
 
-@every_system
-def test_batch_pieces_and_resumed_are_the_same_bits(name: str) -> None:
-    """The four numbers as well; the saved state is read back in between."""
-    system, history = make_system(name, BOTH), history_of(name, 5)
-    straight = replay(system, history)
-    assert not np.isnan(straight.ratings.rating).any()
-    for cut in (1, 13, 30):
-        first = replay(system, history.slice(0, cut)).state
-        again = replay(system, history, state=PoolState.from_bytes(first.to_bytes(), "again"))
-        assert again.state.state.table.tobytes() == straight.state.state.table.tobytes()
-        assert numbers_of(again.state.state).tobytes() == numbers_of(straight.state.state).tobytes()
-    alone = system.initial(history.players)
-    for m in range(history.matches):
-        system.run(alone, history.slice(m, m + 1), 0, 1)
-    assert alone.table.tobytes() == straight.state.state.table.tobytes()
-    assert numbers_of(alone).tobytes() == numbers_of(straight.state.state).tobytes()
-
-
-@every_system
-def test_every_change_begins_where_the_last_one_ended(name: str) -> None:
-    """The level is part of the change that the trace shows."""
-    history = history_of(name, 6)
-    traced = replay(make_system(name, BOTH), history, trace=True).trace
-    assert traced is not None
-    last: dict[int, float] = {}
-    for row, player in enumerate(history.player.tolist()):
-        before, after = (traced.columns[key][row] for key in ("rating_before", "rating"))
-        if math.isnan(before):
-            continue
-        if player in last:
-            assert before == last[player]
-        last[player] = after
-
-
 @pytest.mark.parametrize("name", ["glicko", "glicko2"])
 def test_within_a_rating_period_the_level_waits(name: str) -> None:
     """The games of a period are compared with the ratings before it, and reading adds the rest."""
     history = history_of("glicko2", 7)
     system = make_system(name, {**BOTH, "period_days": 3})
     traced = replay(system, history, trace=True)
-    assert traced.trace is not None
     assert np.any(traced.state.state.column("pending") > 0)
     last: dict[int, float] = {}
     for row, player in enumerate(history.player.tolist()):
@@ -120,17 +85,9 @@ def test_a_match_of_newcomers_only_leaves_the_entry(name: str) -> None:
     system = make_system(name, LEARNED)
     members = 1 if able.max_team_size == 1 else 3
     teams = able.max_teams or 4
-    players = members * teams
-    history = History(
-        match_ids=np.arange(1),
-        player_ids=np.arange(players),
-        offsets=np.array([0, players]),
-        player=np.arange(players),
-        team=np.repeat(np.arange(teams), members),
-        rank=np.repeat(np.arange(teams), members),
-    )
-    state = system.initial(players)
-    system.run(state, history, 0, 1)
+    match = OneMatch((members,) * teams, range(teams))
+    state = system.initial(members * teams)
+    system.run(state, one_match.history_of([match]), 0, 1)
     assert numbers_of(state)[MU] == system.initial_rating
 
 

@@ -49,7 +49,6 @@ def season() -> History:
 def assert_adds_up(system: RatingSystem, history: History, found: Explanation) -> None:
     """Hold an explanation against the trace of a replay, and its parts against the change."""
     trace = replay(system, history, trace=True).trace
-    assert trace is not None
     match = history.match_ids.tolist().index(found.match)
     rows = np.arange(history.offsets[match], history.offsets[match + 1])
     (row,) = rows[history.player_ids[history.player[rows]] == found.player]

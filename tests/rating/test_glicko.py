@@ -12,29 +12,10 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
-from equipoise.pools.pool.pools import pool_parameters
-from equipoise.rating.pool_state import saved_parameters
 from equipoise.rating.replay import replay
-from equipoise.rating.state import State
 from equipoise.rating.systems.glicko import Glicko
-from rating.histories import Contest, history_of, one_contest
+from rating.histories import Contest, history_of, one_contest, standing
 from reference import glicko as slow
-
-
-def state_of(system: Glicko, ratings: list[float], deviations: list[float]) -> State:
-    state = system.initial(len(ratings))
-    state.column("rating")[:] = ratings
-    state.column("deviation")[:] = deviations
-    return state
-
-
-def test_the_published_example() -> None:
-    """[G1] p. 4: 1500 +- 200 beats 1400 +- 30, loses to 1550 +- 100 and 1700 +- 300."""
-    system = Glicko(drift=0.0)
-    state = state_of(system, [1500, 1400, 1550, 1700], [200, 30, 100, 300])
-    system.run(state, one_contest([1, 2, 0, 0]), 0, 1)
-    assert state.column("rating")[0] == pytest.approx(1464, abs=0.5)
-    assert state.column("deviation")[0] == pytest.approx(151.4, abs=0.05)
 
 
 @given(
@@ -61,7 +42,7 @@ def test_a_contest_is_a_period_of_all_pairs(
     ratings, deviations = rng.normal(1500, 400, size), rng.uniform(30, 340, size)
     ranks = rng.integers(0, size, size).tolist()
     system = Glicko(drift=drift)
-    state = state_of(system, ratings.tolist(), deviations.tolist())
+    state = standing(system, rating=ratings, deviation=deviations)
     system.run(state, one_contest(ranks, weight=weight), 0, 1)
     widths = np.minimum(np.hypot(deviations, drift), 350.0)
     for i in range(size):
@@ -79,8 +60,7 @@ def test_a_contest_is_a_period_of_all_pairs(
 def test_days_without_matches_widen_up_to_the_cap() -> None:
     """[G1] step 1: sqrt(RD^2 + c^2 t), at most 350; his c^2 is a variance a period."""
     system = Glicko(drift=0.0, drift_per_day=63.2**2 / 30.0)
-    state = state_of(system, [1500.0], [50.0])
-    state.column("last_time")[:] = 100.0
+    state = standing(system, rating=[1500.0], deviation=50.0, last_time=100.0)
     later = [system.at(state, np.array([0]), day)["deviation"][0] for day in (100.0, 130.0, 1e6)]
     np.testing.assert_allclose(later, [50.0, math.hypot(50.0, 63.2), 350.0])
 
@@ -104,17 +84,24 @@ def season_of(contests: list[Played], players: int = PLAYERS) -> History:
     )
 
 
-def test_three_games_of_a_period_are_the_published_example() -> None:
+GAMES: list[Played] = [(day, [0, day], [day > 1, day == 1], 1.0) for day in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("system", "history"),
+    [
+        (Glicko(drift=0.0), one_contest([1, 2, 0, 0])),
+        (Glicko(period_days=30, drift=34.6), season_of(GAMES, players=4)),
+    ],
+    ids=["one contest", "a period of three games"],
+)
+def test_the_published_example(system: Glicko, history: History) -> None:
     """[G1] p. 4: 1500 +- 200 beats 1400 +- 30, loses to 1550 +- 100 and 1700 +- 300.
 
     Glickman prints 1464 and 151.4, from an E of three digits for each game.
     """
-    system = Glicko(period_days=30, drift=34.6)
-    state = system.initial(4)
-    state.column("rating")[:] = [1500, 1400, 1550, 1700]
-    state.column("deviation")[:] = [200, 30, 100, 300]
-    games: list[Played] = [(day, [0, day], [day > 1, day == 1], 1.0) for day in (1, 2, 3)]
-    system.run(state, season_of(games, players=4), 0, 3)
+    state = standing(system, rating=[1500, 1400, 1550, 1700], deviation=[200, 30, 100, 300])
+    system.run(state, history, 0, history.matches)
     found = system.at(state, np.arange(4), None)
     assert found["rating"][0] == pytest.approx(1464, abs=0.5)
     assert found["deviation"][0] == pytest.approx(151.4, abs=0.05)
@@ -131,9 +118,7 @@ def test_c_is_the_drift_of_a_period() -> None:
         Glicko(period_days=60, drift=63.2),
         Glicko(period_days=60, drift=0, drift_per_day=63.2**2 / 60),
     ):
-        state = system.initial(1)
-        state.column("deviation")[:] = 50.0
-        state.column("period")[:] = 0.0
+        state = standing(system, rating=[1500.0], deviation=50.0, period=0.0)
         later = [system.at(state, np.array([0]), 60.0 * k)["deviation"][0] for k in (0, 1, 30)]
         np.testing.assert_allclose(later[:2], [50.0, math.hypot(50.0, 63.2)])
         assert later[2] == pytest.approx(350.0, abs=0.5)
@@ -165,20 +150,6 @@ def test_periods_equal_the_reference(contests: list[Played], c: float, later: in
     theirs = slow.rate_periods(contests, PLAYERS, period=2.0, c=c, end=end)
     np.testing.assert_allclose(ours["rating"], [rating for rating, _ in theirs], atol=1e-8)
     np.testing.assert_allclose(ours["deviation"], [width for _, width in theirs], atol=1e-8)
-
-
-def test_without_periods_the_state_has_the_columns_of_before() -> None:
-    """Columns are added by the parameter alone."""
-    assert list(Glicko().initial(0).initial) == ["rating", "deviation", "matches", "last_time"]
-    held = Glicko(period_days=7, hold_level=0.1).initial(0)
-    assert list(held.initial)[4:8] == ["period", "information", "surprise", "pending"]
-
-
-def test_without_periods_files_and_pools_name_no_parameter_more() -> None:
-    """A saved state and the settings of a pool are what they were before there was one."""
-    for system, there in ((Glicko(), False), (Glicko(period_days=7), True)):
-        assert ("period_days" in saved_parameters(system)) == there
-        assert ("period_days" in pool_parameters(system)) == there
 
 
 def test_a_history_without_times_is_refused() -> None:

@@ -42,7 +42,6 @@ def test_an_explanation_begins_with_the_known_rating(name: str, parameters: dict
     """Its parts add up to the change that a replay traces."""
     system, history = make_system(name, parameters), duels()
     trace = replay(system, history, initial=KNOWN, trace=True).trace
-    assert trace is not None
     for match, row in ((1, 0), (3, 5)):
         found = eq.explain(system, history, "ann", match, initial=KNOWN)
         assert found.rating_before == trace.columns["rating_before"][row]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -13,34 +14,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.history import History
 from equipoise.rating.replay import replay
 from equipoise.rating.systems.lichess import Lichess
+from rating.histories import Contest, history_of, standing
 from reference import lichess as slow
 
 #: Inputs and expected numbers of the tests of scalachess; the file says of which commit.
 CASES = json.loads((Path(__file__).parent / "scalachess_cases.json").read_text())["cases"]
 
-RANKS = {1.0: [0, 1], 0.5: [0, 0], 0.0: [1, 0]}
+RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
 SCORES = {"white wins": 1.0, "draw": 0.5, "black wins": 0.0}
 
 Game = tuple[float, int, int, float]
 
 
-def history_of(games: list[Game], players: int, *, timed: bool = True) -> History:
+def season(games: list[Game], players: int, *, timed: bool = True) -> History:
     """Return a history of (day, white, black, score of white)."""
-    count = len(games)
-    return History(
-        match_ids=np.arange(count),
-        player_ids=np.arange(players),
-        offsets=2 * np.arange(count + 1),
-        player=np.array([row for _, a, b, _ in games for row in (a, b)]),
-        team=np.tile([0, 1], count),
-        rank=np.array([rank for *_, score in games for rank in RANKS[score]]),
-        time=np.array([round(day * MICROSECONDS_PER_DAY) for day, *_ in games]) if timed else None,
-        time_kind="datetime",
-        attributes={"side": np.array(["white", "black"] * count, dtype=object)},
-    )
+    duels = [Contest((a, b), RANKS[score], day if timed else None) for day, a, b, score in games]
+    side = np.array(["white", "black"] * len(games), dtype=object)
+    return dataclasses.replace(history_of(duels, players), attributes={"side": side})
 
 
 def named(case: dict[str, Any]) -> str:
@@ -51,11 +44,10 @@ def named(case: dict[str, Any]) -> str:
 def test_scalachess_agrees(case: dict[str, Any]) -> None:
     """Every number of its tests within the tolerance stated there: 288 in 48 games."""
     system = Lichess(home_advantage=case["home_advantage"])
-    state = system.initial(2)
-    for row, side in enumerate(("white", "black")):
-        for name, value in zip(("rating", "deviation", "volatility"), case[side], strict=True):
-            state.column(name)[row] = value
-    history = history_of([(0, 0, 1, SCORES[case["outcome"]])], players=2, timed=False)
+    both = zip(case["white"], case["black"], strict=True)
+    names = ("rating", "deviation", "volatility")
+    state = standing(system, **dict(zip(names, both, strict=True)))
+    history = season([(0, 0, 1, SCORES[case["outcome"]])], players=2, timed=False)
     system.run(state, history, 0, 1)
     for side, name, value, tolerance in case["expected"]:
         found = state.column(name)[("white", "black").index(side)]
@@ -81,7 +73,7 @@ def seasons(draw: st.DrawFn) -> list[Game]:
 @examples(40)
 def test_games_equal_the_reference(games: list[Game], advantage: float, later: float) -> None:
     """Every game at once, deviations by the day, limits and colour."""
-    system, history = Lichess(home_advantage=advantage), history_of(games, players=5)
+    system, history = Lichess(home_advantage=advantage), season(games, players=5)
     state = system.initial(5)
     system.run(state, history, 0, history.matches)
     end = games[-1][0] + later
@@ -108,9 +100,7 @@ def test_two_newcomers_change_as_they_did_on_lichess() -> None:
 def test_a_typical_deviation_grows_from_60_to_110_in_a_year() -> None:
     """The comment beside `ratingPeriodsPerDay` in the source: so 0.21436 was chosen."""
     system = Lichess()
-    state = system.initial(1)
-    state.column("deviation")[:], state.column("volatility")[:] = 60.0, 0.06
-    state.column("last_time")[:] = 0.0
+    state = standing(system, rating=[1500.0], deviation=60.0, volatility=0.06, last_time=0.0)
     later = [float(system.at(state, np.array([0]), day)["deviation"][0]) for day in (0, 365, 1e6)]
     assert later == pytest.approx([60, 110, 500], abs=0.05)
     assert later[1] == pytest.approx(math.hypot(60, math.sqrt(365 * 0.21436) * 0.06 * 173.7178))
@@ -119,17 +109,16 @@ def test_a_typical_deviation_grows_from_60_to_110_in_a_year() -> None:
 def test_ratings_deviations_and_changes_have_limits() -> None:
     """Floor 400, deviations from 45 to 500, at most 700 points in a game."""
     system = Lichess()
-    state = system.initial(2)
-    state.column("rating")[:], state.column("deviation")[:] = [420, 400], [60, 40]
-    system.run(state, history_of([(0, 0, 1, 0.0)], players=2), 0, 1)
+    state = standing(system, rating=[420, 400], deviation=[60, 40])
+    system.run(state, season([(0, 0, 1, 0.0)], players=2), 0, 1)
     rating, deviation = state.column("rating"), state.column("deviation")
     assert rating[0] == pytest.approx(409.9, abs=0.5)
     assert deviation[1] == pytest.approx(45.0)
     for _ in range(4):
-        system.run(state, history_of([(0, 0, 1, 0.0)], players=2), 0, 1)
+        system.run(state, season([(0, 0, 1, 0.0)], players=2), 0, 1)
     assert rating[0] == 400.0
     state.column("rating")[:], state.column("deviation")[:] = [1200, 3000], 500.0
-    system.run(state, history_of([(0, 0, 1, 1.0)], players=2), 0, 1)
+    system.run(state, season([(0, 0, 1, 1.0)], players=2), 0, 1)
     assert rating.tolist() == [1900, 2300]
     assert np.all(state.column("volatility") <= 0.1)
 
@@ -137,17 +126,15 @@ def test_ratings_deviations_and_changes_have_limits() -> None:
 def test_the_floor_is_that_of_the_rating_without_the_head_start() -> None:
     """White loses at the floor: the rating stays there."""
     system = Lichess(home_advantage=50)
-    state = system.initial(2)
-    state.column("rating")[:], state.column("deviation")[:] = 400, 60
-    system.run(state, history_of([(0, 0, 1, 0.0)], players=2), 0, 1)
+    state = standing(system, rating=[400, 400], deviation=60)
+    system.run(state, season([(0, 0, 1, 0.0)], players=2), 0, 1)
     assert state.column("rating")[0] == 400.0
 
 
 def test_without_times_deviations_only_shrink() -> None:
-    history = history_of([(0, 0, 1, 1.0), (0, 0, 1, 0.0)], players=2, timed=False)
+    history = season([(0, 0, 1, 1.0), (0, 0, 1, 0.0)], players=2, timed=False)
     system = Lichess()
     deviations = replay(system, history, trace=True).trace
-    assert deviations is not None
     column = deviations.columns["deviation"]
     assert column[2] < column[0] < 500
     assert system.capabilities.uses == {"weight", "time"}

@@ -11,6 +11,7 @@ import pytest
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.base_system import System
+from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 
@@ -131,15 +132,8 @@ def test_a_closed_form_moves_by_the_slope_of_the_likelihood(name: str) -> None:
 def season(share: list[float]) -> History:
     """Return four matches of two teams of two, with these shares in each."""
     rng = np.random.default_rng(5)
-    return History(
-        match_ids=np.arange(4),
-        player_ids=np.arange(6),
-        offsets=np.arange(5) * 4,
-        player=np.concatenate([rng.permutation(6)[:4] for _ in range(4)]),
-        team=np.tile([0, 0, 1, 1], 4),
-        rank=np.tile([0, 0, 1, 1], 4),
-        share=np.tile(share, 4),
-    )
+    players = [rng.permutation(6)[:4].tolist() for _ in range(4)]
+    return history_of([OneMatch((2, 2), (0, 1), share=share)] * 4, players)
 
 
 @pytest.mark.parametrize("name", PLAYING)

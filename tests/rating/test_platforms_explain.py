@@ -14,7 +14,7 @@ from equipoise.rating.explaining import explain_change
 from equipoise.rating.state import State
 from equipoise.rating.systems.codeforces import Codeforces
 from equipoise.rating.systems.topcoder import TopCoder
-from rating.histories import Entrants, entrants, one_contest, rate
+from rating.histories import Entrants, entrants, one_contest, rate, standing
 
 Platform = Codeforces | TopCoder
 
@@ -23,18 +23,16 @@ every_platform = pytest.mark.parametrize(
 )
 
 
-def standing(system: Platform, field: Entrants) -> State:
+def state_of(system: Platform, field: Entrants) -> State:
     """Return the state of these players."""
-    state = system.initial(len(field.ratings))
-    state.column("rating")[:] = field.ratings
-    if "deviation" in state.initial:
-        state.column("deviation")[:] = field.deviations
-    return state
+    if isinstance(system, Codeforces):
+        return standing(system, rating=field.ratings)
+    return standing(system, rating=field.ratings, deviation=field.deviations)
 
 
 def explained(system: Platform, field: Entrants, row: int) -> Explanation:
     """Explain the only contest of these players to one of them."""
-    return explain_change(system, standing(system, field), one_contest(field.ranks), 0, row)
+    return explain_change(system, state_of(system, field), one_contest(field.ranks), 0, row)
 
 
 def value(found: Explanation, name: str) -> float:
@@ -71,7 +69,7 @@ def test_bounds_are_the_changes_of_the_last_and_the_first_place(
     for bound, own in ((found.least_change, n), (found.largest_change, -1)):
         ranks = list(field.ranks)
         ranks[row] = own
-        trace = rate(system, standing(system, field), one_contest(ranks))
+        trace = rate(system, state_of(system, field), one_contest(ranks))
         assert bound == pytest.approx(trace["rating"][row] - field.ratings[row], abs=1e-9)
 
 
@@ -115,7 +113,7 @@ def test_a_ceiling_has_a_part_of_its_own(system: Platform) -> None:
     """READINGS B8: it caps what counts, not what was shown, and the parts still add up."""
     field = Entrants([1500.0] * 4, [200.0] * 4, [0, 1, 1, 2])
     free = explained(system, field, 0)
-    state = standing(system, field)
+    state = state_of(system, field)
     held = explain_change(system, state, one_contest(field.ranks, ceiling=1520.0), 0, 0)
     assert value(held, "performance") == value(free, "performance") > 1520.0
     assert value(held, "performance ceiling") == 1520.0

@@ -6,17 +6,20 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from equipoise.arrays import Ids
 from equipoise.data.history import History
-from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
+from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.formats import read_history
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
-from equipoise.rating.pool_state import PoolState
+from equipoise.rating.federation_columns import KNOWN
+from equipoise.rating.pool_state import PoolState, seeded_state, soft_reset
+from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
+from equipoise.rating.system import RatingSystem
 from equipoise.rating.systems.elo import Elo
 from rating.histories import Contest, history_of
 
@@ -26,12 +29,31 @@ def duels(names: list[str], count: int) -> History:
     return history.with_players(np.array(names, dtype=object), history.player)
 
 
-def replace_parts(path: Path, change: Callable[[dict[str, Ids]], object]) -> None:
+def replace_parts(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Write a saved state anew after its parts have been changed."""
     with np.load(path) as file:
         parts = {part: file[part] for part in file.files}
     change(parts)
-    np.savez(path, **parts)  # type: ignore[arg-type]
+    np.savez(path, **parts)
+
+
+def in_header(**values: object) -> Callable[[dict[str, Any]], None]:
+    """Return what changes these entries of the header."""
+
+    def change(parts: dict[str, Any]) -> None:
+        header = json.loads(parts["header"].tobytes()) | values
+        parts["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+
+    return change
+
+
+def in_table(column: str, value: float) -> Callable[[dict[str, Any]], None]:
+    """Return what changes a number of the first player."""
+
+    def change(parts: dict[str, Any]) -> None:
+        parts["table"][0, json.loads(parts["header"].tobytes())["columns"].index(column)] = value
+
+    return change
 
 
 @pytest.fixture
@@ -75,46 +97,33 @@ def test_another_npz_is_refused(tmp_path: Path) -> None:
         PoolState.load(tmp_path / "other.npz")
 
 
+BROKEN = "must be a state saved by equipoise"
+
+
 @pytest.mark.parametrize(
-    ("name", "change"),
+    ("change", "message"),
     [
-        ("table", lambda a: a[:1]),
-        ("run_spans", lambda a: a + 10_000),
-        ("run_values", lambda a: a[:5]),
-        ("header", lambda a: np.frombuffer(b'{"schema": 99}', np.uint8)),
+        (lambda parts: parts.update(table=parts["table"][:1]), BROKEN),
+        (lambda parts: parts.update(run_spans=parts["run_spans"] + 10_000), BROKEN),
+        (lambda parts: parts.update(run_values=parts["run_values"][:5]), BROKEN),
+        (lambda parts: parts.update(header=np.frombuffer(b'{"schema": 99}', np.uint8)), BROKEN),
+        (in_header(system=3), BROKEN),
+        (in_header(parameters=None), BROKEN),
+        (in_table("rating", np.nan), "rating nan of the player 'zoë'"),
+        (in_table("deviation", np.nan), "deviation nan of the player 'zoë'"),
+        (in_table("last_time", np.inf), "last_time inf of the player 'zoë'"),
+        (
+            lambda parts: parts["run_values"].__setitem__(0, np.nan),
+            "a remembered performance that is not finite",
+        ),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(
-    saved: Path, name: str, change: Callable[[Ids], Ids]
+def test_damaged_parts_are_refused(
+    saved: Path, change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
-    """A damaged state must not reach kernels, which do not check indices."""
-    replace_parts(saved, lambda parts: parts.update({name: change(parts[name])}))
-    with pytest.raises(InvalidDataError, match="must be a state saved by equipoise"):
-        PoolState.load(saved)
-
-
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("rating", np.nan),
-        ("deviation", np.nan),
-        ("last_time", np.inf),
-    ],
-)
-def test_numbers_that_are_not_finite_are_refused(saved: Path, column: str, value: float) -> None:
-    """One of them would reach every opponent; the sentence names the column and the player."""
-
-    def spoil(parts: dict[str, Ids]) -> None:
-        parts["table"][0, json.loads(parts["header"].tobytes())["columns"].index(column)] = value
-
-    replace_parts(saved, spoil)
-    with pytest.raises(InvalidDataError, match=f"{column} {value} of the player 'zoë'"):
-        PoolState.load(saved)
-
-
-def test_a_remembered_performance_that_is_not_finite_is_refused(saved: Path) -> None:
-    replace_parts(saved, lambda parts: parts["run_values"].__setitem__(0, np.nan))
-    with pytest.raises(InvalidDataError, match="a remembered performance that is not finite"):
+    """They must not reach kernels, which do not check indices, or every opponent of a player."""
+    replace_parts(saved, change)
+    with pytest.raises(InvalidDataError, match=message):
         PoolState.load(saved)
 
 
@@ -127,33 +136,26 @@ def test_a_player_without_a_last_match_is_read_back(saved: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    "shared",
     [
-        ("system", 3),
-        ("parameters", None),
-        ("shared", ["home_advantage"]),
-        ("shared", {}),
-        ("shared", {"home_advantage": [[30.0, 1.0]]}),
-        ("shared", {"home_advantage": [float("nan"), 1.0]}),
-        ("shared", {"home_advantage": [30.0, float("inf")]}),
+        ["home_advantage"],
+        {},
+        {"home_advantage": [[30.0, 1.0]]},
+        {"home_advantage": [float("nan"), 1.0]},
+        {"home_advantage": [30.0, float("inf")]},
     ],
 )
-def test_a_header_of_other_values_is_refused(name: str, value: object, tmp_path: Path) -> None:
-    """Also what a pool learned of its home advantage, which kernels read by its place."""
+def test_what_a_pool_learned_is_checked(shared: object, tmp_path: Path) -> None:
+    """Kernels read the home advantage by its place."""
     system = Elo(learn_home_advantage=True)
     state = system.initial(2)
     empty = np.zeros(0, np.int64)
     pool = PoolState(system=system, player_ids=np.arange(2), state=state, rated=empty)
     assert PoolState.from_bytes(pool.to_bytes(), "pool").state.shared.keys() == state.shared.keys()
-
-    def spoil(parts: dict[str, Ids]) -> None:
-        header = json.loads(parts["header"].tobytes()) | {name: value}
-        parts["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-
     path = tmp_path / "pool.npz"
     pool.save(path)
-    replace_parts(path, spoil)
-    with pytest.raises(InvalidDataError, match="must be a state saved by equipoise"):
+    replace_parts(path, in_header(shared=shared))
+    with pytest.raises(InvalidDataError, match=BROKEN):
         PoolState.load(path)
 
 
@@ -242,3 +244,74 @@ def test_an_order_is_checked(order: list[int], rule: str) -> None:
         replace(history, order=np.array(order))
     with pytest.raises(InvalidDataError, match="must be absent if there are times"):
         replace(history, order=np.array([1, 2, 3]), time=np.array([1, 2, 3]))
+
+
+# --- players who begin with a rating from elsewhere --------------------------------------------
+
+
+NAMES = sorted(SYSTEMS)
+
+
+def start_of(system: RatingSystem) -> tuple[float, float]:
+    """Return rating and deviation of a newcomer."""
+    first = system.at(system.initial(1), np.zeros(1, np.int64), None)
+    return float(first["rating"][0]), float(first["deviation"][0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_seeded_player_has_the_rating_and_is_a_newcomer_in_all_else(name: str) -> None:
+    """Reading the state gives what was wanted; glicko2 goes through its own scale and back."""
+    system = make_system(name)
+    rating, deviation = start_of(system)
+    spread = deviation if deviation == deviation else 100.0
+    wanted = rating + spread * np.array([-1.25, 0.0, 0.7])
+    unsure = spread * np.array([0.3, 1.0, 0.55])
+    every = np.arange(3)
+    state = seeded_state(system, wanted, unsure)
+    now = system.at(state, every, None)
+    new = system.at(system.initial(3), every, None)
+    np.testing.assert_array_equal(now["rating"], wanted)
+    if "deviation" in state.initial:
+        np.testing.assert_array_almost_equal_nulp(now["deviation"], unsure, 1)
+    else:
+        np.testing.assert_array_equal(now["deviation"], new["deviation"])
+    for column in set(now) - {"rating", "deviation", "effective_rating"}:
+        np.testing.assert_array_equal(now[column], new[column])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeding_with_a_newcomers_numbers_makes_a_newcomer(name: str) -> None:
+    """A season that begins so is one that begins with nobody."""
+    system = make_system(name)
+    rating, deviation = start_of(system)
+    state = seeded_state(system, np.full(2, rating), np.full(2, deviation))
+    new = system.initial(2)
+    if "rated" in new.initial:
+        # Federations tell known ratings from those of newcomers.
+        new.column("rated")[:] = KNOWN
+    np.testing.assert_array_equal(state.table, new.table)
+
+
+def test_a_soft_reset_moves_ratings_and_widens_deviations_up_to_a_newcomers() -> None:
+    rating, deviation = soft_reset(
+        np.array([1000.0, 2000.0, 1500.0]),
+        np.array([30.0, 340.0, np.nan]),
+        centre=1400.0,
+        keep=0.5,
+        widen=40.0,
+        most=350.0,
+    )
+    assert rating.tolist() == [1200.0, 1700.0, 1450.0]
+    assert deviation.tolist() == [50.0, np.hypot(340.0, 40.0), 350.0]
+    assert (
+        soft_reset(rating, deviation, centre=0.0, keep=1.0, widen=1e4, most=350.0)[1].tolist()
+        == [350.0] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("rating", "deviation"), [(np.nan, 1.0), (np.inf, 1.0), (0.0, 0.0), (0.0, np.nan)]
+)
+def test_what_is_no_rating_is_refused(rating: float, deviation: float) -> None:
+    with pytest.raises(InvalidParameterError, match="every"):
+        seeded_state(make_system("glicko2"), np.array([rating]), np.array([deviation]))

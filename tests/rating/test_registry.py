@@ -11,6 +11,7 @@ import pytest
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.registry import kind_of, make_system, parameters_of, setting_of
+from equipoise.rating.systems.codeforces import Codeforces
 
 
 def test_text_is_read_as_the_type_of_the_parameter() -> None:
@@ -19,6 +20,9 @@ def test_text_is_read_as_the_type_of_the_parameter() -> None:
     )
     assert system == EloMMR(rho=math.inf, split_ties=True, remembered=500)
     assert make_system("elo-mmr", {"remembered": "none"}) == EloMMR()
+    platform = make_system("codeforces", {"rules": "platform", "initial_rating": "1400"})
+    assert platform == Codeforces(rules="platform", initial_rating=1400.0)
+    assert kind_of("codeforces", "rules") == "word"
 
 
 @pytest.mark.parametrize(
@@ -46,6 +50,12 @@ def test_text_is_read_as_the_type_of_the_parameter() -> None:
         ("codeforces", {"beta": 0}, "beta must be from 1e-6 to 1e9; got 0"),
         ("codeforces", {"weight": "inf"}, "weight must be positive; got inf"),
         ("codeforces", {"rules": "platform", "entry": "learned"}, "has whole numbers"),
+        ("codeforces", {"rules": "mine"}, "rules must be authors or platform; got 'mine'"),
+        (
+            "codeforces",
+            {"rules": "platform", "initial_rating": 1500.5},
+            "initial_rating must be a whole number by the",
+        ),
         ("topcoder", {"weight_noob": 1}, "weight_noob must be between 0 and 1; got 1"),
         ("topcoder", {"cap_noob": -1}, "cap_noob must be at least 0; got -1"),
         ("topcoder", {"top_factor": 0}, "top_factor must be positive; got 0"),
@@ -88,6 +98,11 @@ def test_wrong_settings_are_refused_with_the_rule(
 ) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         make_system(name, settings)
+
+
+def test_a_word_that_is_not_read_as_text_is_checked_too() -> None:
+    with pytest.raises(InvalidParameterError, match="rules must be one of authors, platform"):
+        Codeforces(rules="mine")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("model", [EloMMR, EloMMX])

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.arrays import Floats, Ints
-from equipoise.rating.state import State
 from equipoise.rating.systems.topcoder import TopCoder
 from rating.histories import (
     Contest,
@@ -24,25 +23,12 @@ from rating.histories import (
     one_contest,
     rate,
     run,
+    standing,
 )
 from reference.topcoder import Player, SlowTopCoder
 
 # Rating points; the documented tolerance. Both compute the same formulas.
 TOLERANCE = 1e-9
-
-
-def rated(
-    system: TopCoder,
-    ratings: Sequence[float] | Floats,
-    volatilities: Sequence[float] | Floats | float,
-    contests: Sequence[int] | int = 0,
-) -> State:
-    """Return the state of players who stand like this."""
-    state = system.initial(len(ratings))
-    state.column("rating")[:] = ratings
-    state.column("deviation")[:] = volatilities
-    state.column("matches")[:] = contests
-    return state
 
 
 def one(
@@ -52,7 +38,8 @@ def one(
     ranks: Sequence[int],
 ) -> Trace:
     """Rate the first contest of players who stand like this."""
-    return rate(system, rated(system, ratings, volatilities), one_contest(ranks))
+    state = standing(system, rating=ratings, deviation=volatilities)
+    return rate(system, state, one_contest(ranks))
 
 
 # --- by hand -------------------------------------------------------------------------------------
@@ -75,7 +62,7 @@ def test_no_change_passes_the_cap(contest: int, cap: float) -> None:
     """[TC]_: 150 + 1500/(k + 1) in the k-th contest, which an outsider's win reaches."""
     system = TopCoder()
     ratings = [-9_000.0, *[1500.0] * 200]
-    state = rated(system, ratings, 300.0, contest - 1)
+    state = standing(system, rating=ratings, deviation=300.0, matches=contest - 1)
     trace = rate(system, state, one_contest(list(range(201))))
     assert trace["rating"][0] - ratings[0] == pytest.approx(cap, rel=1e-12)
     # The performance and the volatility are what they would be without it.

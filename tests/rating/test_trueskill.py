@@ -12,7 +12,7 @@ from equipoise.errors import ConvergenceError
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.systems.trueskill import TrueSkill, TrueSkillSPb
-from rating.histories import one_contest
+from rating.histories import one_contest, standing
 from rating.test_weng_lin import Match
 from reference.trueskill_exact import duel
 
@@ -129,9 +129,6 @@ def test_messages_that_do_not_settle_raise(monkeypatch: pytest.MonkeyPatch) -> N
 
 def rated(system: RatingSystem, mean: Any, deviation: Any, ranks: list[int]) -> State:
     """Return the state after one match of single players."""
-    count = len(ranks)
-    state = system.initial(count)
-    state.column("rating")[:] = mean
-    state.column("deviation")[:] = deviation
+    state = standing(system, rating=mean, deviation=deviation)
     system.run(state, one_contest(ranks), 0, 1)
     return state

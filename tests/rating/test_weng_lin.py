@@ -15,10 +15,12 @@ from drawing import WITHOUT_JIT, examples
 from equipoise.analysis.reading import missing_notes
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
+from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
+from rating.histories import standing
 from reference import weng_lin as slow
 
 MODELS = ("plackett-luce", "bradley-terry")
@@ -34,16 +36,7 @@ class Match:
         self.deviation = rng.uniform(30, 400, self.sizes.sum())
 
     def history(self, weight: float = 1.0) -> History:
-        team = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        return History(
-            match_ids=np.array([1]),
-            player_ids=np.arange(len(team)),
-            offsets=np.array([0, len(team)]),
-            player=np.arange(len(team)),
-            team=team,
-            rank=self.ranks[team],
-            weight=np.array([weight]),
-        )
+        return history_of([OneMatch(self.sizes.tolist(), self.ranks.tolist(), weight)])
 
     def teams(self, drift: float = 0.0) -> list[list[tuple[float, float]]]:
         members = [
@@ -55,9 +48,7 @@ class Match:
         ]
 
     def rated(self, system: RatingSystem, weight: float = 1.0) -> State:
-        state = system.initial(len(self.rating))
-        state.column("rating")[:] = self.rating
-        state.column("deviation")[:] = self.deviation
+        state = standing(system, rating=self.rating, deviation=self.deviation)
         system.run(state, self.history(weight), 0, 1)
         return state
 
@@ -136,16 +127,8 @@ def test_a_field_of_thousands_far_apart_stays_finite(model: str) -> None:
 def test_expected_scores_of_thurstone_mosteller_are_those_of_the_page() -> None:
     """The trace has the normal curve with both variances and twice the square of beta."""
     system = make_system("thurstone-mosteller")
-    history = History(
-        match_ids=np.arange(4),
-        player_ids=np.arange(3),
-        offsets=np.array([0, 2, 4, 6, 8]),
-        player=np.array([0, 1, 0, 1, 0, 2, 0, 1]),
-        team=np.tile([0, 1], 4),
-        rank=np.tile([0, 1], 4),
-    )
+    history = history_of([OneMatch((1, 1), (0, 1))] * 4, [[0, 1], [0, 1], [0, 2], [0, 1]])
     trace = replay(system, history, trace=True).trace
-    assert trace is not None
     last = trace.to_polars().tail(2)
     rating, deviation = last["rating_before"].to_numpy(), last["deviation_before"].to_numpy()
     found = last["expected"].to_list()
@@ -162,14 +145,8 @@ def crowds(teams: int, matches: int) -> History:
     skill = rng.normal(0.0, 200.0, 3 * teams)
     player = np.array([rng.choice(3 * teams, teams, replace=False) for _ in range(matches)])
     played = skill[player] + rng.normal(0.0, 175.0, player.shape)
-    return History(
-        match_ids=np.arange(matches),
-        player_ids=np.arange(3 * teams),
-        offsets=teams * np.arange(matches + 1),
-        player=player.ravel(),
-        team=np.tile(np.arange(teams), matches),
-        rank=np.argsort(np.argsort(-played, axis=1), axis=1).ravel(),
-    )
+    ranks = np.argsort(np.argsort(-played, axis=1), axis=1).tolist()
+    return history_of([OneMatch((1,) * teams, one) for one in ranks], player.tolist())
 
 
 @pytest.mark.parametrize(("name", "most"), [("thurstone-mosteller", 8), ("bradley-terry", 30)])

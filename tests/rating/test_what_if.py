@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.rating import one_match
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
+from equipoise.rating.one_match import OneMatch
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.predicting import lineup
 from equipoise.rating.replay import replay
@@ -42,17 +43,10 @@ def played_on(
 ) -> PoolState:
     """Return the pool after one more match: the slow way to the same answer."""
     sizes = [len(team) for team in teams]
-    team = np.repeat(np.arange(len(teams)), sizes)
-    more = History(
-        match_ids=np.array([999]),
-        player_ids=pool.player_ids,
-        offsets=np.array([0, sum(sizes)]),
-        player=np.array([player for one in teams for player in one]),
-        team=team,
-        rank=np.array(ranks)[team],
-        time=np.array([round(day * DAY)]),
-        attributes={"at_home": (team == home).astype(float)},
-    )
+    at_home = [number == home for number, size in enumerate(sizes) for _ in range(size)]
+    match = OneMatch(sizes, ranks, time=round(day * DAY), at_home=at_home)
+    ids = [int(pool.player_ids[player]) for team in teams for player in team]
+    more = one_match.history_of([match], [ids], [999])
     return replay(pool.system, more, state=pool).state
 
 

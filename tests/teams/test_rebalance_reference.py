@@ -21,7 +21,16 @@ from reference.rebalance import (
     greedy_teams,
     permutation_rows,
 )
-from teams.matches import in_words, reference_lobby, reference_words, request, requests
+from teams.matches import (
+    BACKFILL,
+    COMBINED,
+    PARTITIONED,
+    in_words,
+    reference_lobby,
+    reference_words,
+    request,
+    requests,
+)
 
 
 def made(asked: RebalanceRequest, method: str, **more: object) -> Rebalance | None:
@@ -48,7 +57,6 @@ def test_permutation_is_the_last_best_of_all_sequences(asked: RebalanceRequest) 
     for teams in range(rules.max_number, max(rules.min_number, used) - 1, -1):
         rows = list(permutation_rows(reference_lobby(asked, teams)))
         if rows:
-            assert found is not None
             assert found.method == "permutation"
             same(found, best(rows))
             assert reference_words([best(rows).sequence]) == in_words((found.best.sequence,))
@@ -103,7 +111,6 @@ def test_where_no_sequence_leads_to_the_most_even_teams_the_next_are_found() -> 
     found = rebalance(asked)
     same(found, row)
     assert not found.truncated
-    assert found.optimum is not None
     assert found.optimum.distance == pytest.approx(382)
     assert found.distance == pytest.approx(388.9)
 
@@ -117,7 +124,6 @@ def test_combination_is_the_last_best_of_all_fillings(asked: RebalanceRequest) -
     if not rows:
         assert found is None
         return
-    assert found is not None
     assert found.sequences == len(rows)
     listed = [(in_words((one.sequence,)), in_words(one.teams)) for one in found.candidates]
     assert listed == [(reference_words([row.sequence]), reference_words(row.teams)) for row in rows]
@@ -157,7 +163,6 @@ def test_optimal_is_the_best_of_all_arrangements(asked: RebalanceRequest) -> Non
         assert solution.evenness is None
         return
     least = best(rows)
-    assert solution.evenness is not None
     assert solution.evenness.difference == least.difference
     assert solution.evenness.distance == pytest.approx(least.distance, abs=1e-9)
     ties = [
@@ -234,7 +239,6 @@ def test_the_next_level_is_the_best_of_what_is_less_even(asked: RebalanceRequest
     if not rest:
         assert found.evenness is None
         return
-    assert found.evenness is not None
     assert found.evenness.difference == best(rest).difference
     assert found.evenness.distance == pytest.approx(best(rest).distance, abs=1e-9)
 
@@ -246,6 +250,15 @@ def test_a_better_member_count_wins_whatever_the_distance() -> None:
     """
     asked = request((1, 2, 0, 5), ["H20"], ["A10 B10 C10", "D10 E10", "F10 G10"])
     solution = Methods(Matched(asked).placing(2, 0), Effort()).solution
-    assert solution.evenness is not None
     assert solution.evenness.difference == 0
     assert solution.evenness.distance == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize("example", [BACKFILL, COMBINED, PARTITIONED])
+def test_the_answer_without_a_list_is_the_same(example: tuple) -> None:
+    """The default search merges equal states; listing does not."""
+    plain = rebalance(request(*example))
+    listed = rebalance(request(*example), candidates=True)
+    assert plain.best == listed.best
+    assert plain.best in listed.candidates
+    assert plain.sequences == listed.sequences == len(listed.candidates)

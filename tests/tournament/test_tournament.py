@@ -52,7 +52,7 @@ def test_the_first_tournament_of_table_one() -> None:
     table = found.table
     assert table["player"].to_list() == ["C", "B", "A"]
     # The last is printed as what two rounded ones leave; it is 2085.2826.
-    np.testing.assert_allclose(table["ppr"], [2348.05, 2216.67, 2085.29], atol=0.01)
+    np.testing.assert_allclose(table["ppr"], [2348.0507577, 2216.6666667, 2085.2825757], atol=1e-5)
     np.testing.assert_allclose(table["tpr"], [2538.52, 2225.0, 1894.68], atol=0.005)
     np.testing.assert_allclose(table["expected"], table["points"], rtol=0, atol=1e-9)
     assert table["cpr"][0] == pytest.approx(2325 + 600 * math.log10(2), abs=1e-9)
@@ -148,7 +148,6 @@ def test_players_without_games_are_listed() -> None:
 
 def test_superiority_is_antisymmetric_and_follows_the_ratings() -> None:
     found = performance(UPSET, superiority=True)
-    assert found.superiority is not None
     p = found.superiority.probability
     off = ~np.eye(3, dtype=bool)
     np.testing.assert_allclose((p + p.T)[off], 1.0, atol=1e-12)

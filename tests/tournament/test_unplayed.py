@@ -139,7 +139,6 @@ def test_the_numbers_of_another_program(held: eq.Games, rules: str) -> None:
 
 def test_the_kinds_of_rounds(held: eq.Games) -> None:
     """12 had a bye for an odd number, won by forfeit, and then left."""
-    assert held.rounds is not None
     row = [str(one) for one in held.player_ids].index("12")
     kinds = [ROUND_KINDS[kind] for kind in held.rounds.kind[row].tolist()]
     assert kinds == ["played", "pairing-bye", "forfeit-win", "zero-bye", "zero-bye"]
@@ -263,7 +262,6 @@ def test_synonyms_and_skipped_results(tmp_path: Path, held: eq.Games) -> None:
         path.read_text().replace("  16 w 0", "  16 w X").replace("   9 w 1", "   9 w X")
     )
     reading = eq.scan_games(path, skip_bad=True)
-    assert reading.games is not None
     # A report with a bad result says nothing certain about byes.
     unplayed = reading.games.rounds.kind[reading.games.rounds.kind > 0]
     assert len(unplayed) == 16 * 5 - 2 * reading.games.rows

@@ -23,27 +23,6 @@ TABLE_1 = {
     ),
 }
 
-#: [PRE]_ Table 2, Palma de Mallorca 2017: TPR as printed.
-PALMA_TPR = {
-    "Aronian,L": 2821,
-    "Jakovenko,D": 2824,
-    "Nakamura,Hi": 2788,
-    "Svidler,P": 2779,
-    "Tomashevsky,E": 2788,
-    "Harikrishna,P": 2764,
-    "Ding Liren": 2768,
-    "Rapport,R": 2758,
-    "Radjabov,T": 2760,
-    "Vachier Lagrave,M": 2741,
-    "Eljanov,P": 2724,
-    "Inarkiev,E": 2735,
-    "Giri,A": 2696,
-    "Vallejo Pons,F": 2682,
-    "Li Chao2": 2660,
-    "Riazantsev,A": 2641,
-    "Hammer,J": 2590,
-    "Gelfand,B": 2582,
-}
 
 #: Matches of four players of 2500; in the third and fourth column games and points of the first.
 #: Player a is clearly the strongest, d the weakest, and the two have not met.

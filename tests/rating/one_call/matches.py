@@ -112,14 +112,12 @@ def call_of(system: System, one: History) -> tuple[list[list[int]], dict[str, An
     def by_team(column: Any) -> list[list[Any]]:
         return [column[one.team == team].tolist() for team in teams]
 
-    assert one.time is not None
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(one.time[0]))
     said: dict[str, Any] = {"ranks": [ranks[0] for ranks in by_team(one.rank)], "time": at}
     columns = {"performance": one.performance, "share": one.share, **one.attributes}
     for name in {"performance", "share", "role"} & able.uses:
         values = by_team(columns[name])
         said[name] = [[None if value != value else value for value in team] for team in values]
-    assert one.performance_ceiling is not None
     if "performance_ceiling" in able.uses and not math.isnan(one.performance_ceiling[0]):
         said["performance_ceiling"] = float(one.performance_ceiling[0])
     if "at_home" in able.uses:

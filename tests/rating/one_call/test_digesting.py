@@ -5,11 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.history import History
 from equipoise.errors import ConvergenceError
 from equipoise.rating.match_digest import digests_of
 from equipoise.rating.one_call.pool import MOST_NOTED, Digesting
@@ -62,16 +60,8 @@ def test_a_long_pool_is_a_replay(system: Any) -> None:
     pool = eq.Pool(system)
     for duel, places in zip(duels, ranks, strict=True):
         pool.rate(duel, ranks=places)
-    order = list(dict.fromkeys(row for duel in duels for row in duel))
-    row_of = {player: row for row, player in enumerate(order)}
-    history = History(
-        match_ids=np.arange(1, count + 1),
-        player_ids=np.array(order),
-        offsets=np.arange(0, 2 * count + 1, 2),
-        player=np.array([row_of[row] for duel in duels for row in duel]),
-        team=np.tile([0, 1], count),
-        rank=np.array(ranks).reshape(-1),
-    )
+    matches = [OneMatch((1, 1), places) for places in ranks]
+    history = history_of(matches, duels, range(1, count + 1))
     assert pool.state.to_bytes() == eq.replay(system, history).state.to_bytes()
 
 

@@ -25,6 +25,7 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
+from equipoise.rating.one_match import OneMatch, history_of
 from equipoise.rating.replay import predict, replay
 from rating.entry_histories import LEARNERS
 from rating.one_call.matches import VARIANTS, by_speed, call_of, histories, system_of
@@ -122,14 +123,8 @@ def test_known_ratings_are_seeds() -> None:
         pool = eq.Pool(system, initial={"bo": (1700, 60), "ada": 1610})
         assert [one.rating for one in (pool["ada"], pool["bo"])] == [1610, 1700]
         pool.rate(["ada", "cy"])
-        history = History(
-            match_ids=np.array([1]),
-            player_ids=np.array(["ada", "cy"], dtype=object),
-            offsets=np.array([0, 2]),
-            player=np.array([0, 1]),
-            team=np.array([0, 1]),
-            rank=np.array([0, 1]),
-        )
+        history = history_of([OneMatch((1, 1), (0, 1))], [["ada", "cy"]], [1])
+        history = replace(history, time_kind="seconds")
         initial = eq.InitialRatings(
             player_ids=np.array(["bo", "ada"], dtype=object),
             rating=np.array([1700.0, 1610.0]),
