@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_pieces_and_threads_change_no_number(monkeypatch: pytest.MonkeyPatch) ->
     whole = backtest(systems, history, all_pairs=10)
     threaded = backtest(systems, history, all_pairs=10, threads=3)
     assert repr(threaded) == repr(whole)
-    monkeypatch.setattr(module, "_PIECE", 150)
+    monkeypatch.setattr(module, "Scoring", partial(Scoring, piece=150))
     in_pieces = backtest(systems, history, all_pairs=10, threads=2)
     for one, other in zip(in_pieces.systems, whole.systems, strict=True):
         assert one.metrics == other.metrics
@@ -388,6 +389,6 @@ def test_blocks_join_matches_beyond_a_thousand(monkeypatch: pytest.MonkeyPatch) 
     assert upper - lower == pytest.approx(2 * half, rel=0.25)
     found = []
     for piece in (74, 10**9):
-        monkeypatch.setattr(module, "_PIECE", piece)
+        monkeypatch.setattr(module, "Scoring", partial(Scoring, piece=piece))
         found.append(backtest({"elo": Elo()}, duels(scores), min_history=20, resamples=200))
     assert repr(found[0].of("elo").intervals) == repr(found[1].of("elo").intervals)

@@ -389,6 +389,14 @@ def test_recent_activity_protects() -> None:
     assert deviation_at(system, inactive, 15.0) == pytest.approx(grown, rel=1e-14)
 
 
+def test_the_window_of_activity_has_an_end() -> None:
+    """Section 12.1, "in the past D days": a match exactly 28 days ago is one of them."""
+    system = TeamGlicko2()
+    state = veteran(system, [TODAY, TODAY + 3.0, TODAY + 6.0])
+    assert deviation_at(system, state, TODAY + 28.0) == 60.0
+    assert deviation_at(system, state, TODAY + 28.0 + 1 / MICROSECONDS_PER_DAY) > 60.0
+
+
 @examples(200)
 @given(
     now=st.integers(TODAY * MICROSECONDS_PER_DAY, (TODAY + 3000) * MICROSECONDS_PER_DAY),
