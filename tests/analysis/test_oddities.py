@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from equipoise.analysis.inspect.oddities import find_oddities
+from equipoise.analysis.reading import advice_on
 from equipoise.data.history import History
+from equipoise.errors import Problem
 from equipoise.formats import read_history
+from equipoise.formats.delimited import SEPARATED
 from equipoise.formats.table import HistoryReading
 
 Duel = tuple[str, str, int]
@@ -55,15 +58,17 @@ def days(count: int) -> list[int]:
     return [1_600_000_000 + 86_400 * at for at in range(count)]
 
 
-def test_an_ordinary_league_is_not_odd() -> None:
+def test_ranks_that_rise_with_the_score_ties_everywhere_and_matches_of_one() -> None:
     assert kinds(history_of(league(60), time=days(60)), GAMES) == {}
-
-
-def test_ranks_that_rise_with_the_score() -> None:
     duels: list[Duel] = [("ann", "ben", 1), ("ben", "ann", -1)] * 5
     score = [1, 5, 6, 2] * 5
     assert kinds(history_of(duels, points=score))["reversed-ranks"] == 10
     assert "reversed-ranks" not in kinds(history_of(duels, points=[-one for one in score]))
+    assert kinds(history_of([(one, other, 0) for one, other, _ in league(30)])) == {
+        "ties-everywhere": 30
+    }
+    lone = read_history({"match": [1, 1, 2], "player": ["ann", "ben", "ann"], "rank": [1, 2, 1]})
+    assert kinds(lone) == {"single": 1}
 
 
 def test_one_side_always_wins() -> None:
@@ -78,12 +83,6 @@ def test_one_side_always_wins() -> None:
         assert side in found.text
         # In a long table the winner is usually listed first.
         assert "one-sided" not in kinds(history)
-
-
-def test_everything_is_tied() -> None:
-    assert kinds(history_of([(one, other, 0) for one, other, _ in league(30)])) == {
-        "ties-everywhere": 30
-    }
 
 
 def test_the_same_match_twice() -> None:
@@ -104,7 +103,7 @@ def test_the_same_match_twice() -> None:
     assert "repeated-match" not in kinds(history_of(duels, time=time, goals=scores))
 
 
-def test_rematches_on_one_day_are_usual() -> None:
+def test_rematches_on_one_day_are_usual_and_rows_pasted_twice_are_not() -> None:
     duels: list[Duel] = [("ann", "ben", 1)] * 30
     assert "repeated-match" not in kinds(history_of(duels, time=["2024-05-04"] * 30))
     season = read_history(Path(__file__).parents[2] / "examples" / "league.csv")
@@ -113,10 +112,6 @@ def test_rematches_on_one_day_are_usual() -> None:
     pairs: list[Duel] = [(f"a{at}", f"b{at}", 1) for at in range(4)]
     for again in ([*pairs[:2], *pairs[:2]] * 6, [*pairs, *pairs[::-1]]):
         assert "repeated-match" not in kinds(history_of(again, time=["2024-05-04"] * len(again)))
-
-
-def test_rows_pasted_twice() -> None:
-    """Rows of dates in the order of the first ones are a copy, and so are one or two games."""
     games: list[Duel] = [(f"a{at}", f"b{at}", 1) for at in range(10)]
     days = [f"2024-05-{1 + at // 4:02d}" for at in range(10)]
     for start, end in ((0, 10), (2, 5), (6, 8), (9, 10)):
@@ -124,21 +119,13 @@ def test_rows_pasted_twice() -> None:
         assert kinds(pasted)["repeated-match"] == end - start
 
 
-def test_groups_that_never_met() -> None:
+def test_groups_that_never_met_and_names_of_one_player_and_of_nobody() -> None:
     duels: list[Duel] = [("ann", "ben", 1), ("ben", "cid", 1), ("dan", "eva", 1)]
     (groups,) = [
         one for one in find_oddities(history_of(duels), LONG) if one.kind == "unconnected-groups"
     ]
     assert groups.count == 2
     assert "3 players with ann; 2 players with dan" in groups.text
-
-
-def test_matches_of_one() -> None:
-    lone = read_history({"match": [1, 1, 2], "player": ["ann", "ben", "ann"], "rank": [1, 2, 1]})
-    assert kinds(lone) == {"single": 1}
-
-
-def test_names_of_one_player_and_of_nobody() -> None:
     duels: list[Duel] = [("Carlsen, M", "Unknown", 1), ("Carlsen, Magnus", "bye", 1)]
     history = history_of(duels)
     found = kinds(history)
@@ -146,3 +133,14 @@ def test_names_of_one_player_and_of_nobody() -> None:
     advice = {one.kind: one.advice for one in find_oddities(history, LONG)}
     assert "--synonyms FILE" in advice["likely-doubles"]
     assert found["nobody"] == 2
+
+
+# What to do about problems that prevent an answer.
+
+
+def test_skipping_is_no_advice_for_columns_that_are_not_separated() -> None:
+    problem = Problem("votes.txt", 1, "", SEPARATED, "only spaces")
+    assert advice_on([problem], skipping=False) == ""
+    assert "--skip-bad" in advice_on(
+        [Problem("votes.csv", 2, "rank", "must be a number", "x")], skipping=False
+    )

@@ -15,10 +15,7 @@ from equipoise.cli import run
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 #: What a backtest and a search have in common here: one system, few values, few resamples.
-QUICK = {
-    "backtest": ["--system", "elo"],
-    "tune": ["--system", "elo", "--grid", "k=8,64"],
-}
+QUICK = {"backtest": ["--system", "elo"], "tune": ["--system", "elo", "--grid", "k=8,64"]}
 
 
 @pytest.fixture
@@ -53,13 +50,7 @@ def answered(capsys: pytest.CaptureFixture[str], *words: str) -> dict:  # type: 
 @pytest.mark.parametrize(
     ("name", "fewest", "scored"), [("ten", 3, None), ("three", 1, 1), ("contests.csv", 5, None)]
 )
-def test_a_backtest_of_any_history_scores_something(
-    name: str,
-    fewest: int,
-    scored: int | None,
-    request: pytest.FixtureRequest,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_backtest_of_any_history_scores_something(name, fewest, scored, request, capsys):
     """The note is there exactly if fewer than the usual five earlier matches are enough."""
     path = str(EXAMPLES / name) if name.endswith(".csv") else request.getfixturevalue(name)
     found = answered(capsys, "backtest", path, *QUICK["backtest"])
@@ -79,13 +70,7 @@ def test_a_backtest_of_any_history_scores_something(
         ("interzonal1970.csv", 69, 5),
     ],
 )
-def test_a_search_on_any_history_leaves_both_parts_something(
-    name: str,
-    first: int,
-    fewest: int,
-    request: pytest.FixtureRequest,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_search_on_any_history_leaves_both_parts_something(name, first, fewest, request, capsys):
     path = str(EXAMPLES / name) if name.endswith(".csv") else request.getfixturevalue(name)
     found = answered(capsys, "tune", path, *QUICK["tune"])
     assert found["search"]["first"] == first
@@ -104,9 +89,7 @@ def test_a_search_on_any_history_leaves_both_parts_something(
         ("tune", ["--first", "2090-01-01"]),
     ],
 )
-def test_what_an_error_proposes_works(
-    command: str, options: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_an_error_proposes_works(command, options, capsys):
     """The proposal is typed after the options, of which the last one counts."""
     words = [command, str(EXAMPLES / "contests.csv"), *QUICK[command], *options]
     assert run(words) != 0
@@ -118,9 +101,7 @@ def test_what_an_error_proposes_works(
 
 
 @pytest.mark.parametrize("command", ["backtest", "tune"])
-def test_a_history_without_results_is_refused(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_history_without_results_is_refused(command, tmp_path, capsys):
     path = tmp_path / "ties.csv"
     rows = "".join(f"{match},{player},1\n" for match in range(6) for player in "abc")
     path.write_text(f"match,player,rank\n{rows}")

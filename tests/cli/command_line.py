@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from equipoise.cli import run
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SAMPLE = str(EXAMPLES / "contests.csv")
+LEAGUE = str(EXAMPLES / "league.csv")
+
+#: Writes a file of this name and content, and returns its path.
+Write = Callable[[str, str | bytes], str]
 
 
 class Shown(NamedTuple):

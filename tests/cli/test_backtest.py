@@ -13,24 +13,21 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from cli.command_line import Cli
+from cli.command_line import LEAGUE, SAMPLE, Cli, Write
 from equipoise.analysis.backtest.computation import _able
 from equipoise.analysis.backtest.presentation import CALIBRATION, METRIC
 from equipoise.cli import run
 from equipoise.rating.registry import SYSTEMS, make_system, system_names
 from report.report_by_hand import Balanced, part, rows, words
 
-ROOT = Path(__file__).parents[2]
-SAMPLE = str(ROOT / "examples" / "contests.csv")
-LEAGUE = str(ROOT / "examples" / "league.csv")
 METRICS = (
     *("pair_inversion", "rank_deviation", "pair_inversion_top100", "rank_deviation_top100"),
     *("ndcg", "log_loss", "brier"),
 )
 
 
-def test_the_table_has_a_row_a_system_and_the_baseline_last(cli: Cli) -> None:
-    """Plain when piped, and what was scored is said on standard error."""
+def test_the_table_has_a_row_a_system_and_the_baseline_last(tmp_path: Path, cli: Cli) -> None:
+    """Plain when piped, and what was scored is said on standard error; elo-mmr is the default."""
     out, err = cli("backtest", SAMPLE, "--system", "elo-mmr", "--system", "elo", "--from", "10%")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines] == ["system", "elo-mmr", "elo", "baseline"]
@@ -40,35 +37,30 @@ def test_the_table_has_a_row_a_system_and_the_baseline_last(cli: Cli) -> None:
     assert "of 40 matches" in err
     lead = "elo-mmr predicts best by all 5 metrics. The lead over every other system is significant"
     assert f"\n{lead}.\n" in err
-
-
-def test_the_seed_decides_the_intervals(cli: Cli) -> None:
-    first, other = (
-        cli.json("backtest", SAMPLE, "--system", "elo", "--seed", seed)["systems"][0]
-        for seed in "12"
-    )
-    assert first["intervals"] != other["intervals"]
-    assert [first[name] for name in METRICS] == [other[name] for name in METRICS]
-
-
-def test_elo_mmr_is_compared_where_none_is_named(cli: Cli) -> None:
-    out, err = cli("backtest", SAMPLE)
-    assert [line.split()[0] for line in out.splitlines()] == ["system", "elo-mmr", "baseline"]
+    target = tmp_path / "found.csv"
+    out, err = cli("backtest", SAMPLE, "--output", target)
+    assert out == ""
     assert "elo-mmr is better than the baseline, which has no ratings, by every metric" in err
+    written = pl.read_csv(target)
+    assert written["label"].to_list() == ["elo-mmr", "baseline"]
+    assert {"brier", "brier_lower", "brier_upper", "calibration_error"} <= set(written.columns)
 
 
 def test_json_holds_everything(cli: Cli) -> None:
-    found = cli.json(
-        "backtest", SAMPLE, "--system", "elo-mmr", "--system", "elo", "--set", "elo.k=24"
-    )
+    """The seed decides the intervals alone."""
+    both = ("--system", "elo-mmr", "--system", "elo", "--set", "elo.k=24")
+    found = cli.json("backtest", SAMPLE, *both)
     one, other, baseline = found["systems"]
     assert (one["label"], other["label"], baseline["label"]) == ("elo-mmr", "elo", "baseline")
     assert other["parameters"]["k"] == 24
     assert (baseline["system"], baseline["seconds"]) == ("constant-rate", None)
     assert one["seconds"] > 0
+    again = cli.json("backtest", SAMPLE, *both, "--seed", "1")["systems"][0]
+    assert again["intervals"] != one["intervals"]
     for name in METRICS:
         lower, upper = one["intervals"][name]
         assert lower <= one[name] <= upper
+        assert again[name] == one[name]
     difference = found["differences"][0]
     assert (difference["first"], difference["second"]) == ("elo-mmr", "elo")
     apart = one["brier"] - other["brier"]
@@ -83,59 +75,45 @@ def test_json_holds_everything(cli: Cli) -> None:
     assert found["history"]["participations"] == 2189
 
 
-def test_what_nothing_is_known_of_is_null(tmp_path: Path, cli: Cli) -> None:
+def test_what_nothing_is_known_of_is_null(write: Write, cli: Cli) -> None:
     """A single draw says nothing of orders; the bins of calibration are mostly empty."""
-    path = tmp_path / "h.csv"
-    path.write_text("match,player,rank\n1,a,0\n1,b,0\n")
-    found = cli.json("backtest", str(path), "--min-history", "0", "--system", "elo")
-    assert found["systems"][0]["pair_inversion"] is None
-    assert found["systems"][0]["intervals"]["ndcg"] == [None, None]
-    assert found["systems"][0]["log_loss"] == pytest.approx(math.log(2))
-    assert found["systems"][0]["calibration"]["bins"][0]["expected"] is None
+    draw = write("h.csv", "match,player,rank\n1,a,0\n1,b,0\n")
+    asked = ("backtest", draw, "--min-history", "0", "--system", "elo")
+    found = cli.json(*asked)
+    (one, _) = found["systems"]
+    assert one["pair_inversion"] is None
+    assert one["intervals"]["ndcg"] == [None, None]
+    assert one["log_loss"] == pytest.approx(math.log(2))
+    assert one["calibration"]["bins"][0]["expected"] is None
     assert found["scoring"]["undecided"] == 1
-    shown = cli("backtest", str(path), "--min-history", "0", "--system", "elo", "--details")
-    assert "left with a single tied pair" in shown.err
+    assert "left with a single tied pair" in cli(*asked, "--details").err
 
 
-def test_one_system_may_be_compared_with_itself(cli: Cli) -> None:
-    """Labels may hold dots; --set goes by them."""
-    found = cli.json(
-        "backtest",
-        *(SAMPLE, "--system", "rho0.04=elo-mmr", "--set", "rho0.04.rho=0.04"),
-        *("--system", "endless=elo-mmr", "--set", "endless.rho=inf"),
-    )
-    labels = [one["label"] for one in found["systems"]]
-    assert labels == ["rho0.04", "endless", "baseline"]
-    assert found["systems"][0]["parameters"]["rho"] == 0.04
-    assert found["systems"][1]["parameters"]["rho"] == "inf"
+def test_systems_have_labels_and_parameters_of_their_own(write: Write, cli: Cli) -> None:
+    """Labels may hold dots, --set goes by them, and a file is for the system that it names."""
+    two = ("--system", "rho0.04=elo-mmr", "--set", "rho0.04.rho=0.04")
+    two += ("--system", "endless=elo-mmr", "--set", "endless.rho=inf")
+    found = cli.json("backtest", SAMPLE, *two)["systems"]
+    assert [one["label"] for one in found] == ["rho0.04", "endless", "baseline"]
+    assert [one["parameters"]["rho"] for one in found[:2]] == [0.04, "inf"]
+    named = ("--parameters", write("p.toml", 'system = "elo"\n[parameters]\nk = 10\n'))
+    both = ("--system", "elo", "--system", "elo-mmr", "--set", "elo.scale=300")
+    for more, scale in (((), 400), (both, 300)):
+        parameters = cli.json("backtest", SAMPLE, *more, *named)["systems"][0]["parameters"]
+        assert (parameters["k"], parameters["scale"]) == (10, scale)
 
 
-def test_a_parameter_file_is_for_the_system_it_names(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "p.toml"
-    path.write_text('system = "elo"\n[parameters]\nk = 10\n')
-    found = cli.json("backtest", SAMPLE, "--parameters", str(path))
-    assert found["systems"][0]["parameters"]["k"] == 10
-    both = ["--system", "elo", "--system", "elo-mmr"]
-    found = cli.json("backtest", SAMPLE, *both, "--parameters", str(path), "--set", "elo.scale=300")
-    assert found["systems"][0]["parameters"]["k"] == 10
-    assert found["systems"][0]["parameters"]["scale"] == 300
-
-
-def test_scoring_starts_at_a_share_or_a_time(cli: Cli) -> None:
-    """The season has a contest a week from 2020 on."""
+def test_scoring_starts_at_a_share_or_a_time(write: Write, cli: Cli) -> None:
+    """The season has a contest a week from 2020 on; a history without times has only shares."""
     for text, learned in (("0", 0), ("25%", 10), ("0.25", 10), ("2020-01-15", 2)):
         assert cli.json("backtest", SAMPLE, "--from", text)["scoring"]["learned"] == learned
     late = cli.json("backtest", SAMPLE, "--until", "2020-05-01")
     assert late["history"]["matches"] < 40
-
-
-def test_the_table_is_written_by_suffix(tmp_path: Path, cli: Cli) -> None:
-    """With the bounds of every metric, and nothing on standard output."""
-    target = tmp_path / "found.csv"
-    assert cli("backtest", SAMPLE, "--system", "elo", "--output", str(target)).out == ""
-    written = pl.read_csv(target)
-    assert written["label"].to_list() == ["elo", "baseline"]
-    assert {"brier", "brier_lower", "brier_upper", "calibration_error"} <= set(written.columns)
+    rows = "".join(f"{m},a,0\n{m},b,1\n" for m in range(20))
+    path = write("h.csv", f"match,player,rank\n{rows}")
+    assert cli.json("backtest", path, "--from", "50%")["scoring"]["learned"] == 10
+    for given in (("--from", "2020-01-01"), ("--set", "drift_per_day=1")):
+        assert "no time column" in cli("backtest", path, *given, status=2).err
 
 
 TEAMS = [name for name in sorted(SYSTEMS) if make_system(name).capabilities.max_team_size != 1]
@@ -150,7 +128,7 @@ def team_matches(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_all_is_every_system_that_can_rate_the_history(tmp_path: Path, cli: Cli) -> None:
+def test_all_is_every_system_that_can_rate_the_history(tmp_path, cli, monkeypatch):
     """The others are named with the reason, once for all that have the same."""
     found = cli.json("backtest", team_matches(tmp_path), "--system", "all")
     assert [one["label"] for one in found["systems"]] == [*TEAMS, "baseline"]
@@ -161,6 +139,28 @@ def test_all_is_every_system_that_can_rate_the_history(tmp_path: Path, cli: Cli)
     reason, _, names = note.partition(": ")
     assert reason == "left out, because they cannot rate teams of 2 (at most 1)"
     assert sorted([*TEAMS, *names.split(", ")]) == sorted(system_names())
+    teams = team_matches(tmp_path)
+    named = ("--system", "all", "--system", "home=elo", "--system", "trueskill")
+    found = cli.json("backtest", teams, *named, "--set", "home.k=20", "--set", "elo.k=40")[
+        "systems"
+    ]
+    labels = [one["label"] for one in found]
+    assert sorted(labels) == sorted([*TEAMS, "home", "baseline"])
+    assert labels[:2] == ["home", "trueskill"]
+    k = {one["label"]: one["parameters"].get("k") for one in found}
+    assert (k["home"], k["elo"]) == (20, 40)
+    shown = cli("backtest", teams, "--system", "all", "--system", "glicko2", status=1)
+    assert "glicko2 cannot rate teams of 2" in shown.err
+    teams = team_matches(tmp_path)
+    monkeypatch.setattr("equipoise.analysis.backtest.computation._MOST_PAIRS", 0)
+    found = cli.json("backtest", teams, "--system", "all")
+    pairs = {"bradley-terry", "thurstone-mosteller"}
+    labels = [one["label"] for one in found["systems"]]
+    assert labels == [*(one for one in TEAMS if one not in pairs), "baseline"]
+    (note,) = [one for one in found["history"]["notes"] if "comparing all pairs" in one]
+    assert note.endswith("bradley-terry, thurstone-mosteller; --system bradley-terry includes it")
+    named = ("--system", "thurstone-mosteller")
+    assert len(cli.json("backtest", teams, *named)["systems"]) == 2
 
 
 def test_all_leaves_out_systems_that_run_away_in_large_fields() -> None:
@@ -174,32 +174,6 @@ def test_all_leaves_out_systems_that_run_away_in_large_fields() -> None:
     assert (list(able), len(notes)) == (["bradley-terry"], 1)
     averaged = {"bt": eq.BradleyTerry(average=True)}
     assert _able(averaged, history, frozenset(averaged)) == (averaged, [])
-
-
-def test_systems_beside_all_have_labels_and_parameters(tmp_path: Path, cli: Cli) -> None:
-    """One that is named is not added again; one that cannot rate the history is an error."""
-    teams = team_matches(tmp_path)
-    named = ("--system", "all", "--system", "home=elo", "--system", "trueskill")
-    found = cli.json("backtest", teams, *named, "--set", "home.k=20", "--set", "elo.k=40")[
-        "systems"
-    ]
-    labels = [one["label"] for one in found]
-    assert sorted(labels) == sorted([*TEAMS, "home", "baseline"])
-    assert labels[:2] == ["home", "trueskill"]
-    k = {one["label"]: one["parameters"].get("k") for one in found}
-    assert (k["home"], k["elo"]) == (20, 40)
-    shown = cli("backtest", teams, "--system", "all", "--system", "glicko2", status=1)
-    assert "glicko2 cannot rate teams of 2" in shown.err
-
-
-def test_without_times_a_share_still_starts_the_scoring(tmp_path: Path, cli: Cli) -> None:
-    """A time does not, and neither do parameters that count days."""
-    path = tmp_path / "h.csv"
-    rows = "".join(f"{m},a,0\n{m},b,1\n" for m in range(20))
-    path.write_text("match,player,rank\n" + rows)
-    assert cli.json("backtest", str(path), "--from", "50%")["scoring"]["learned"] == 10
-    assert "no time column" in cli("backtest", str(path), "--from", "2020-01-01", status=2).err
-    assert "no time column" in cli("backtest", str(path), "--set", "drift_per_day=1", status=2).err
 
 
 def test_scores_by_experience_and_details_are_printed(cli: Cli) -> None:
@@ -216,7 +190,7 @@ def test_scores_by_experience_and_details_are_printed(cli: Cli) -> None:
     assert [(one["first"], one["last"]) for one in groups] == [(0, 0), (1, 4), (5, None), (0, None)]
 
 
-def test_small_differences_do_not_matter(cli: Cli) -> None:
+def test_small_differences_do_not_matter_and_missing_columns_are_noted_once(cli, tmp_path):
     """By default, and as small as one says; the interval is told all the same."""
     pair = ("--system", "a=elo", "--system", "b=elo", "--set", "b.k=32.001")
     found = cli.json("backtest", SAMPLE, *pair)["differences"][0]
@@ -233,11 +207,18 @@ def test_small_differences_do_not_matter(cli: Cli) -> None:
         ("brier=-1", "must be a number of at least 0; got '-1'"),
     ):
         assert why in cli("backtest", SAMPLE, *pair, "--least-difference", wrong, status=2).err
+    rows = "".join(f"{m},{p},{(p > 'a') ^ (m % 3 > 0):d}\n" for m in range(20) for p in "ab")
+    (tmp_path / "games.csv").write_text("match,player,rank\n" + rows, encoding="utf-8")
+    named = ("--system", "uscf", "--system", "again=uscf", "--system", "elo")
+    found = cli.json(
+        "backtest", str(tmp_path / "games.csv"), *named, "--set", "elo.margin_rule=square-root"
+    )
+    notes = found["history"]["notes"]
+    assert sum(one.startswith("no column birth_year: uscf assumes") for one in notes) == 1
+    assert sum(one.startswith("elo finds no score column") for one in notes) == 1
 
 
-def test_players_begin_with_known_ratings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_players_begin_with_known_ratings(tmp_path, monkeypatch, cli):
     """They change the predictions of systems; what has no effect is noted, or refused if strict."""
     known = tmp_path / "known.csv"
     known.write_text("player,rating,deviation\njade-kite,2400,50\n")
@@ -259,39 +240,11 @@ def test_players_begin_with_known_ratings(
     assert "--initial" in shown.err
 
 
-def test_missing_columns_are_noted_once(tmp_path: Path, cli: Cli) -> None:
-    """As in rate, for each system that would use them."""
-    rows = "".join(f"{m},{p},{(p > 'a') ^ (m % 3 > 0):d}\n" for m in range(20) for p in "ab")
-    (tmp_path / "games.csv").write_text("match,player,rank\n" + rows, encoding="utf-8")
-    named = ("--system", "uscf", "--system", "again=uscf", "--system", "elo")
-    found = cli.json(
-        "backtest", str(tmp_path / "games.csv"), *named, "--set", "elo.margin_rule=square-root"
-    )
-    notes = found["history"]["notes"]
-    assert sum(one.startswith("no column birth_year: uscf assumes") for one in notes) == 1
-    assert sum(one.startswith("elo finds no score column") for one in notes) == 1
-
-
-def test_all_leaves_out_systems_that_would_compare_too_many_pairs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    teams = team_matches(tmp_path)
-    monkeypatch.setattr("equipoise.analysis.backtest.computation._MOST_PAIRS", 0)
-    found = cli.json("backtest", teams, "--system", "all")
-    pairs = {"bradley-terry", "thurstone-mosteller"}
-    labels = [one["label"] for one in found["systems"]]
-    assert labels == [*(one for one in TEAMS if one not in pairs), "baseline"]
-    (note,) = [one for one in found["history"]["notes"] if "comparing all pairs" in one]
-    assert note.endswith("bradley-terry, thurstone-mosteller; --system bradley-terry includes it")
-    named = ("--system", "thurstone-mosteller")
-    assert len(cli.json("backtest", teams, *named)["systems"]) == 2
-
-
 def test_predictions_and_calibrated_chances_are_written(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "p.csv"
-    found = cli.json(
-        "backtest", LEAGUE, "--system", "elo", "--calibrate", "--predictions", str(path)
-    )
+    path, page = tmp_path / "p.csv", tmp_path / "r.html"
+    asked = ("backtest", LEAGUE, "--system", "elo", "--calibrate", "--predictions", path)
+    found = cli.json(*asked, "--report", page)
+    assert "elo calibrated" in page.read_text()
     assert [one["label"] for one in found["systems"]] == ["elo", "elo calibrated", "baseline"]
     assert found["systems"][1]["parameters"] == found["systems"][0]["parameters"]
     difference = found["differences"][0]
@@ -317,12 +270,6 @@ def test_the_help_says_of_every_measure_which_value_is_better(word: str, cli: Cl
         assert meanings[one.column].strip().endswith(f": {one.better.partition(' ')[0]}")
 
 
-def test_a_page_shows_calibrated_chances(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "r.html"
-    cli("backtest", LEAGUE, "--system", "elo", "--calibrate", "--report", str(path))
-    assert "elo calibrated" in path.read_text()
-
-
 TWO = ("--system", "elo-mmr", "--system", "slow=elo", "--set", "slow.k=16")
 
 
@@ -333,9 +280,7 @@ def page_of(folder: Path, *arguments: str, history: Path = Path(SAMPLE)) -> str:
     return target.read_text(encoding="utf-8")
 
 
-def test_the_page_shows_what_the_tables_show(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Cli
-) -> None:
+def test_the_page_shows_what_the_tables_show(tmp_path, capsys, cli):
     """The same numbers as in JSON, which a report does not change; it is told where it went."""
     page = page_of(tmp_path, *TWO, "--from", "10%")
     out, err = capsys.readouterr()
@@ -354,7 +299,9 @@ def test_the_page_shows_what_the_tables_show(
     Balanced(page)
 
 
-def test_the_same_history_gives_the_same_bytes_in_any_folder(tmp_path: Path) -> None:
+def test_the_same_history_gives_the_same_bytes_and_an_old_page_stays_where_a_new_one_fails(
+    tmp_path: Path, write: Write, cli: Cli
+) -> None:
     """Neither a clock nor a path of the machine goes into the page, and threads do not show."""
     pages = []
     for name in ("here", "there"):
@@ -364,16 +311,19 @@ def test_the_same_history_gives_the_same_bytes_in_any_folder(tmp_path: Path) -> 
         pages.append(page_of(folder, *TWO, history=copy))
     assert pages[0] == pages[1]
     assert str(tmp_path) not in pages[0]
+    old = Path(write("found.html", "old"))
+    cli("backtest", SAMPLE, "--report", old, "--min-history", "1000", status=1)
+    assert old.read_text() == "old"
+    assert {one.name for one in tmp_path.iterdir()} == {"here", "there", old.name}
 
 
-def test_the_command_can_be_typed_again(tmp_path: Path) -> None:
+def test_the_command_can_be_typed_again(tmp_path: Path, write: Write) -> None:
     """As it was given, defaults left out; of files the names, without their folders."""
-    settings = tmp_path / "my settings.toml"
-    settings.write_text('system = "elo"\n[parameters]\nk = 10\n')
+    settings = write("my settings.toml", 'system = "elo"\n[parameters]\nk = 10\n')
     table = tmp_path / "table.csv"
     page = page_of(
         tmp_path,
-        *("--system", "elo", "--system", "<b>=elo", "--parameters", str(settings)),
+        *("--system", "elo", "--system", "<b>=elo", "--parameters", settings),
         *("--ties-as-authors", "--skip-bad", "--output", str(table)),
     )
     command = part(page, "command").find("pre/code")
@@ -387,9 +337,7 @@ def test_the_command_can_be_typed_again(tmp_path: Path) -> None:
     assert "as the authors of Elo-MMR count it" in words(part(page, "scoring"))
 
 
-def test_settings_of_the_project_are_in_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_of_the_project_are_in_the_command(tmp_path, monkeypatch):
     """Their values too: without them, the command would read the file in another way.
 
     What the command has no option for is a comment, in the form of the file.
@@ -397,21 +345,22 @@ def test_settings_of_the_project_are_in_the_command(
     monkeypatch.chdir(tmp_path)
     Path("names.csv").write_text("name,same_as\nx,y\n")
     Path("equipoise.toml").write_text(
+        'system = "elo"\n'
         '[reading]\nskip-bad = "rows"\nstrict = true\ntime-format = "s"\nunplaced = "last"\n'
         'from = 1577836800\nsynonyms = "names.csv"\nwhere = { match = "1" }\n'
     )
-    page = page_of(tmp_path, "--system", "elo", "--where", "match=2")
+    page = page_of(tmp_path, "--where", "match=2")
     shown = words(part(page, "command"))
-    assert "--where match=2 --skip-bad=rows --time-format s" in shown
+    assert "--where match=2" in shown
+    assert "--skip-bad=rows --time-format s" in shown
+    assert "--system elo" in shown
     assert shown.rstrip().endswith(
         '# with unplaced = "last", from = "1577836800", synonyms = "names.csv", strict = true '
         "below [reading] in equipoise.toml"
     )
 
 
-def test_bad_rows_are_listed_without_folders(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_rows_are_listed_without_folders(tmp_path, capsys):
     """Also where the answer is JSON, and the page is written beside it."""
     history = tmp_path / "h.csv"
     good = "".join(f"{m},a,0\n{m},b,1\n" for m in range(10))
@@ -423,15 +372,6 @@ def test_bad_rows_are_listed_without_folders(
     assert "zero<i>" in row[4]
     assert "without times" in words(part(page, "history"))
     assert "--skip-bad=rows" in words(part(page, "command"))
-
-
-def test_an_old_page_stays_where_the_new_one_fails(tmp_path: Path, cli: Cli) -> None:
-    old = tmp_path / "found.html"
-    old.write_text("old")
-    arguments = ["--report", str(old), "--min-history", "1000"]
-    cli("backtest", SAMPLE, *arguments, status=1)
-    assert old.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [old]
 
 
 @pytest.mark.parametrize("library", ["matplotlib", "jinja2"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,21 +11,14 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from cli.command_line import Cli
-from equipoise.cli import run
+from cli.command_line import EXAMPLES, LEAGUE, SAMPLE, Cli, Write
 from equipoise.rating.replay import known_pool
 
-ROOT = Path(__file__).parents[2]
-EXAMPLE = str(ROOT / "examples" / "lobby.csv")
+EXAMPLE = str(EXAMPLES / "lobby.csv")
 TEN = "player,rating,deviation\n" + "".join(f"{i},{2000 - 37 * i},80\n" for i in range(10))
 
 
-def write(path: Path, text: str) -> str:
-    path.write_text(text)
-    return str(path)
-
-
-def test_a_lobby_comes_out_as_two_teams_in_words(cli: Cli) -> None:
+def test_a_lobby_comes_out_as_two_teams_in_words_in_json_and_as_a_table(cli, tmp_path):
     out, err = cli("balance", EXAMPLE)
     assert err == ""
     assert out.startswith("Team 1: 5 players, mean ")
@@ -38,9 +30,6 @@ def test_a_lobby_comes_out_as_two_teams_in_words(cli: Cli) -> None:
     after = out.partition("Next best\n")[2].splitlines()
     assert len(after) == 6
     assert after[0].endswith("team 2")
-
-
-def test_json_says_how_fair_the_teams_are(cli: Cli) -> None:
     found = cli.json("balance", EXAMPLE)
     assert found["objective_kind"] == "mean"
     assert found["expected"] == found["win_probability"]
@@ -57,32 +46,43 @@ def test_json_says_how_fair_the_teams_are(cli: Cli) -> None:
     assert found["gap"] == 0
     assert found["bound"] == found["objective"]
     assert len(found["alternatives"]) == 5
+    target = tmp_path / "teams.csv"
+    cli("balance", EXAMPLE, "--output", str(target))
+    table = pl.read_csv(target)
+    assert table.columns[:5] == ["team", "player", "rating", "deviation", "effective_rating"]
+    assert table["team"].to_list() == [1] * 5 + [2] * 5
 
 
-def test_constraints_are_switched_off(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "l.csv", TEN.rsplit("\n", 2)[0] + "\n")
-    names = []
-    for more in ([], ["--no-top-two"], ["--no-uneven"], ["--no-top-two", "--no-uneven"]):
-        names.append([one["name"] for one in cli.json("balance", path, *more)["constraints"]])
-    assert names == [["top-two", "uneven"], ["uneven"], ["top-two"], []]
+def test_constraints_are_switched_off(write: Write, cli: Cli) -> None:
+    path = write("l.csv", TEN.rsplit("\n", 2)[0] + "\n")
+    for more, names in (
+        ((), ["top-two", "uneven"]),
+        (("--no-top-two",), ["uneven"]),
+        (("--no-uneven",), ["top-two"]),
+        (("--no-top-two", "--no-uneven"), []),
+    ):
+        found = cli.json("balance", path, *more)["constraints"]
+        assert [one["name"] for one in found] == names
 
 
-def test_a_party_of_the_top_two_is_said_to_waive_the_rule(tmp_path: Path, cli: Cli) -> None:
-    text = (
-        "player,rating,deviation,party,team\na,1900,80,p,\nb,1800,80,p,\nc,1700,80,,red\nd,1,80,,\n"
-    )
-    path = write(tmp_path / "l.csv", text)
+def test_rules_that_are_waived_and_searches_that_end_are_told(write: Write, cli: Cli) -> None:
+    rows = "a,1900,80,p,\nb,1800,80,p,\nc,1700,80,,red\nd,1,80,,\n"
+    path = write("l.csv", f"player,rating,deviation,party,team\n{rows}")
     out = cli("balance", path).out
     waived = "Not kept, because parties, locks and avoid pairs make it impossible: the top two in"
-    assert waived in out
-    assert "Team 2 (red): 2 players" in out
-    assert "c in team red" in out
+    for said in (waived, "Team 2 (red): 2 players", "c in team red"):
+        assert said in out
     found = {one["name"]: one["status"] for one in cli.json("balance", path)["constraints"]}
     assert found == {"top-two": "waived", "party:p": "held", "lock:c": "held"}
+    rows = "".join(f"{i},{1000 + (i * 7919) % 1000}.5,{50 + i}\n" for i in range(40))
+    path = write("l.csv", f"player,rating,deviation\n{rows}")
+    out, err = cli("balance", path, "--teams", "8", "--time-limit", "0")
+    assert "There are too many splits to compare them all. No split can be below" in out
+    assert "--time-limit ended the search" in err
 
 
-def test_more_teams_and_sizes(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "l.csv", TEN)
+def test_more_teams_and_sizes(write: Write, cli: Cli) -> None:
+    path = write("l.csv", TEN)
     five = cli.json("balance", path, "--teams", "5")
     assert [len(team) for team in five["teams"]] == [2] * 5
     assert len(five["win_probability"]) == 5
@@ -92,58 +92,36 @@ def test_more_teams_and_sizes(tmp_path: Path, cli: Cli) -> None:
     out = cli("balance", path, "--teams", "5", "--objective", "sum").out
     assert "The sums of effective ratings of the two teams that differ most differ by" in out
     assert "beats another team in" in out
+    found = cli.json("balance", path, "--avoid", "1,2,3", "--teams", "3")
+    assert sorted(len(set(team) & {1, 2, 3}) for team in found["teams"]) == [1, 1, 1]
 
 
-def test_a_search_tells_what_could_still_be_gained(tmp_path: Path, cli: Cli) -> None:
-    rows = "".join(f"{i},{1000 + (i * 7919) % 1000}.5,{50 + i}\n" for i in range(40))
-    path = write(tmp_path / "l.csv", "player,rating,deviation\n" + rows)
-    out, err = cli("balance", path, "--teams", "8", "--time-limit", "0")
-    assert "There are too many splits to compare them all. No split can be below" in out
-    assert "--time-limit ended the search" in err
-
-
-def test_teams_are_written_as_a_table(tmp_path: Path, cli: Cli) -> None:
-    target = tmp_path / "teams.csv"
-    cli("balance", EXAMPLE, "--output", str(target))
-    table = pl.read_csv(target)
-    assert table.columns[:5] == ["team", "player", "rating", "deviation", "effective_rating"]
-    assert table["team"].to_list() == [1] * 5 + [2] * 5
-
-
-def test_players_are_taken_from_a_table_of_ratings(tmp_path: Path, cli: Cli) -> None:
+def test_players_are_taken_from_a_table_of_ratings(tmp_path: Path, write: Write, cli: Cli) -> None:
     ratings = str(tmp_path / "ratings.parquet")
-    sample = str(ROOT / "examples" / "contests.csv")
-    cli("rate", sample, "--output", ratings)
+    cli("rate", SAMPLE, "--output", ratings)
     names = "jade-kite, cedar-bear,amber-deer,dune-crane"
-    found = cli.json("balance", "--ratings", ratings, "--players", names)
-    assert sorted(found["teams"][0] + found["teams"][1]) == sorted(
-        names.replace(" ", "").split(",")
-    )
+    found = cli.json("balance", "--ratings", ratings, "--players", names)["teams"]
+    assert sorted(found[0] + found[1]) == sorted(names.replace(" ", "").split(","))
     shown = cli("balance", "--ratings", ratings, "--players", "jade-kite,nobody", status=1)
     assert "rated players of" in shown.err
-
-
-def test_a_table_of_ratings_is_taken_as_it_is(tmp_path: Path, cli: Cli) -> None:
-    shown = cli("balance", "--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk")
-    assert "deviations are as of each player's last match" in shown.err
-    system, time = cli.json("balance", "--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk")[
-        "notes"
-    ]
+    asked = ("balance", "--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk")
+    system, time = cli.json(*asked)["notes"]
     assert system.startswith("the table does not name the system of its ratings")
     assert time == "deviations are as of each player's last match"
-    bare = write(tmp_path / "bare.csv", "player,rating\na,1500\nb,1400\n")
+    assert time in cli(*asked).err
+    bare = write("bare.csv", "player,rating\na,1500\nb,1400\n")
     note, last = cli.json("balance", "--ratings", bare, "--players", "a,b")["notes"]
     assert (note.startswith("The lobby has no deviations"), last) == (True, system)
 
 
-def test_a_state_gives_deviations_of_its_last_time_or_of_another(tmp_path: Path, cli: Cli) -> None:
+def test_a_state_gives_deviations_of_its_last_time_or_of_another(tmp_path, write, cli):
     """And the chances are those of `predict`; newcomers are marked."""
     text = "match,time,player,rank\n" + "".join(
         f"{number},2024-01-{1 + number:02d},{name},{place}\n"
         for number, pair in enumerate(("ab", "cd", "ac", "bc"))
         for place, name in enumerate(pair)
     )
-    path, state = write(tmp_path / "h.csv", text), str(tmp_path / "s.npz")
+    path, state = write("h.csv", text), str(tmp_path / "s.npz")
     drifts = ["--system", "glicko", "--set", "drift_per_day=2000", "--set", "drift=0"]
     outputs = ["--save", state, "--output", str(tmp_path / "r.csv")]
     cli("rate", path, *drifts, *outputs)
@@ -159,18 +137,14 @@ def test_a_state_gives_deviations_of_its_last_time_or_of_another(tmp_path: Path,
         assert "new (new)" in out
         assert "not among the 4 rated players, so a newcomer: new" in err
     assert (found["last"]["at"], found["then"]["at"]) == ("2024-01-04", "2024-03-01")
-    rated = pl.read_csv(tmp_path / "r.csv")["player", "deviation"]
-    last = pl.read_csv(tmp_path / "last.csv")["player", "deviation"]
-    then = pl.read_csv(tmp_path / "then.csv")["player", "deviation"]
-    deviation = {
-        name: dict(table.iter_rows())
-        for name, table in (("rated", rated), ("last", last), ("then", then))
-    }
+    rated, last, then = (
+        dict(pl.read_csv(tmp_path / f"{name}.csv")["player", "deviation"].iter_rows())
+        for name in ("r", "last", "then")
+    )
     # b played on the last day, a a day before, d two: 2000 points^2 a day.
     for player, days in (("b", 0), ("a", 1), ("d", 2)):
-        grown = deviation["rated"][player] ** 2 + 2000 * days
-        assert deviation["last"][player] ** 2 == pytest.approx(grown, rel=1e-12)
-        assert deviation["then"][player] > deviation["last"][player]
+        assert last[player] ** 2 == pytest.approx(rated[player] ** 2 + 2000 * days, rel=1e-12)
+        assert then[player] > last[player]
 
 
 def test_teams_of_a_state_have_the_closest_chances_of_its_system(tmp_path: Path, cli: Cli) -> None:
@@ -199,31 +173,25 @@ def test_teams_of_a_state_have_the_closest_chances_of_its_system(tmp_path: Path,
     assert "a comparison of mean ratings ignores this" in err
 
 
-def test_a_time_that_changes_no_rating_is_told(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "h.csv", "match,time,player,rank\n1,2024-01-01,a,0\n1,2024-01-01,b,1\n")
-    for settings, told in (
-        (["--system", "elo"], ["elo does not use --at: no rating depends on it"]),
-        (
-            ["--system", "elo-mmr"],
-            ["elo-mmr does not use --at (needs drift_per_day): no rating depends on it"],
-        ),
-        (["--system", "elo-mmr", "--set", "drift_per_day=1"], []),
+def test_a_time_that_changes_no_rating_is_told(write: Write, tmp_path: Path, cli: Cli) -> None:
+    path = write("h.csv", "match,time,player,rank\n1,2024-01-01,a,0\n1,2024-01-01,b,1\n")
+    state = str(tmp_path / "s.npz")
+    asked = ["--state", state, "--players", "a,b"]
+    for settings, needs in (
+        (["--system", "elo"], "elo does not use --at"),
+        (["--system", "elo-mmr"], "elo-mmr does not use --at (needs drift_per_day)"),
+        (["--system", "elo-mmr", "--set", "drift_per_day=1"], ""),
     ):
-        state = str(tmp_path / "s.npz")
+        told = [f"{needs}: no rating depends on it"] if needs else []
         cli("rate", path, *settings, "--save", state)
-        asked = ["--state", state, "--players", "a,b"]
         shown = cli.json("balance", *asked, "--at", "2024-02-01")
         assert [one for one in shown["notes"] if "--at" in one] == told
         assert not [one for one in cli.json("balance", *asked)["notes"] if "--at" in one]
         assert all(line in cli("balance", *asked, "--at", "2024-02-01").err for line in told)
 
 
-def teams_of(found: Any) -> list[set[str]]:
-    return [set(team) for team in found["teams"]]
-
-
 def together(found: Any, *players: str) -> bool:
-    return any(set(players) <= team for team in teams_of(found))
+    return any(set(players) <= set(team) for team in found["teams"])
 
 
 def test_parties_and_avoid_pairs_are_added_to_those_of_the_lobby(cli: Cli) -> None:
@@ -232,49 +200,38 @@ def test_parties_and_avoid_pairs_are_added_to_those_of_the_lobby(cli: Cli) -> No
     assert together(before, "amber-fox", "iris-mole")
     added = ["--party", "cedar-elk, flint-hare", "--avoid", "amber-fox,iris-mole"]
     found = cli.json("balance", EXAMPLE, *added)
-    assert together(found, "cedar-elk", "flint-hare")
-    assert together(found, "basil-owl", "ember-jay")
-    assert not together(found, "amber-fox", "iris-mole")
-    assert not together(found, "dune-lynx", "grove-wren")
-    names = [one["name"] for one in found["constraints"]]
-    assert "party:cedar-elk + flint-hare" in names
-    assert "avoid:amber-fox;iris-mole" in names
+    for pair in (("cedar-elk", "flint-hare"), ("basil-owl", "ember-jay")):
+        assert together(found, *pair)
+    for pair in (("amber-fox", "iris-mole"), ("dune-lynx", "grove-wren")):
+        assert not together(found, *pair)
+    names = {one["name"] for one in found["constraints"]}
+    assert {"party:cedar-elk + flint-hare", "avoid:amber-fox;iris-mole"} <= names
 
 
-def test_a_group_of_three_avoids_each_other(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "ten.csv", TEN)
-    found = cli.json("balance", path, "--avoid", "1,2,3", "--teams", "3")
-    assert sorted(len(set(team) & {1, 2, 3}) for team in found["teams"]) == [1, 1, 1]
-
-
-def test_names_with_commas_are_quoted(tmp_path: Path, cli: Cli) -> None:
+def test_names_with_commas_are_quoted(write: Write, cli: Cli) -> None:
     rows = '"Li, Bo",1500\n"Ma, Jo",1400\nann,1450\nben,1350\n'
-    path = write(tmp_path / "lobby.csv", "player,rating\n" + rows)
+    path = write("lobby.csv", f"player,rating\n{rows}")
     assert together(cli.json("balance", path, "--party", '"Li, Bo","Ma, Jo"'), "Li, Bo", "Ma, Jo")
     shown = cli("balance", path, "--party", "Li, Bo,ann", status=1)
-    assert "--party, player: must be a player of the lobby (4 players); got 'Li'" in (shown.err)
+    assert "--party, player: must be a player of the lobby (4 players); got 'Li'" in shown.err
     added = ["--newcomer", "Xu, An", "--default-rating", "1425"]
     found = cli.json("balance", path, *added, "--avoid", '"Xu, An",ann')
     assert found["newcomers"] == ["Xu, An"]
     assert not together(found, "Xu, An", "ann")
 
 
-def test_newcomers_have_the_default_rating_and_deviation(tmp_path: Path, cli: Cli) -> None:
-    rows = "player,rating,deviation\n1,1700,60\n2,1600,\n3,1500,80\n"
-    path = write(tmp_path / "lobby.csv", rows)
-    out = str(tmp_path / "teams.csv")
+def test_newcomers_have_the_default_rating_or_that_of_the_state(write, tmp_path, cli):
+    path = write("lobby.csv", "player,rating,deviation\n1,1700,60\n2,1600,\n3,1500,80\n")
     added = ["--newcomer", "7", "--default-rating", "1400", "--default-deviation", "350"]
-    assert "7 (new)" in cli("balance", path, *added, "--output", out).out
-    table = pl.read_csv(out).sort("player")
-    assert table["player"].to_list() == [1, 2, 3, 7]
-    assert table["rating"].to_list() == [1700, 1600, 1500, 1400]
-    assert table["deviation"].to_list() == [60, 350, 80, 350]
-
-
-def test_a_state_says_how_a_newcomer_starts(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "h.csv", "match,player,rank\n1,a,0\n1,b,1\n2,c,0\n2,a,1\n")
+    assert "7 (new)" in cli("balance", path, *added, "--output", tmp_path / "teams.csv").out
+    table = pl.read_csv(tmp_path / "teams.csv").sort("player")
+    assert table.select("player", "rating", "deviation").rows() == [
+        *((1, 1700, 60), (2, 1600, 350), (3, 1500, 80), (7, 1400, 350))
+    ]
     state = str(tmp_path / "s.npz")
-    cli("rate", path, "--system", "elo", "--save", state)
+    known_pool(eq.Elo(), eq.read_initial_ratings({"player": [*"abc"], "rating": [1500] * 3})).save(
+        state
+    )
     named = ["--state", state, "--players", "a,b,c"]
     found = cli.json("balance", *named, "--newcomer", "d", "--party", "c,d")
     assert found["newcomers"] == ["d"]
@@ -286,42 +243,32 @@ def test_a_state_says_how_a_newcomer_starts(tmp_path: Path, cli: Cli) -> None:
     assert "--default-deviation cannot be combined with --state" in shown.err
 
 
-def test_a_misspelt_name_is_told_before_the_teams(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_misspelt_name_is_told_before_the_teams(write, tmp_path, cli, monkeypatch):
     """A table of ratings refuses it, with the same question."""
-    history, state, ratings = (tmp_path / name for name in ("h.csv", "s.npz", "r.csv"))
-    history.write_text("match,player,rank\n1,Eva Fischer,0\n1,Ben Cole,1\n")
-    outputs = ["--save", str(state), "--output", str(ratings)]
-    assert run(["rate", str(history), "--system", "elo", *outputs]) == 0
+    history = write("h.csv", "match,player,rank\n1,Eva Fischer,0\n1,Ben Cole,1\n")
+    state, ratings = tmp_path / "s.npz", tmp_path / "r.csv"
+    cli("rate", history, "--system", "elo", "--save", state, "--output", ratings)
     players = ["--players", "Eva Fisher,Ben Cole"]
-    capfd.readouterr()
-    assert run(["balance", "--ratings", str(ratings), *players]) == 1
     hint = "Eva Fisher; did you mean Eva Fischer?"
-    assert f"{hint} A table of ratings does not say" in capfd.readouterr().err
-    monkeypatch.setattr(sys, "stdout", sys.stderr)
-    assert run(["balance", "--state", str(state), *players]) == 0
-    assert capfd.readouterr().err.startswith(
-        f"not among the 2 rated players, so a newcomer: {hint}\nTeam 1"
-    )
-    monkeypatch.undo()
-    assert run(["balance", "--state", str(state), *players, "--json"]) == 0
-    assert hint in json.loads(capfd.readouterr().out)["notes"][0]
+    refused = cli("balance", "--ratings", ratings, *players, status=1).err
+    assert f"{hint} A table of ratings does not say" in refused
+    assert hint in cli.json("balance", "--state", state, *players)["notes"][0]
+    with monkeypatch.context() as one_stream:
+        one_stream.setattr(sys, "stdout", sys.stderr)
+        shown = cli("balance", "--state", state, *players).err
+    assert shown.startswith(f"not among the 2 rated players, so a newcomer: {hint}\nTeam 1")
 
 
 def test_calibrate_corrects_the_chances(tmp_path: Path, cli: Cli) -> None:
-    league = str(Path(EXAMPLE).parent / "league.csv")
     state = str(tmp_path / "s.npz")
-    outputs = ["--save", state, "--output", str(tmp_path / "r.csv")]
-    cli("rate", league, "--system", "trueskill", *outputs)
+    cli("rate", LEAGUE, "--system", "trueskill", "--save", state)
     asked = ["balance", "--state", state, "--players", "ada,ben,cem,dia"]
     plain = cli.json(*asked)
-    found = cli.json(*asked, "--calibrate", league)
+    found = cli.json(*asked, "--calibrate", LEAGUE)
     assert (plain["uncalibrated"], found["uncalibrated"]) == (None, plain["expected"])
     assert found["teams"] == plain["teams"]
     assert found["expected"] != plain["expected"]
-    shown = cli(*asked, "--calibrate", league)
     words = f"uncalibrated expected scores: {100 * plain['expected'][0]:.1f} %, "
-    assert words in shown.out
-    shown = cli("balance", EXAMPLE, "--calibrate", league, status=2)
+    assert words in cli(*asked, "--calibrate", LEAGUE).out
+    shown = cli("balance", EXAMPLE, "--calibrate", LEAGUE, status=2)
     assert "--calibrate needs --state" in shown.err

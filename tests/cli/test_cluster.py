@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from cli.command_line import Cli
+from cli.command_line import SAMPLE, Cli
 from equipoise.cli import run
-
-EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 
 @pytest.fixture
@@ -20,8 +18,7 @@ def pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make this folder the current one, with a database of three pools."""
     monkeypatch.chdir(tmp_path)
     for name in ("first", "second", "third"):
-        source = str(EXAMPLES / "contests.csv")
-        assert run(["db", "import", source, "--pool", name, "--create", "--system", "elo"]) == 0
+        assert run(["db", "import", SAMPLE, "--pool", name, "--create", "--system", "elo"]) == 0
     return tmp_path
 
 
@@ -65,7 +62,7 @@ def test_a_cluster_gives_the_same_answers(pools: Path, scheduler: str, cli: Cli)
     for mode in ("a", "b"):
         part = Path("season", f"mode={mode}")
         part.mkdir(parents=True)
-        shutil.copy(EXAMPLES / "contests.csv", part / "part.csv")
+        shutil.copy(SAMPLE, part / "part.csv")
     for folder, more in (("here", []), ("there", ["--cluster", scheduler])):
         words = ["rate", "season/**/*.csv", "--by", "mode", "--system", "elo"]
         cli(*words, "--output", f"{folder}/", *more)
@@ -73,39 +70,24 @@ def test_a_cluster_gives_the_same_answers(pools: Path, scheduler: str, cli: Cli)
     assert len(written) == 2
     for one in written:
         assert Path("here", one).read_bytes() == Path("there", one).read_bytes()
-    search = ["tune", str(EXAMPLES / "contests.csv"), "--system", "elo", "--grid", "k=16,32"]
-    search += ["--first", "50%"]
-    alone = cli.json(*search)
+    search = ["tune", SAMPLE, "--system", "elo", "--grid", "k=16,32", "--first", "50%"]
     there = cli.json(*search, "--cluster", scheduler)
-    assert there["trials"] == alone["trials"]
-    contests = str(EXAMPLES / "contests.csv")
+    assert there["trials"] == cli.json(*search)["trials"]
     studies = (
-        ["backtest", contests, "--system", "elo", "--system", "elo-mmr", "--from", "50%"],
-        ["audit", "incentives", contests, "--system", "elo", "--matches", "3", "--budget", "20"],
+        ["backtest", SAMPLE, "--system", "elo", "--system", "elo-mmr", "--from", "50%"],
+        ["audit", "incentives", SAMPLE, "--system", "elo", "--matches", "3", "--budget", "20"],
     )
     for study in studies:
-        alone = cli.json(*study)
         there = cli.json(*study, "--cluster", scheduler)
-        assert without_times(there) == without_times(alone)
+        assert without_times(there) == without_times(cli.json(*study))
     Path("exports").mkdir()
     for name in ("first", "second", "third"):
         output = f"exports/{name}.ndjson"
         cli("db", "export", name, "--what", "log", "--output", output)
     Path("exports/broken.ndjson").write_text('{"equipoise_log":3,"pool"')
+    imported = ["db", "import", "exports", "--each", "--create", "--database"]
     found = [
-        cli.json(
-            *(
-                "db",
-                "import",
-                "exports",
-                "--each",
-                "--create",
-                "--database",
-                f"sqlite:///{name}.db",
-            ),
-            *more,
-            status=1,
-        )
+        cli.json(*imported, f"sqlite:///{name}.db", *more, status=1)
         for name, more in (("copy", []), ("sent", ["--cluster", scheduler]))
     ]
     assert [one["pool"] for one in found[0]["imported"]] == ["first", "second", "third"]

@@ -13,13 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.command_line import Cli
+from cli.command_line import SAMPLE, Cli, Write
 from equipoise.analysis.explain.command import ordinal, print_explanation, rounded_parts, summary
 from equipoise.analysis.explain.computation import explain_message, written
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity, Remembered
-
-ROOT = Path(__file__).parents[2]
-SAMPLE = str(ROOT / "examples" / "contests.csv")
 
 
 def made(**instead: Any) -> Explanation:
@@ -121,6 +118,11 @@ def test_what_is_printed_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(points[:-1]) == pytest.approx(points[-1], abs=1e-9)
     shares = [float(line.split()[-3]) for line in remembered]
     assert sum(shares[:-1]) == pytest.approx(100, abs=1e-9)
+    found = made(least_change=-70.0, largest_change=23.413, rating_before=1812.304)
+    print_explanation(explain_message(found, partial(written, kind="date")))
+    out = " ".join(capsys.readouterr().out.split())
+    assert "gained 23.42 points" in out
+    assert "gives a change between -70.00 and +23.42 points." in out
 
 
 def test_what_is_not_known_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,15 +153,9 @@ def test_rounded_parts_add_up(parts: list[float], digits: int, off: float) -> No
         assert abs(part - shown) < 1.02 * unit
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (21, "21st")],
-)
-def test_places_are_ordinals(number: int, text: str) -> None:
-    assert ordinal(number) == text
-
-
-def test_times_are_written_as_the_history_has_them() -> None:
+def test_places_are_ordinals_and_times_are_written_as_the_history_has_them() -> None:
+    places = (1, 2, 3, 4, 11, 112, 21)
+    assert [*map(ordinal, places)] == ["1st", "2nd", "3rd", "4th", "11th", "112th", "21st"]
     assert written(18_535.5, "seconds") == 1_601_467_200
     assert written(18_535.5, "datetime") == "2020-09-30T12:00:00"
     assert written(18_535.0, "date") == "2020-09-30"
@@ -188,12 +184,13 @@ def test_the_sample_is_explained_as_it_was_rated(tmp_path: Path, cli: Cli) -> No
     "arguments",
     [["--system", "elo"], ["--set", "rho=0.04"], ["--system", "elo", "--set", "home_advantage=50"]],
 )
-def test_a_duel_without_times(tmp_path: Path, cli: Cli, arguments: list[str]) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("match,player,rank,side\n7,1,0,home\n7,2,1,away\n8,2,0,home\n8,1,0,away\n")
-    shown = cli("explain", str(path), "--player", "1", *arguments)
+def test_a_duel_without_times(write: Write, cli: Cli, arguments: list[str]) -> None:
+    path = write(
+        "h.csv", "match,player,rank,side\n7,1,0,home\n7,2,1,away\n8,2,0,home\n8,1,0,away\n"
+    )
+    shown = cli("explain", path, "--player", "1", *arguments)
     assert "1 drew against 2 (expected score 0." in shown.out
-    found = cli.json("explain", str(path), "--player", "1", "--match", "7", *arguments)
+    found = cli.json("explain", path, "--player", "1", "--match", "7", *arguments)
     assert (found["player"], found["match"], found["time"]) == (1, 7, None)
 
 
@@ -214,17 +211,14 @@ def test_a_saved_state_is_gone_on_from(tmp_path: Path, cli: Cli) -> None:
     assert cli("explain", SAMPLE, *one, "--state", state, "--restart").out == straight
 
 
-def test_the_chain_begins_with_the_statistics(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_chain_begins_with_the_statistics(tmp_path, write, cli, monkeypatch):
     """What each statistic adds comes first, and adds up to the performance [TG2] (5)."""
     rows = ["match,player,team,rank,kills,deaths"]
     rows += ["1,ann,A,0,9,4", "1,bob,A,0,5,5", "1,cyd,B,1,7,6", "1,dan,B,1,2,8"]
-    path = tmp_path / "teams.csv"
-    path.write_text("\n".join(rows) + "\n")
+    path = write("teams.csv", "\n".join(rows) + "\n")
     monkeypatch.chdir(tmp_path)
     Path("equipoise.toml").write_text("[reading.stat]\nkills = 1\ndeaths = -0.5\n")
-    arguments = [str(path), "--player=ann", "--system=team-glicko2", "--json"]
+    arguments = [path, "--player=ann", "--system=team-glicko2", "--json"]
     quantities = json.loads(cli("explain", *arguments).out)["quantities"]
     named = {one["name"]: one["value"] for one in quantities}
     assert list(named)[:3] == ["kills", "deaths", "performance"]
@@ -232,25 +226,13 @@ def test_the_chain_begins_with_the_statistics(
     assert "-2.00 of the performance" in quantities[1]["meaning"]
 
 
-def test_a_range_of_changes_has_the_change_that_is_shown(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The change shown is the difference of two rounded ratings: 23.42 where 23.413 is possible."""
-    found = made(least_change=-70.0, largest_change=23.413, rating_before=1812.304)
-    print_explanation(explain_message(found, partial(written, kind="date")))
-    out = " ".join(capsys.readouterr().out.split())
-    assert "gained 23.42 points" in out
-    assert "gives a change between -70.00 and +23.42 points." in out
-
-
-def test_the_default_system_and_missing_columns_are_named(tmp_path: Path, cli: Cli) -> None:
+def test_the_default_system_and_missing_columns_are_named(write: Write, cli: Cli) -> None:
     """A list of another system shows another change."""
-    source = tmp_path / "games.csv"
-    source.write_text("match,player,rank\n1,ada,1\n1,ben,2\n", encoding="utf-8")
+    source = write("games.csv", "match,player,rank\n1,ada,1\n1,ben,2\n")
     for named, arguments in ((True, []), (False, ["--system", "elo"])):
-        shown = cli("explain", str(source), "--player", "ada", *arguments)
+        shown = cli("explain", source, "--player", "ada", *arguments)
         assert ("rated by elo-mmr" in shown.err) == named
-    shown = cli("explain", str(source), "--player", "ada", "--system", "uscf")
+    shown = cli("explain", source, "--player", "ada", "--system", "uscf")
     assert "no column birth_year: uscf assumes" in " ".join(shown.err.split())
 
 

@@ -133,9 +133,7 @@ def check(text: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("on_terminal", [False, True])
-def test_no_command_prints_a_name_raw(
-    history: str, games: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_terminal: bool
-) -> None:
+def test_no_command_prints_a_name_raw(history, games, tmp_path, monkeypatch, on_terminal):
     """In a pipe, and on a terminal, where colours are left out to see what else is printed."""
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "160")
@@ -152,9 +150,7 @@ def test_no_command_prints_a_name_raw(
         assert printable(name) in shown
 
 
-def test_no_error_prints_a_name_raw(
-    history: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_error_prints_a_name_raw(history, tmp_path, capsys):
     for command in failing(history, tmp_path):
         for more in ([], ["--json"]):
             assert run([*command, *more]) != 0
@@ -163,21 +159,19 @@ def test_no_error_prints_a_name_raw(
             assert err
 
 
-def test_help_is_printed_line_by_line(cli: Cli) -> None:
-    """Without any arguments it is an error of usage, and still help."""
-    err = cli(status=2).err
-    assert err.startswith("Usage: equipoise")
-    assert len(err.splitlines()) > 20
-    assert "\\n" not in err
-
-
-def test_json_and_files_keep_the_exact_names(history: str, tmp_path: Path, cli: Cli) -> None:
+def test_json_and_files_keep_the_exact_names_and_help_is_printed_line_by_line(
+    history: str, tmp_path: Path, cli: Cli
+) -> None:
     out, _ = cli("rate", history, "--json")
     check(out)
     assert {row["player"] for row in json.loads(out)["ratings"]} == set(NAMES)
     target = tmp_path / "ratings.parquet"
     cli("rate", history, "--output", str(target))
     assert set(pl.read_parquet(target)["player"]) == set(NAMES)
+    err = cli(status=2).err
+    assert err.startswith("Usage: equipoise")
+    assert len(err.splitlines()) > 20
+    assert "\\n" not in err
 
 
 def test_one_file_prints() -> None:
@@ -195,10 +189,9 @@ def test_one_file_prints() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are UTF-8 elsewhere")
-def test_names_of_files_that_are_not_utf8_are_escaped_in_json(tmp_path: Path, cli: Cli) -> None:
+def test_names_of_files_that_are_not_utf8_are_escaped_in_json(tmp_path, write, cli):
     """They ended the command with a traceback."""
-    path = tmp_path / "\udcff.csv"
-    path.write_text("match,player,rank\n1,a,1\n1,b,2\n")
+    write("\udcff.csv", "match,player,rank\n1,a,1\n1,b,2\n")
     database = f"sqlite:///{tmp_path / 'pools.db'}"
     given = ["db", "import", str(tmp_path / "*.csv"), "--each", "--create", "--system", "elo"]
     (failed,) = cli.json(*given, "--database", database, status=1)["failed"]

@@ -55,7 +55,7 @@ def inspected(capsys: pytest.CaptureFixture[str]) -> Inspected:
     return answered
 
 
-def test_a_history_is_described(inspected: Inspected) -> None:
+def test_a_history_is_described_in_json_and_text(inspected, cli, tmp_path):
     """The counts are those of `equipoise rate` on the same file."""
     answer = inspected(str(EXAMPLES / "contests.csv"))
     assert (answer["format"], answer["kind"], answer["ready"]) == ("csv", "history", True)
@@ -65,9 +65,6 @@ def test_a_history_is_described(inspected: Inspected) -> None:
     assert meanings == ["match", "player", "time", "rank"]
     assert len(answer["matches"]) == 5
     assert answer["matches"][0]["result"].startswith("cedar-bear = cedar-crane, fjord-kite")
-
-
-def test_text_has_every_part(cli: Cli) -> None:
     out, err = cli("inspect", str(EXAMPLES / "worldcup2022.csv"), "--matches", "2")
     assert "  64 matches, 128 participations, 32 players\n  2022-11-20 to 2022-12-18\n" in out
     assert "Qatar (white) against Ecuador        Ecuador won" in out
@@ -75,6 +72,13 @@ def test_text_has_every_part(cli: Cli) -> None:
     for heading in ("Contents", "Columns", "First matches", "Next"):
         assert f"\n{heading}\n" in out
     assert "read 64 games of white and black" in err
+    duels = write(tmp_path / "duels.csv", "white,black,result\na,b,1-0\nb,c,0-1\n")
+    assert inspected(duels)["next"]["command"].endswith("--system glicko2")
+    season = write(tmp_path / "s.csv", "white,black,result,round,date\na,b,1-0,1,2024-05-01\n")
+    assert inspected(season)["next"]["command"].startswith("equipoise rate ")
+    text = "left,right,result\na,b,left\nb,c,tie\nc,a,right\na,c,left\n"
+    votes = write(tmp_path / "votes.csv", text)
+    assert inspected(votes)["next"]["command"] == f"equipoise leaderboard {votes}"
 
 
 @pytest.mark.parametrize(
@@ -87,18 +91,14 @@ def test_text_has_every_part(cli: Cli) -> None:
         ("rebalance.json", "rebalance"),
     ],
 )
-def test_the_command_to_type_next_runs(
-    name: str, expected: str, monkeypatch: pytest.MonkeyPatch, inspected: Inspected
-) -> None:
+def test_the_command_to_type_next_runs(name, expected, monkeypatch, inspected):
     monkeypatch.chdir(ROOT)
     command = inspected(f"examples/{name}")["next"]["command"]
     assert command.startswith(f"equipoise {expected} ")
     assert run(shlex.split(command)[1:]) == 0, command
 
 
-def test_reading_options_are_in_the_commands_to_type_next(
-    tmp_path: Path, inspected: Inspected
-) -> None:
+def test_reading_options_are_in_the_commands_to_type_next(tmp_path, inspected):
     text = BAD.replace("match,", "spiel nr,").replace("x\n", "2\n")
     path = write(tmp_path / "my games.txt", text)
     options = ["--format", "csv", "--column", "match=spiel nr", "--skip-bad"]
@@ -111,9 +111,7 @@ def test_reading_options_are_in_the_commands_to_type_next(
     assert run(words[1:]) == 0
 
 
-def test_problems_are_counted_by_rule_and_the_rest_is_described(
-    tmp_path: Path, inspected: Inspected
-) -> None:
+def test_problems_are_counted_by_rule_and_the_rest_is_described(tmp_path, inspected):
     answer = inspected(write(tmp_path / "bad.csv", BAD))
     assert answer["ready"] is False
     rules = {(one["field"], one["count"]): one["advice"] for one in answer["rules"]}
@@ -204,7 +202,7 @@ def test_a_dry_run_says_what_would_be_refused(cli: Cli) -> None:
     cli("rate", str(EXAMPLES / "lobby.csv"), "--dry-run", status=1)
 
 
-def test_damaged_files_never_fail_in_another_way(tmp_path: Path) -> None:
+def test_damaged_files_never_fail_in_another_way() -> None:
     """Whatever the accident, there is an answer or an error of ours."""
     rng = random.Random(0)
     pieces = [b"\n", b",", b'"', b"nan", b"\xff", b"\0", b"{", b"1e400", b"match"]
@@ -248,9 +246,7 @@ def test_the_format_of_times_is_suggested(tmp_path: Path, inspected: Inspected) 
     ],
     ids=["crosstable", "crosstable with problems", "pairs", "pgn"],
 )
-def test_a_source_of_games_is_called_what_it_is(
-    name: str, text: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_source_of_games_is_called_what_it_is(name, text, said, capsys, tmp_path):
     run(["inspect", write(tmp_path / name, text)])
     assert said in capsys.readouterr().out.split("\n")[0]
 
@@ -260,9 +256,7 @@ CLOCK = (
 )
 
 
-def test_a_column_that_is_not_what_its_name_says_can_be_set_aside(
-    tmp_path: Path, inspected: Inspected
-) -> None:
+def test_columns_that_are_not_what_their_names_say_can_be_set_aside(tmp_path, inspected):
     """A lap time beside a place. The command runs. A time of day beside a date is read with it."""
     answer = inspected(write(tmp_path / "clock.csv", CLOCK))
     assert "Date and Time together are the times" in answer["notes"]
@@ -273,10 +267,6 @@ def test_a_column_that_is_not_what_its_name_says_can_be_set_aside(
     words = shlex.split(inspected(path)["next"]["command"])[1:]
     assert words == ["inspect", path, "--column", "unused=Time"]
     assert inspected(*words[1:])["ready"]
-
-
-def test_what_decides_nothing_is_not_said_to_decide(tmp_path: Path, inspected: Inspected) -> None:
-    """An empty column of times, rounds that are words, and times under an unknown name."""
     text = "winner,loser,round,tourney_date,time\na,b,R32,20230105,\nb,c,R16,20230106,\n"
     answer = inspected(write(tmp_path / "tennis.csv", text))
     uses = {one["column"]: one["use"] for one in answer["columns"]}
@@ -288,18 +278,7 @@ def test_what_decides_nothing_is_not_said_to_decide(tmp_path: Path, inspected: I
     assert advice["unread-times"] == "if so, name the column: --column time=start_date"
 
 
-def test_a_file_whose_name_begins_with_a_hyphen_is_typed_with_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "-x.csv", "match,player,rank\n1,a,1\n1,b,2\n")
-    answer = json.loads(cli("inspect", "--json", "--", "-x.csv").out)
-    assert answer["next"]["command"] == "equipoise rate ./-x.csv --system glicko2"
-
-
-def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(
-    tmp_path: Path, inspected: Inspected
-) -> None:
+def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(tmp_path, inspected):
     rows = "".join(
         f"{match},{player},{place},{place * 10}\n"
         for match in range(6)
@@ -314,31 +293,18 @@ def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(
     assert turned["matches"][0]["result"] == "c, b, a"
 
 
-def contests(path: Path) -> str:
-    """Write six contests of four players, of which in three the last one has no place."""
+def test_the_way_to_skip_that_keeps_most_is_offered_with_what_it_costs(tmp_path, inspected):
     rows = [
         f"{match},{player},{'DNF' if match < 4 and player == 'd' else place}\n"
         for match in range(1, 7)
         for place, player in enumerate("abcd", 1)
     ]
-    return write(path, "match,player,rank\n" + "".join(rows))
-
-
-def test_the_way_to_skip_that_keeps_most_is_offered_with_what_it_costs(
-    tmp_path: Path, inspected: Inspected
-) -> None:
-    path = contests(tmp_path / "contests.csv")
+    path = write(tmp_path / "contests.csv", "match,player,rank\n" + "".join(rows))
     answer = inspected(path)
     assert answer["next"]["command"] == f"equipoise rate {path} --skip-bad=rows"
     assert "leaves out 3 rows" in answer["next"]["does"]
     assert "no match" in answer["next"]["does"]
     assert answer["contents"]["matches"] == 6
-
-
-def test_no_way_to_skip_is_offered_that_leaves_nothing(
-    tmp_path: Path, inspected: Inspected
-) -> None:
-    """Marks of thousands are no times."""
     rows = '1,a,"1,200"\n1,b,900\n2,a,"2,200"\n2,b,950\n'
     path = write(tmp_path / "scores.csv", f"match,player,score\n{rows}")
     answer = inspected(path)
@@ -347,30 +313,20 @@ def test_no_way_to_skip_is_offered_that_leaves_nothing(
     assert rule["advice"].startswith("correct these cells")
 
 
-def test_many_equal_problems_are_one_line(tmp_path: Path, cli: Cli) -> None:
+def test_equal_problems_odd_names_and_dates_beside_texts_have_their_advice(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, write
+) -> None:
     rows = "".join(f"{match},a,DNF\n{match},b,1\n" for match in range(20))
     path = write(tmp_path / "x.csv", f"match,player,rank\n{rows}")
     lines = [line for line in cli("rate", path, status=1).err.splitlines() if "got 'DNF'" in line]
     assert len(lines) == 1
     assert "line 2" in lines[0]
     assert "20 times to line 40" in lines[0]
-
-
-def test_the_system_suits_the_matches(tmp_path: Path, inspected: Inspected) -> None:
-    """As the guide says."""
-    duels = write(tmp_path / "duels.csv", "white,black,result\na,b,1-0\nb,c,0-1\n")
-    assert inspected(duels)["next"]["command"].endswith("--system glicko2")
-    text = "left,right,result\na,b,left\nb,c,tie\nc,a,right\na,c,left\n"
-    votes = write(tmp_path / "votes.csv", text)
-    assert inspected(votes)["next"]["command"] == f"equipoise leaderboard {votes}"
-
-
-def test_dates_beside_texts_get_their_format_before_any_match_is_left_out(
-    tmp_path: Path, cli: Cli
-) -> None:
-    """Also with a row of totals, which is no time in any format."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "-x.csv", "match,player,rank\n1,a,1\n1,b,2\n")
+    answer = json.loads(cli("inspect", "--json", "--", "-x.csv").out)
+    assert answer["next"]["command"] == "equipoise rate ./-x.csv --system glicko2"
     rows = ["2026-08-11,a,b,3:2", "2026-08-12,b,a,3:0", "18.8.2026,a,b,0:3", "Total games,,,3"]
-    path = tmp_path / "club.csv"
-    path.write_text("\n".join(["Date,Home,Guest,Result", *rows]))
-    command = json.loads(cli("inspect", str(path), "--json", status=1).out)["next"]["command"]
+    path = write("club.csv", "\n".join(["Date,Home,Guest,Result", *rows]))
+    command = json.loads(cli("inspect", path, "--json", status=1).out)["next"]["command"]
     assert command.endswith("--time-format %d.%m.%Y")

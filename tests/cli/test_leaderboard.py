@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import runpy
 from pathlib import Path
@@ -12,21 +13,20 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from cli.command_line import Cli
+from cli.command_line import EXAMPLES, SAMPLE, Cli, Write
 from equipoise.analysis.leaderboard import LeaderboardRequest
 from equipoise.analysis.leaderboard.computation import leaderboard_json, make_leaderboards
 from equipoise.analysis.requests import HistoryRequest
 from equipoise.evaluate.leaderboard_errors import bootstrap_deviations, ratings_after, some_matches
 
-ROOT = Path(__file__).parents[2]
-ARENA = str(ROOT / "examples" / "arena.csv")
-CONTESTS = str(ROOT / "examples" / "contests.csv")
+ARENA = str(EXAMPLES / "arena.csv")
+CONTESTS = SAMPLE
 
 
 def test_the_battles_are_those_of_the_script() -> None:
-    script = runpy.run_path(str(ROOT / "examples" / "make_arena.py"))
+    script = runpy.run_path(str(EXAMPLES / "make_arena.py"))
     assert Path(ARENA).read_text() == script["arena"]()
-    assert (ROOT / "examples" / "arena_truth.csv").read_text() == script["truth"]()
+    assert (EXAMPLES / "arena_truth.csv").read_text() == script["truth"]()
 
 
 def test_columns_are_what_single_commands_give() -> None:
@@ -81,28 +81,21 @@ def test_error_bars_of_bradley_terry_are_from_all_results(cli: Cli) -> None:
         ("match,player,rank\n1,ann,1\n1,ben,2\n1,cid,3\n", "average=true"),
     ],
 )
-def test_error_bars_are_deviations_where_results_do_not_say_all(
-    rows: str, parameter: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_error_bars_are_deviations_where_results_do_not_say_all(rows, parameter, write, cli):
     """Of a home advantage, of scores, and of matches of more than two, the posterior knows none."""
-    data = tmp_path / "matches.csv"
-    data.write_text(rows)
+    data = write("matches.csv", rows)
     chosen = ("--system", "bradley-terry", f"--set=bradley-terry.{parameter}")
-    found = cli.json("leaderboard", str(data), *chosen)
+    found = cli.json("leaderboard", data, *chosen)
     assert found["systems"][0]["errors"] == "deviation"
     assert found["rows"][0]["ten_to_one"] == {}
 
 
-def test_a_group_is_what_where_selects(cli: Cli) -> None:
+def test_groups_are_what_where_selects_and_periods_what_from_and_until_select(cli: Cli) -> None:
     found = cli.json("leaderboard", ARENA, "--by", "category")
     for category in ("coding", "math", "writing"):
         alone = cli.json("leaderboard", ARENA, "--where", f"category={category}")
         rows = [{**row, "group": None} for row in found["rows"] if row["group"] == category]
         assert rows == alone["rows"]
-
-
-def test_a_period_is_what_from_and_until_select(cli: Cli) -> None:
-    """Ratings go on from week to week; performances are of the week alone."""
     chosen = ("--system", "elo", "--system", "performance")
     found = cli.json("leaderboard", ARENA, "--every", "week", *chosen)
     weeks = sorted({row["period"] for row in found["rows"]})
@@ -121,7 +114,7 @@ def test_a_period_is_what_from_and_until_select(cli: Cli) -> None:
         assert second[row["player"]]["matches"] == row["matches"]
 
 
-def test_the_table_and_its_file(tmp_path: Path, cli: Cli) -> None:
+def test_the_table_its_file_and_the_chart(tmp_path: Path, cli: Cli) -> None:
     table = tmp_path / "board.csv"
     chosen = ["--by", "category", "--every", "month", "--system", "elo"]
     assert "wrote" in cli("leaderboard", ARENA, *chosen, "--output", str(table)).err
@@ -133,10 +126,6 @@ def test_the_table_and_its_file(tmp_path: Path, cli: Cli) -> None:
     assert len(out) == len(frame) + 4
     assert out[-2].startswith("Error bars (+-) have 95 % confidence: from 100 resampled")
     assert out[-1] == "elo: ratings at the end of the month."
-
-
-def test_the_chart(tmp_path: Path, cli: Cli) -> None:
-    """The same command draws the same bytes."""
     files = [tmp_path / "first.svg", tmp_path / "second.svg"]
     for file in files:
         cli("leaderboard", ARENA, "--by", "category", "--chart", str(file))
@@ -193,19 +182,21 @@ def test_the_order_is_that_of_the_maximum_likelihood(cli: Cli) -> None:
     assert elo == sorted(elo, reverse=True)
 
 
-def test_players_without_a_performance_are_counted(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "sweep.csv"
-    path.write_text("model_a,model_b,winner,subject\na,b,model_a,x\na,c,model_a,x\nb,c,tie,x\n")
-    found = cli.json("leaderboard", str(path), "--by", "subject", "--system", "performance")
+def test_what_performances_periods_and_groups_need(write: Write, cli: Cli, tmp_path: Path) -> None:
+    path = write(
+        "sweep.csv", "model_a,model_b,winner,subject\na,b,model_a,x\na,c,model_a,x\nb,c,tie,x\n"
+    )
+    found = cli.json("leaderboard", path, "--by", "subject", "--system", "performance")
     assert found["notes"] == [
         "performance, x: 3 players have no PPR, because some took every point from others; "
         "`equipoise performance` names them and gives bounds"
     ]
     assert {row["ratings"]["performance"]["rating"] for row in found["rows"]} == {None}
-
-
-def test_without_ties_strengths_are_performances(tmp_path: Path, cli: Cli) -> None:
-    """Both are the maximum likelihood of Bradley and Terry."""
+    path = write("history.csv", "match,player,rank,country\n1,ann,1,UK\n1,ben,2,FR\n")
+    shown = cli("leaderboard", path, "--every", "week", status=2)
+    assert "--column time=NAME names the time column" in shown.err
+    shown = cli("leaderboard", path, "--by", "country", status=2)
+    assert "country has 'UK' and 'FR' in match 1" in shown.err
     frame = pl.read_csv(ARENA).filter(pl.col("winner").str.starts_with("model"))
     path = tmp_path / "decided.csv"
     frame.write_csv(path)
@@ -232,15 +223,6 @@ def test_performances_of_successive_weeks_are_drawn(tmp_path: Path, cli: Cli) ->
     drawn = path.read_text()
     assert "performance of every week, 95 % range (band)" in drawn
     assert f"{best[1]}  {best[0]:.0f}" in drawn
-
-
-def test_periods_need_dates_and_groups_one_value_a_match(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "history.csv"
-    path.write_text("match,player,rank,country\n1,ann,1,UK\n1,ben,2,FR\n")
-    shown = cli("leaderboard", str(path), "--every", "week", status=2)
-    assert "--column time=NAME names the time column" in shown.err
-    shown = cli("leaderboard", str(path), "--by", "country", status=2)
-    assert "country has 'UK' and 'FR' in match 1" in shown.err
 
 
 def test_resampled_histories_with_every_match_once_are_the_history() -> None:
@@ -272,7 +254,7 @@ def test_the_bootstrap_of_one_pair_is_that_of_a_coin() -> None:
     np.testing.assert_array_equal(found, again)
 
 
-def test_scores_are_those_of_a_backtest_of_each_group(cli: Cli) -> None:
+def test_scores_are_those_of_a_backtest_of_each_group(cli: Cli, write: Write) -> None:
     found = cli.json("leaderboard", ARENA, "--by", "category", "--scores")
     groups = [one["group"] for one in found["scores"]]
     assert groups == [name for name in ("coding", "math", "writing") for _ in range(3)]
@@ -288,12 +270,107 @@ def test_scores_are_those_of_a_backtest_of_each_group(cli: Cli) -> None:
     assert lines[-4].split() == ["system", "log_loss", "outcome_loss", "rps"]
     shown = cli("leaderboard", ARENA, "--system", "performance", "--scores", status=2)
     assert "--scores needs a rating system" in shown.err
-
-
-def test_scores_have_no_outcomes_where_nobody_draws(tmp_path: Path, cli: Cli) -> None:
     rows = "".join(f"{m},a,{m % 3 > 0:d}\n{m},b,{m % 3 == 0:d}\n" for m in range(30))
-    path = tmp_path / "duels.csv"
-    path.write_text(f"match,player,rank\n{rows}")
-    words = (str(path), "--system", "elo", "--scores")
+    path = write("duels.csv", f"match,player,rank\n{rows}")
+    words = (path, "--system", "elo", "--scores")
     assert cli("leaderboard", *words).out.splitlines()[-3].split() == ["system", "log_loss"]
     assert cli.json("leaderboard", *words)["scores"][0]["rps"] is None
+
+
+# Contexts on the command line: who finds them, what they are worth, and ratings in them.
+
+
+@pytest.fixture(scope="module")
+def surfaces(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write duels of players who are strong on one surface each; the referee means nothing."""
+    rng = np.random.default_rng(7)
+    names = ("Clay", "Grass", "Hard")
+    lines = ["date,surface,referee,player_1,player_2,winner"]
+    for number in range(2400):
+        one, other = rng.choice(12, 2, replace=False).tolist()
+        surface = int(rng.integers(3))
+        lead = 250.0 * ((one % 3 == surface) - int(other % 3 == surface))
+        won = rng.random() < 1.0 / (1.0 + 10.0 ** (-lead / 400.0))
+        day = np.datetime64("2020-01-01") + number // 3
+        referee = f"r{int(rng.integers(200))}"
+        winner = f"p{one}" if won else f"p{other}"
+        lines.append(f"{day},{names[surface]},{referee},p{one},p{other},{winner}")
+    path = tmp_path_factory.mktemp("surfaces") / "duels.csv"
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def test_inspect_names_a_context_and_rate_shows_ratings_in_it(surfaces: str, cli: Cli) -> None:
+    notes = cli.json("inspect", surfaces)["notes"]
+    named = [note for note in notes if "may be a context" in note]
+    assert len(named) == 1
+    assert named[0].startswith("surface may be a context of matches (3 values: ")
+    assert named[0].endswith("tune tells what --column context=surface is worth")
+    shown = cli("inspect", surfaces, "--column", "context=surface", "--json")
+    assert "may be a context" not in shown.out
+    board = ["leaderboard", surfaces, "--system", "elo", "--json"]
+    for few in (["--by", "surface"], ["--until", "2020-01-10"]):
+        assert json.loads(cli(*board, *few).out)["gains"] == []
+    words = [surfaces, "--system", "elo", "--column", "context=surface"]
+    deviation = ["--set", "context_deviation=100"]
+    for number, surface in enumerate(("Clay", "Grass", "Hard")):
+        rows = [
+            line.split()
+            for line in cli("rate", *words, *deviation, "--context", surface).out.splitlines()[1:]
+        ]
+        assert {int(row[0].removeprefix("p")) % 3 for row in rows[:3]} == {number}
+        ratings = [float(row[1]) for row in rows]
+        assert ratings == sorted(ratings, reverse=True)
+    shown = cli("rate", *words, "--context", "Clay", status=2)
+    assert "unless context_deviation is set" in shown.err
+
+
+def test_tune_tells_what_a_context_is_worth(surfaces: str, cli: Cli) -> None:
+    """The same figures as those of a backtest, under either name of the column."""
+    words = ["--system", "elo", "--metric", "log_loss", "--grid", "k=20,40", "--first", "50%"]
+    found = cli.json("tune", surfaces, *words)
+    (worth,) = [one for one in found["held_out"]["gains"] if one["kind"] == "context"]
+    assert worth["column"] == "surface"
+    assert worth["value"] == 100.0
+    best = f"k={found['parameters']['k']}"
+    pair = ["--system", "with=elo", "--system", "without=elo"]
+    for setting in (f"with.{best}", f"without.{best}", "with.context_deviation=100"):
+        pair += ["--set", setting]
+    history = ["--column", "context=surface", "--from", "50%"]
+    alone = cli.json("backtest", surfaces, *history, *pair)["differences"][0]
+    assert worth["difference"]["metrics"] == alone["metrics"]
+    assert alone["metrics"]["log_loss"] < -0.01
+    shown = cli("tune", surfaces, "--column", "context=surface", *words)
+    change = f"{alone['metrics']['log_loss']:+.5f}"
+    said = f"context as a context (--set context_deviation=100) changes log_loss by {change} "
+    err = shown.err
+    assert said in err
+    assert next(line for line in err.splitlines() if said in line).endswith(": better")
+
+
+def test_leaderboards_tell_what_columns_are_worth(surfaces: str, cli: Cli) -> None:
+    """The same figures as those of a backtest: calibration, a context and a rating period."""
+    board = ["leaderboard", surfaces, "--system", "glicko2", "--system", "performance"]
+    gains = cli.json(*board)["gains"]
+    found = {one["kind"]: one for one in gains}
+    assert [one["kind"] for one in gains] == ["calibration", "context", "periods"]
+    assert {one["system"] for one in gains} == {"glicko2"}
+    assert (found["context"]["column"], found["periods"]["column"]) == ("surface", "time")
+    settings = {
+        "context": f"with.context_deviation={found['context']['value']}",
+        "periods": f"with.period_days={found['periods']['value']}",
+    }
+    for kind, setting in settings.items():
+        pair = ["--system", "with=glicko2", "--system", "without=glicko2", "--set", setting]
+        words = ["--column", "context=surface", "--from", "50%", *pair, "--json"]
+        alone = json.loads(cli("backtest", surfaces, *words).out)["differences"][0]
+        assert found[kind]["difference"]["metrics"] == alone["metrics"]
+        assert found[kind]["difference"]["intervals"] == alone["intervals"]
+    assert found["context"]["difference"]["intervals"]["log_loss"][1] < 0
+    lines = cli(*board).err.splitlines()
+    said = "glicko2: surface as a context (--column context=surface --set glicko2.{})".format(
+        f"context_deviation={found['context']['value']:g}"
+    )
+    (line,) = [line for line in lines if line.startswith(said)]
+    assert line.endswith(": better")
+    assert sum(line.startswith("glicko2: ") for line in lines) == 3

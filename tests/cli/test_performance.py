@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cli.command_line import Cli
+from cli.command_line import Cli, Write
 from equipoise.analysis.performance.command import _NUMBERS
 from equipoise.tournament.tie_breaks import TIE_BREAKS
 
@@ -37,14 +37,18 @@ def test_the_interzonal_of_1970(cli: Cli) -> None:
     assert [round(one["ppr"]) for one in players[-2:]] == [2372, 2352]
     for one in players:
         assert one["expected"] == pytest.approx(one["points"], abs=1e-9)
-
-
-def test_the_table_promises_what_it_shows(cli: Cli) -> None:
-    """Expected and actual points stand side by side, and how far they differ below."""
     lines = cli("performance", INTERZONAL, "--anchor", "2557").out.splitlines()
     assert lines[0].split() == ["player", "games", "points", "expected", "PPR", "+-"]
     assert lines[1].split() == ["1", "Fischer", "23", "18.5", "18.5000", "2805.8", "116.1"]
     assert any(line.startswith("The PPRs predict every score: expected and") for line in lines)
+    found = cli.json(
+        "performance", INTERZONAL, "--superiority", "--player", "Fischer", "--player", "Jimenez"
+    )
+    assert found["superiority"]["players"] == ["Fischer", "Jimenez"]
+    matrix = found["superiority"]["probability"]
+    assert matrix[0][0] is None
+    assert matrix[0][1] > 0.999
+    assert matrix[0][1] + matrix[1][0] == pytest.approx(1.0)
 
 
 def test_the_world_cup_has_none_and_says_why(cli: Cli) -> None:
@@ -62,6 +66,10 @@ def test_the_world_cup_has_none_and_says_why(cli: Cli) -> None:
     assert by_name["Qatar"]["class_ppr"] is None
     assert by_name["Qatar"]["upper"] < by_name["France"]["class_ppr"]
     assert by_name["Argentina"]["status"] == "swept"
+    error = json.loads(cli("performance", WORLD_CUP, "--strict", "--json", status=1).err)["error"]
+    assert error["code"] == "no-equilibrium"
+    assert "took every point of Qatar (3 games)" in error["message"]
+    assert "(--prior 1 gives some)" in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +112,7 @@ def test_the_world_cup_has_none_and_says_why(cli: Cli) -> None:
     ],
     ids=["free", "held", "classes", "average", "held in a class", "prior", "prior and held"],
 )
-def test_the_level_of_the_ratings_is_told(
-    words: str, relative: bool, said: list[str], cli: Cli
-) -> None:
+def test_the_level_of_the_ratings_is_told(words, relative, said, cli):
     """`tests/tournament/test_anchors.py` has the numbers."""
     found = cli.json("performance", *words.split())
     assert (found["relative"], found["regularised"]) == (relative, "--prior" in words)
@@ -125,37 +131,6 @@ def test_the_level_of_the_ratings_is_told(
     assert [sentence for sentence in said if sentence not in out] == []
     assert ("Relative" in out) == relative
     assert ("Each class has the average rating" in out) == words.endswith("--anchor 1500")
-
-
-def test_strict_ends_with_status_one_and_the_sweeps(cli: Cli) -> None:
-    error = json.loads(cli("performance", WORLD_CUP, "--strict", "--json", status=1).err)["error"]
-    assert error["code"] == "no-equilibrium"
-    assert "took every point of Qatar (3 games)" in error["message"]
-    assert "(--prior 1 gives some)" in error["message"]
-
-
-def test_columns_from_ratings_have_a_legend(tmp_path: Path, cli: Cli) -> None:
-    games = tmp_path / "games.csv"
-    games.write_text(RATED)
-    shown = cli("performance", str(games))
-    out = shown.out.splitlines()
-    assert [line[:5] for line in out if line[:4] in ("TPR:", "CPR:", "FIDE")] == [
-        "TPR: ",
-        "CPR: ",
-        "FIDE:",
-    ]
-    assert "TPR" not in cli("performance", INTERZONAL).out
-
-
-def test_superiority_of_named_players(cli: Cli) -> None:
-    found = cli.json(
-        "performance", INTERZONAL, "--superiority", "--player", "Fischer", "--player", "Jimenez"
-    )
-    assert found["superiority"]["players"] == ["Fischer", "Jimenez"]
-    matrix = found["superiority"]["probability"]
-    assert matrix[0][0] is None
-    assert matrix[0][1] > 0.999
-    assert matrix[0][1] + matrix[1][0] == pytest.approx(1.0)
 
 
 def test_colours_and_draws_are_estimated_on_request(cli: Cli) -> None:
@@ -185,7 +160,7 @@ def test_output_and_chart_are_written(tmp_path: Path, cli: Cli) -> None:
     assert "no equilibrium" in chart.read_text()
 
 
-def test_tie_breaks_are_columns(cli: Cli) -> None:
+def test_tie_breaks_and_ratings_are_columns(cli: Cli, write: Write, tmp_path: Path) -> None:
     """Names are separated by commas or repeated; JSON has them in `extra`."""
     given = ["--tie-breaks", "sonneborn-berger,wins", "--tie-breaks", "buchholz-cut1,wins"]
     found = cli.json("performance", INTERZONAL, *given)
@@ -193,39 +168,32 @@ def test_tie_breaks_are_columns(cli: Cli) -> None:
     tie_breaks = {"sonneborn_berger": 206.0, "wins": 15.0, "buchholz_cut1": 252.0}
     assert best["extra"] == {"place": 1.0, **tie_breaks}
     assert "SB  won  BH-C1" in cli("performance", INTERZONAL, *given).out
-
-
-def test_tie_breaks_do_not_guess_unplayed_rounds(tmp_path: Path, cli: Cli) -> None:
-    games = tmp_path / "games.csv"
-    games.write_text("white,black,result\nana,bo,1-0\nbo,cy,1-0\ncy,ana,1/2-1/2\ndan,ana,1-0\n")
-    found = cli.json("performance", str(games), "--tie-breaks", "buchholz,wins")
+    games = write(
+        "games.csv", "white,black,result\nana,bo,1-0\nbo,cy,1-0\ncy,ana,1/2-1/2\ndan,ana,1-0\n"
+    )
+    found = cli.json("performance", games, "--tie-breaks", "buchholz,wins")
     assert {row["extra"]["buchholz"] for row in found["players"]} == {None}
     assert "3 players have fewer games than others" in found["notes"][-1]
-    found = cli.json("performance", str(games), "--tie-breaks", "buchholz", "--unplayed", "ignore")
+    found = cli.json("performance", games, "--tie-breaks", "buchholz", "--unplayed", "ignore")
     points = {row["player"]: row["extra"]["buchholz"] for row in found["players"]}
     assert points["dan"] == 1.5
-
-
-RATED = (
-    "white,black,result,white_rating,black_rating\n"
-    "ana,bo,1-0,2000,1900\nbo,cy,1-0,1900,1800\ncy,ana,1/2-1/2,1800,2000\n"
-)
-
-
-def test_every_tie_break_can_be_printed(tmp_path: Path, cli: Cli) -> None:
-    """Each has a heading of its own, also beside the columns that are always there."""
-    games = tmp_path / "games.csv"
-    games.write_text(RATED)
-    heads = cli("performance", str(games), "--tie-breaks", "tpr").out.splitlines()[0]
+    games = write("games.csv", RATED)
+    heads = cli("performance", games, "--tie-breaks", "tpr").out.splitlines()[0]
     assert "TPR" in heads.replace("FIDE TPR", "")
     assert "FIDE TPR" in heads
     given = ["--tie-breaks", ",".join(TIE_BREAKS), "--also", "linear", "--k-factor", "20"]
-    cli("performance", str(games), *given, "--unplayed", "ignore")
+    cli("performance", games, *given, "--unplayed", "ignore")
     heads = [head for head, _ in _NUMBERS.values()]
     assert len(set(heads)) == len(heads)
-
-
-def test_columns_that_lack_ratings_are_named(tmp_path: Path, cli: Cli) -> None:
+    games = write("games.csv", RATED)
+    shown = cli("performance", games)
+    out = shown.out.splitlines()
+    assert [line[:5] for line in out if line[:4] in ("TPR:", "CPR:", "FIDE")] == [
+        "TPR: ",
+        "CPR: ",
+        "FIDE:",
+    ]
+    assert "TPR" not in cli("performance", INTERZONAL).out
     games = tmp_path / "games.csv"
     games.write_text(RATED)
     given = [str(games), "--k-factor", "20", "--tie-breaks", "wins,aro,tpr"]
@@ -238,7 +206,13 @@ def test_columns_that_lack_ratings_are_named(tmp_path: Path, cli: Cli) -> None:
     assert "fide_change" in cli("performance", str(games), "--k-factor", "20").err
 
 
-def test_bad_games_are_refused_with_their_lines(tmp_path: Path, cli: Cli) -> None:
+RATED = (
+    "white,black,result,white_rating,black_rating\n"
+    "ana,bo,1-0,2000,1900\nbo,cy,1-0,1900,1800\ncy,ana,1/2-1/2,1800,2000\n"
+)
+
+
+def test_bad_games_are_refused_with_their_lines_or_skipped_on_request(tmp_path, cli, write):
     """Against oneself, an impossible result: both told at once, and nothing written."""
     games, table = tmp_path / "games.csv", tmp_path / "table.csv"
     games.write_text("white,black,result\nann,bob,1-0\ncyd,cyd,1-0\nann,cyd,2-0\n")
@@ -247,6 +221,19 @@ def test_bad_games_are_refused_with_their_lines(tmp_path: Path, cli: Cli) -> Non
     )["error"]["problems"]
     assert [one["line"] for one in problems] == [3, 4]
     assert not table.exists()
+    path = write("games.pgn", BAD_PGN)
+    assert "line 10, Result" in cli("performance", path, status=1).err
+    out, err = cli("performance", path, "--skip-bad")
+    assert "expected and actual points agree exactly" in out
+    lines = err.splitlines()
+    assert lines[0] == "1 bad result was skipped"
+    assert lines[1].startswith(f"  {path}, line 10, Result: must be a result")
+    assert "1 rating is marked as provisional (as '1500?'); the number is read." in lines
+    answer = cli.json("performance", path, "--skip-bad")
+    assert answer["skipped"] == 1
+    assert [one["line"] for one in answer["problems"]] == [10]
+    shown = cli("performance", path, "--skip-bad=rows", status=2)
+    assert "--skip-bad takes no value for games" in shown.err
 
 
 BAD_PGN = """\
@@ -271,37 +258,13 @@ BAD_PGN = """\
 """
 
 
-def test_bad_games_are_skipped_on_request(tmp_path: Path, cli: Cli) -> None:
-    """They are counted and named with their lines; without the option nothing is rated."""
-    path = tmp_path / "games.pgn"
-    path.write_text(BAD_PGN)
-    assert "line 10, Result" in cli("performance", str(path), status=1).err
-    out, err = cli("performance", str(path), "--skip-bad")
-    assert "expected and actual points agree exactly" in out
-    lines = err.splitlines()
-    assert lines[0] == "1 bad result was skipped"
-    assert lines[1].startswith(f"  {path}, line 10, Result: must be a result")
-    assert "1 rating is marked as provisional (as '1500?'); the number is read." in lines
-    answer = cli.json("performance", str(path), "--skip-bad")
-    assert answer["skipped"] == 1
-    assert [one["line"] for one in answer["problems"]] == [10]
-    shown = cli("performance", str(path), "--skip-bad=rows", status=2)
-    assert "--skip-bad takes no value for games" in shown.err
-
-
 CONTESTS = str(Path(__file__).parents[2] / "examples" / "contests.csv")
 #: The second test data of choix 0.4.1; tests/tournament/test_rankings.py has its estimates.
 RANKINGS = "match,player,rank\n1,a,1\n1,b,2\n1,c,3\n2,d,1\n2,c,2\n2,a,3\n3,b,1\n3,d,2\n"
 
 
-def written(tmp_path: Path, text: str) -> str:
-    path = tmp_path / "rankings.csv"
-    path.write_text(text)
-    return str(path)
-
-
-def test_strengths_are_a_table_and_a_file(tmp_path: Path, cli: Cli) -> None:
-    games = written(tmp_path, RANKINGS)
+def test_strengths_are_a_table_and_a_file_and_groups_without_them_are_named(tmp_path, cli, write):
+    games = write("rankings.csv", RANKINGS)
     lines = cli("strengths", games, "--anchor", "1500").out.splitlines()
     assert lines[0].split() == ["player", "rating", "+-", "matches", "chosen", "expected"]
     assert lines[1].split()[:3] == ["1", "b", "1620.7"]
@@ -309,23 +272,16 @@ def test_strengths_are_a_table_and_a_file(tmp_path: Path, cli: Cli) -> None:
     table = tmp_path / "table.csv"
     cli("strengths", games, "--anchor", "1500", "--output", str(table))
     assert pl.read_csv(table)["player"].to_list() == ["b", "d", "a", "c"]
-
-
-def test_without_an_estimate_the_groups_are_named(tmp_path: Path, cli: Cli) -> None:
-    chain = written(tmp_path, "match,player,rank\n1,a,1\n1,b,2\n2,b,1\n2,c,2\n")
+    chain = write("rankings.csv", "match,player,rank\n1,a,1\n1,b,2\n2,b,1\n2,c,2\n")
     told = cli("strengths", chain, status=1).err
     assert "no finite strengths exist" in told
     assert "a was never beaten by b" in told
     shown = cli("strengths", chain, "--prior", "1")
     assert "Regularised: every player was given 1 drawn game" in shown.out
-
-
-def test_choices_of_one_and_ties(tmp_path: Path, cli: Cli) -> None:
-    """Ties below the places that count do not matter; others are refused, or counted by Breslow."""
     text = (
         "match,player,rank\n1,a,1\n1,b,2\n1,c,2\n1,d,3\n2,b,1\n2,a,2\n2,d,2\n2,c,3\n3,c,1\n3,a,2\n"
     )
-    ranked = written(tmp_path, text + "4,d,1\n4,c,2\n")
+    ranked = write("rankings.csv", text + "4,d,1\n4,c,2\n")
     assert "must not be shared above the last place" in cli("strengths", ranked, status=1).err
     chosen = {
         one["player"]: one["chosen"]
@@ -334,11 +290,8 @@ def test_choices_of_one_and_ties(tmp_path: Path, cli: Cli) -> None:
     assert chosen == {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
     cli("strengths", ranked, "--ties", "breslow")
     cli("strengths", ranked, "--confidence", "2", status=2)
-
-
-def test_groups_that_never_met(tmp_path: Path, cli: Cli) -> None:
     pairs = [("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")]
     rows = [f"{at},{one},{rank}" for at, two in enumerate(pairs) for rank, one in enumerate(two, 1)]
-    out = cli("strengths", written(tmp_path, "\n".join(["match,player,rank", *rows]))).out
+    out = cli("strengths", write("rankings.csv", "\n".join(["match,player,rank", *rows]))).out
     assert out.splitlines()[0].split()[-1] == "group"
     assert "2 groups of players never met one another" in out

@@ -13,19 +13,10 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from cli.command_line import Cli
-
-ROOT = Path(__file__).parents[2]
-SAMPLE = str(ROOT / "examples" / "contests.csv")
+from cli.command_line import LEAGUE, SAMPLE, Cli, Write
 
 
-@pytest.fixture(autouse=True)
-def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "30")
-
-
-def test_json_has_the_series_of_the_trace(cli: Cli) -> None:
+def test_json_has_the_series_of_the_trace(cli: Cli, write: Write) -> None:
     """Bit for bit what `rate --trace` would write."""
     shown = cli("plot", SAMPLE, "--player", "jade-kite", "--player", "birch-fox", "--json")
     answer = json.loads(shown.out)
@@ -39,13 +30,17 @@ def test_json_has_the_series_of_the_trace(cli: Cli) -> None:
         mine = table.filter(table["player"] == one["player"])
         columns = ("match", "time", "rating", "deviation", "performance")
         assert one["points"] == mine.select(columns).to_dicts()
+    path = write("h.csv", "match,time,player,rank\n7,2024-01-01,10,0\n7,2024-01-01,11,1\n")
+    shown = cli("plot", path, "--player", "11", "--system", "elo", "--json")
+    (one,) = json.loads(shown.out)["series"]
+    point = {"match": 7, "time": "2024-01-01", "rating": 1484, "deviation": None}
+    assert one == {"player": 11, "points": [{**point, "performance": None}]}
 
 
 def test_look_back_draws_who_was_best_in_hindsight(tmp_path: Path, cli: Cli) -> None:
-    league = str(ROOT / "examples" / "league.csv")
-    options = [league, "--look-back", "--system", "glicko"]
+    options = [LEAGUE, "--look-back", "--system", "glicko"]
     answer = cli.json("plot", *options)
-    table = eq.look_back(eq.Glicko(), eq.read_history(league)).to_polars()
+    table = eq.look_back(eq.Glicko(), eq.read_history(LEAGUE)).to_polars()
     lower = table.with_columns(least=table["rating"] - 1.96 * table["deviation"])
     best = lower.group_by("player").agg(pl.col("least").max()).sort("least", descending=True)
     assert answer["look_back"]
@@ -59,21 +54,10 @@ def test_look_back_draws_who_was_best_in_hindsight(tmp_path: Path, cli: Cli) -> 
     assert "--look-back must be left out with --distribution" in shown.err
 
 
-def test_dates_stay_dates_and_numbers_stay_numbers(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("match,time,player,rank\n7,2024-01-01,10,0\n7,2024-01-01,11,1\n")
-    shown = cli("plot", str(path), "--player", "11", "--system", "elo", "--json")
-    (one,) = json.loads(shown.out)["series"]
-    point = {"match": 7, "time": "2024-01-01", "rating": 1484, "deviation": None}
-    assert one == {"player": 11, "points": [{**point, "performance": None}]}
-
-
 @pytest.mark.parametrize(
     ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
 )
-def test_files_are_valid_and_the_same_each_time(
-    tmp_path: Path, suffix: str, start: bytes, cli: Cli
-) -> None:
+def test_files_are_valid_and_the_same_each_time(tmp_path, suffix, start, cli):
     first, again = (tmp_path / f"{name}.{suffix}" for name in ("first", "again"))
     for target in (first, again):
         cli("plot", SAMPLE, "--player", "jade-kite", "--output", str(target))
@@ -93,9 +77,6 @@ def test_without_a_file_the_chart_is_text(cli: Cli) -> None:
     assert any(line.endswith("jade-kite 2302") for line in lines)
     assert "\x1b" not in out
     assert err == "" or "Compil" in err
-
-
-def test_output_that_knows_ascii_alone_gets_ascii() -> None:
     command = [sys.executable, "-m", "equipoise", "plot", SAMPLE, "--player", "jade-kite"]
     done = subprocess.run(
         command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii", "PATH": ""}
@@ -103,21 +84,16 @@ def test_output_that_knows_ascii_alone_gets_ascii() -> None:
     assert b"jade-kite" in done.stdout.splitlines()[0]
 
 
-def test_an_unknown_player_is_told_with_those_alike(cli: Cli) -> None:
+def test_players_without_ratings_are_told_and_histories_without_times_are_drawn_by_match(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
     err = cli("plot", SAMPLE, "--player", "jade-kit", status=1).err
     assert "no player 'jade-kit' in this history of 120 players; did you mean jade-kite" in err
     shown = cli("plot", SAMPLE, "--player", "jade-kit", "--json", status=1)
     assert json.loads(shown.err)["error"]["code"] == "not-found"
-
-
-def test_a_player_whom_nothing_rated_is_told(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("match,player,rank\n1,ann,0\n1,bob,1\n2,cyd,0\n")
-    shown = cli("plot", str(path), "--player", "cyd", "--system", "elo", status=1)
+    path = write("h.csv", "match,player,rank\n1,ann,0\n1,bob,1\n2,cyd,0\n")
+    shown = cli("plot", path, "--player", "cyd", "--system", "elo", status=1)
     assert "cyd has no match that elo rates" in shown.err
-
-
-def test_a_history_without_times_is_drawn_by_match(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "h.csv"
     rows = "".join(f"{m},ann,{m % 2}\n{m},bob,{1 - m % 2}\n" for m in range(1, 9))
     path.write_text("match,player,rank\n" + rows)
@@ -130,7 +106,7 @@ def test_a_history_without_times_is_drawn_by_match(tmp_path: Path, cli: Cli) -> 
     assert target.exists()
 
 
-def test_the_distribution_counts_everyone_and_places_the_named(cli: Cli) -> None:
+def test_the_distribution_counts_everyone_and_places_the_named(cli: Cli, tmp_path: Path) -> None:
     """Against the ratings themselves."""
     table = eq.replay(eq.EloMMR(), eq.read_history(SAMPLE)).ratings.to_polars()
     shown = cli("plot", SAMPLE, "--distribution", "--player", "dune-crane", "--json")
@@ -143,9 +119,6 @@ def test_the_distribution_counts_everyone_and_places_the_named(cli: Cli) -> None
     shown = cli("plot", SAMPLE, "--distribution", "--min-matches", "20", "--json")
     some = json.loads(shown.out)["distribution"]
     assert some["players"] == int((table["matches"] >= 20).sum())
-
-
-def test_the_distribution_is_drawn_in_text_and_in_a_file(tmp_path: Path, cli: Cli) -> None:
     out = cli("plot", SAMPLE, "--distribution", "--player", "dune-crane", "--min-matches", "5").out
     assert out.startswith(
         "Ratings of 120 players\nelo-mmr, players with at least 5 rated matches\n"
@@ -154,9 +127,6 @@ def test_the_distribution_is_drawn_in_text_and_in_a_file(tmp_path: Path, cli: Cl
     target = tmp_path / "pool.svg"
     cli("plot", SAMPLE, "--distribution", "--output", str(target))
     assert ET.parse(target).getroot().tag.endswith("svg")
-
-
-def test_the_distribution_of_conservative_ratings(cli: Cli) -> None:
     given = [SAMPLE, "--system", "trueskill", "--distribution", "--conservative"]
     found = cli.json("plot", *given)["distribution"]
     ratings = eq.replay(eq.TrueSkill(), eq.read_history(SAMPLE)).ratings

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 import equipoise as eq
-from cli.command_line import Cli
+from cli.command_line import SAMPLE, Cli
 from equipoise.analysis.predict.command import _print_teams
 from equipoise.cli import run
 from equipoise.messages.questions import PredictedPlayer, PredictedTeam, PredictMessage
 
-ROOT = Path(__file__).parents[2]
-SAMPLE = str(ROOT / "examples" / "contests.csv")
 FOUR = ["jade-kite", "cedar-bear", "amber-deer", "dune-crane"]
 
 
@@ -63,17 +61,6 @@ def test_calibrate_shows_the_uncorrected_chance_beside_the_corrected(saved: str,
     assert lines[1].split()[-1] == f"{found['uncalibrated'][0]:.4f}"
 
 
-def test_calibrate_needs_a_state_without_known_ratings(tmp_path: Path, cli: Cli) -> None:
-    known = tmp_path / "known.csv"
-    known.write_text("player,rating\na,1600\nb,1500\n")
-    given = [*teams("a", "b"), "--calibrate", SAMPLE]
-    shown = cli("predict", "--initial", str(known), *given, status=2)
-    assert "--calibrate needs --state" in shown.err
-    state = state_of(tmp_path, "match,player,rank\n1,a,1\n1,b,2\n", "--initial", str(known))
-    shown = cli("predict", "--state", state, *given, status=2)
-    assert "a state that started from known ratings" in shown.err
-
-
 def test_a_duel_is_one_table_and_what_each_result_would_do(saved: str, cli: Cli) -> None:
     lines = cli(
         "predict", "--state", saved, *teams("cedar-bear", "jade-kite"), "--what-if"
@@ -115,9 +102,7 @@ def test_json_keeps_the_order_that_was_given(saved: str, cli: Cli) -> None:
         assert team["places"]["top10"] is None
 
 
-def test_a_field_comes_from_a_file_or_a_pipe(
-    saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_a_field_comes_from_a_file_or_a_pipe(saved, tmp_path, monkeypatch, cli):
     """A player a line; the first column; or the column `player`, as `rate` writes it."""
     found = []
     for text in (
@@ -146,7 +131,7 @@ def test_a_whole_pool_meets_and_is_printed_in_a_pipe(saved: str, cli: Cli) -> No
     assert [len(one["outcomes"]) for one in found["what_if"]] == [120, 120]
 
 
-def test_ids_with_commas_and_numbers(tmp_path: Path, cli: Cli) -> None:
+def test_ids_teams_and_times_are_those_of_the_state(tmp_path: Path, cli: Cli) -> None:
     text = 'match,player,team,rank\n1,"Li, An",x,0\n1,"O""Hara",x,0\n1,bo,y,1\n1,cy,y,1\n'
     state = state_of(tmp_path, text, "--system", "elo")
     found = cli.json(
@@ -161,15 +146,16 @@ def test_ids_with_commas_and_numbers(tmp_path: Path, cli: Cli) -> None:
     found = cli.json("predict", "--state", numbers, *teams("8", "7"), "--what-if")
     assert found["teams"][0]["players"][0]["player"] == 8
     assert found["what_if"][0]["player"] == 8
-
-
-def test_teams_are_named_by_their_players(tmp_path: Path, cli: Cli) -> None:
     rows = "".join(f"1,{name},{name[0]},{rank}\n" for rank, name in enumerate(["a1", "b1", "c1"]))
     state = state_of(tmp_path, "match,player,team,rank\n" + rows, "--system", "elo")
     out = cli("predict", "--state", state, *teams("a1,c1", "b1"), "--what-if", "--player", "c1").out
     assert out.splitlines()[0].split()[0] == "team"
     assert "a1, c1" in out
     assert "Rating of c1 after each" in out
+    state = state_of(tmp_path, "match,player,rank\n1,a,0\n1,b,1\n")
+    cli("predict", "--state", state, *teams("a", "b"), "--what-if")
+    shown = cli("predict", "--state", state, *teams("a", "b"), "--at", "2024-01-01", status=2)
+    assert "needs a state with times" in shown.err
 
 
 def test_home_and_time_count_where_the_system_knows_them(tmp_path: Path, cli: Cli) -> None:
@@ -201,9 +187,7 @@ def test_home_and_time_count_where_the_system_knows_them(tmp_path: Path, cli: Cl
         (b"\xff\xfe\x00", "must be UTF-8 text with one player on each line"),
     ],
 )
-def test_a_field_that_cannot_be_read_is_explained(
-    saved: str, tmp_path: Path, cli: Cli, content: bytes, message: str
-) -> None:
+def test_a_field_that_cannot_be_read_is_explained(saved, tmp_path, cli, content, message):
     (tmp_path / "field.csv").write_bytes(content)
     error = json.loads(
         cli(
@@ -212,13 +196,6 @@ def test_a_field_that_cannot_be_read_is_explained(
     )["error"]
     assert error["code"] == "invalid-data"
     assert error["problems"][0]["rule"] == message
-
-
-def test_a_state_without_times_has_no_when(tmp_path: Path, cli: Cli) -> None:
-    state = state_of(tmp_path, "match,player,rank\n1,a,0\n1,b,1\n")
-    cli("predict", "--state", state, *teams("a", "b"), "--what-if")
-    shown = cli("predict", "--state", state, *teams("a", "b"), "--at", "2024-01-01", status=2)
-    assert "needs a state with times" in shown.err
 
 
 def test_win_and_draw_of_two_teams(tmp_path: Path, cli: Cli) -> None:
@@ -246,17 +223,43 @@ def test_win_and_draw_of_two_teams(tmp_path: Path, cli: Cli) -> None:
     assert cli.json("predict", "--state", state, *teams("ann", "bob"))["draw_by"] == "trueskill"
 
 
-def test_teams_that_the_system_cannot_rate_are_compared_by_their_means(
-    saved: str, cli: Cli
-) -> None:
-    """As in a lobby, and the answer says so."""
+def test_a_prediction_needs_a_state_or_known_ratings(saved, write, cli, tmp_path):
+    known = write("known.csv", "player,rating\nann,1800\n")
+    two = teams("ann", "bob")
+    for arguments, message in (
+        ((), "a prediction needs ratings: a saved state (--state), or known ratings"),
+        (("--state", saved, "--initial", known), "--initial cannot be combined with"),
+        (("--initial", known, "--at", "2024-01-01"), "--at cannot be combined with --initial"),
+        (("--state", saved, "--system", "elo"), "the system must be the same"),
+    ):
+        assert message in cli("predict", *arguments, *two, status=2).err
+    known = write("known.csv", "player,rating\na,1600\nb,1500\n")
+    given = [*teams("a", "b"), "--calibrate", SAMPLE]
+    shown = cli("predict", "--initial", known, *given, status=2)
+    assert "--calibrate needs --state" in shown.err
+    state = state_of(tmp_path, "match,player,rank\n1,a,1\n1,b,2\n", "--initial", known)
+    shown = cli("predict", "--state", state, *given, status=2)
+    assert "a state that started from known ratings" in shown.err
+
+
+def test_draw_rates_mean_ratings_and_newcomers_are_told(saved, cli, capsys):
+    shown = cli(
+        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2"
+    ).out
+    assert "(estimated from the given draw rate)" in shown
+    found = cli.json(
+        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2"
+    )
+    assert found["draw_by"] == "draw_rate"
+    assert sum(found["win"]) + found["draw"] == pytest.approx(1, abs=1e-12)
+    shown = cli(
+        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "2", status=2
+    )
+    assert "draw_rate must be a probability from 0 to 1" in shown.err
     two = teams("jade-kite,dune-kite", "jade-ant,cedar-bear")
     assert cli.json("predict", "--state", saved, *two)["by"] == "team mean"
     shown = cli("predict", "--state", saved, *two)
     assert "elo-mmr cannot rate these teams; they are compared by their mean ratings" in shown.out
-
-
-def test_newcomers_are_marked(saved: str, cli: Cli) -> None:
     found = cli.json("predict", "--state", saved, *teams("jade-kite", "jade-kit"))
     assert [one["newcomer"] for team in found["teams"] for one in team["players"]] == [False, True]
     assert found["newcomers"] == ["jade-kit"]
@@ -271,10 +274,6 @@ def test_newcomers_are_marked(saved: str, cli: Cli) -> None:
         "jade-kit",
     )
     assert "jade-kit (new)" in shown.out
-
-
-def test_win_and_draw_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """A message made by hand."""
     two = [
         PredictedTeam([PredictedPlayer(name, 1500.0, None)], 1500.0, None, score, place, None)
         for name, score, place in (("ann", 0.6, 1.4), ("bob", 0.4, 1.6))
@@ -283,32 +282,3 @@ def test_win_and_draw_are_told(capsys: pytest.CaptureFixture[str]) -> None:
         PredictMessage("trueskill", {}, None, two, None, [0.5, 0.3], 0.2, None, None, []), [0, 1]
     )
     assert "ann wins 50.0 %, draw 20.0 %, bob wins 30.0 %" in capsys.readouterr().out
-
-
-def test_a_prediction_needs_a_state_or_known_ratings(saved: str, tmp_path: Path, cli: Cli) -> None:
-    known = tmp_path / "known.csv"
-    known.write_text("player,rating\nann,1800\n")
-    two = teams("ann", "bob")
-    for arguments, message in (
-        ((), "a prediction needs ratings: a saved state (--state), or known ratings"),
-        (("--state", saved, "--initial", str(known)), "--initial cannot be combined with"),
-        (("--initial", str(known), "--at", "2024-01-01"), "--at cannot be combined with --initial"),
-        (("--state", saved, "--system", "elo"), "the system must be the same"),
-    ):
-        assert message in cli("predict", *arguments, *two, status=2).err
-
-
-def test_a_draw_rate_gives_win_and_draw_and_says_so(saved: str, cli: Cli) -> None:
-    shown = cli(
-        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2"
-    ).out
-    assert "(estimated from the given draw rate)" in shown
-    found = cli.json(
-        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2"
-    )
-    assert found["draw_by"] == "draw_rate"
-    assert sum(found["win"]) + found["draw"] == pytest.approx(1, abs=1e-12)
-    shown = cli(
-        "predict", "--state", saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "2", status=2
-    )
-    assert "draw_rate must be a probability from 0 to 1" in shown.err

@@ -73,6 +73,16 @@ def test_values_of_toml_are_those_that_one_types(cli: Cli) -> None:
     Path("h.csv").write_text("\n".join(rows).replace("True", "1").replace("False", "0"))
     settings("[reading]\nfrom = 2024-02-01\nwhere = { official = 1 }\n")
     assert cli.json("rate", "h.csv", "--system", "elo")["summary"]["matches"] == 1
+    settings('[reading]\ncolumn = { score = "goals" }\n')
+    out, err = cli("rate", "games.csv", "--system", "elo", "--json")
+    summary = json.loads(out)["summary"]
+    assert summary["matches"] == 1
+    assert summary["notes"][0] == f"{Path.cwd()}/equipoise.toml: [reading] sets column"
+    assert "sets" not in err
+    settings("[reading]\nnonsense = 1\n")
+    cli("systems", "elo")
+    shown = cli("simulate", "--players", "3", "--contests", "1", "--output", "made.csv")
+    assert "toml" not in shown.err
 
 
 def test_a_parameter_file_wins_and_an_option_wins_over_both() -> None:
@@ -81,15 +91,6 @@ def test_a_parameter_file_wins_and_an_option_wins_over_both() -> None:
     assert with_weights(typed, named).statistics == {"kills": 3.0, "deaths": -1.0}
     project = replace(typed, set_by_project=("--stat",))
     assert with_weights(project, named).statistics == {"kills": 2.0, "deaths": -1.0}
-
-
-def test_json_is_alone(cli: Cli) -> None:
-    settings('[reading]\ncolumn = { score = "goals" }\n')
-    out, err = cli("rate", "games.csv", "--system", "elo", "--json")
-    summary = json.loads(out)["summary"]
-    assert summary["matches"] == 1
-    assert summary["notes"][0] == f"{Path.cwd()}/equipoise.toml: [reading] sets column"
-    assert "sets" not in err
 
 
 #: The commands that read a history or games, with what each needs beside them.
@@ -136,9 +137,7 @@ def test_the_json_of_every_command_names_the_settings(command: str, cli: Cli) ->
     assert "sets" not in err
 
 
-def test_the_nearest_folder_above_has_it(
-    project: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_the_nearest_folder_above_has_it_and_names_beside_it(project, monkeypatch, cli, tmp_path):
     settings('[reading]\ncolumn = { score = "goals" }\n')
     below = project / "season" / "spring"
     below.mkdir(parents=True)
@@ -147,7 +146,7 @@ def test_the_nearest_folder_above_has_it(
     assert f"{project}/equipoise.toml: [reading] sets column" in shown.err
 
 
-def test_games_of_a_tournament_are_read_the_same(cli: Cli) -> None:
+def test_games_of_a_tournament_are_read_the_same_from_files_and_streams(cli, monkeypatch):
     """Keys that say nothing of games, such as statistics, are left to other commands."""
     Path("t.csv").write_text("W,B,result\na,b,1-0\nb,a,1-0\nx,y,?\n")
     settings(
@@ -156,13 +155,14 @@ def test_games_of_a_tournament_are_read_the_same(cli: Cli) -> None:
     out, err = cli("performance", "t.csv")
     assert out.splitlines()[1].split()[:2] == ["1", "a"]
     assert "sets skip_bad, column" in err
-
-
-def test_a_command_that_reads_nothing_ignores_it(cli: Cli) -> None:
-    settings("[reading]\nnonsense = 1\n")
-    cli("systems", "elo")
-    shown = cli("simulate", "--players", "3", "--contests", "1", "--output", "made.csv")
-    assert "toml" not in shown.err
+    content = "white,black,result\nann,bob,1-0\nbob,ann,1-0\n"
+    Path("list.csv").write_text(content)
+    settings("[reading]\nfrom = 2020-01-01\n")
+    note = "equipoise.toml: [reading] from has no effect on a table without a column time"
+    assert note in cli.json("performance", "list.csv")["notes"]
+    stdin = SimpleNamespace(buffer=io.BytesIO(content.encode()))
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert f"{note}\n" in cli("performance", "-", "--format", "csv").err
 
 
 @pytest.mark.parametrize("text", ["[rate]\nk = 20\n", "time-format = 's'\n"])
@@ -187,9 +187,7 @@ RATING = {
 
 
 @pytest.mark.parametrize("command", RATING)
-def test_the_system_of_the_project_rates_if_nothing_else_names_one(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_system_of_the_project_rates_if_nothing_else_names_one(command, capsys):
     words = [*command.split(), "games.csv", "--column", "score=goals", *RATING[command], "--json"]
 
     def system(*more: str) -> tuple[str, bool]:
@@ -208,7 +206,7 @@ def test_the_system_of_the_project_rates_if_nothing_else_names_one(
     assert system("--parameters", "p.toml") == ("elo", False)
 
 
-def test_the_system_of_the_project_is_that_of_a_new_pool(cli: Cli) -> None:
+def test_the_system_of_the_project_is_that_of_a_new_pool_and_yields_to_saved_states(cli):
     """Not of one that is there, nor of one that a log creates."""
     settings('system = "glicko2"\n')
     games = ["games.csv", "--column", "score=goals"]
@@ -220,9 +218,6 @@ def test_the_system_of_the_project_is_that_of_a_new_pool(cli: Cli) -> None:
     cli("db", "export", "new", "--output", "log.ndjson", *base)
     log = cli.json("db", "import", "log.ndjson", "--pool", "log", "--create", *base)
     assert (log["system"], log["same_head"]) == ("glicko2", True)
-
-
-def test_the_system_of_the_project_yields_to_saved_states(cli: Cli) -> None:
     games = ["games.csv", "--column", "score=goals"]
     cli("rate", *games, "--system", "elo", "--save", "s.npz")
     settings('system = "glicko2"\n')
@@ -234,16 +229,6 @@ def test_the_system_of_the_project_yields_to_saved_states(cli: Cli) -> None:
     assert note in shown.err
     settings("system = 3\n")
     assert "equipoise.toml: system must be text; got 3" in cli("rate", *games, status=2).err
-
-
-def test_the_system_of_the_project_is_in_the_command_of_a_page(tmp_path: Path, cli: Cli) -> None:
-    settings('system = "elo"\n')
-    Path("games.csv").write_text(SEASON)
-    words = ["--column", "score=goals", "--min-history", "0"]
-    cli("backtest", "games.csv", *words, "--report", "r.html")
-    assert "--min-history 0 --report r.html --column score=goals --system elo" in (
-        (tmp_path / "r.html").read_text()
-    )
 
 
 def test_a_table_of_names_is_looked_for_beside_the_file(
@@ -288,7 +273,7 @@ def test_what_is_wrong_is_named_with_the_file(text: str, message: str, cli: Cli)
     assert json.loads(shown.err)["error"]["code"] == "invalid-parameter"
 
 
-def test_an_option_of_other_commands_says_where_it_belongs(cli: Cli) -> None:
+def test_errors_and_suggestions_say_where_options_belong(cli: Cli) -> None:
     shown = cli("tune", "games.csv", "--unplaced", "last", status=2)
     assert (
         "No such option: --unplaced. It is an option of `equipoise rate`, `equipoise convert`, "
@@ -296,9 +281,6 @@ def test_an_option_of_other_commands_says_where_it_belongs(cli: Cli) -> None:
         "equipoise.toml.\n"
     ) in shown.err
     assert "[reading]" not in cli("demo", "--unplaced", "last", status=2).err
-
-
-def test_inspect_says_what_a_suggested_command_needs(cli: Cli) -> None:
     rows = [f"{m},{p},{m % 3}" for m in range(40) for p in ("ann", "bob", "cyd")[: 2 + m % 2]]
     Path("h.csv").write_text("match,player,score\n" + "\n".join(rows) + "\n")
     shown = cli("inspect", "h.csv", "--lower-score-is-better").out
@@ -335,16 +317,3 @@ def test_a_setting_without_a_place_in_the_format_is_a_note_and_an_option_an_erro
     assert f"--{key}" not in shown["next"]["command"]
     value = {"true": "", '{ white = "W" }': "white=W"}.get(value, value.strip('"'))
     cli("rate", source, f"--{key}", *filter(None, [value]), status=2)
-
-
-def test_settings_without_a_place_are_notes_for_games_and_streams_too(
-    monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    content = "white,black,result\nann,bob,1-0\nbob,ann,1-0\n"
-    Path("list.csv").write_text(content)
-    settings("[reading]\nfrom = 2020-01-01\n")
-    note = "equipoise.toml: [reading] from has no effect on a table without a column time"
-    assert note in cli.json("performance", "list.csv")["notes"]
-    stdin = SimpleNamespace(buffer=io.BytesIO(content.encode()))
-    monkeypatch.setattr("sys.stdin", stdin)
-    assert f"{note}\n" in cli("performance", "-", "--format", "csv").err

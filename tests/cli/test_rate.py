@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
-from cli.command_line import Cli
+from cli.command_line import ROOT, SAMPLE, Cli, Write
 from equipoise.cli import run
-
-ROOT = Path(__file__).parents[2]
-SAMPLE = str(ROOT / "examples" / "contests.csv")
+from rating.histories import shared_file
 
 
-def rate(*arguments: str) -> int:
-    return run(["rate", *arguments])
-
-
-def write(path: Path, text: str) -> str:
-    path.write_text(text)
-    return str(path)
-
-
-def test_the_table_is_printed_plain_when_piped(cli: Cli) -> None:
+def test_the_table_is_printed_plain_when_piped_and_the_default_system_is_told(cli, tmp_path):
     """Sorted by rating, one line a player; the summary goes to standard error."""
     out, err = cli("rate", SAMPLE, "--strict")
     lines = out.splitlines()
@@ -38,33 +25,12 @@ def test_the_table_is_printed_plain_when_piped(cli: Cli) -> None:
     assert ratings == sorted(ratings, reverse=True)
     assert "elo-mmr: 40 matches, 2,189 participations, 120 players" in err
     assert re.search(r"rated \d+\.\d\d s( \([\d,]+ participations/s\))?, wrote \d", err)
-
-
-def test_the_default_system_is_told_if_nothing_chooses_one(tmp_path: Path, cli: Cli) -> None:
     note = "rated by elo-mmr, the default system; --system chooses another system"
     state = str(tmp_path / "state.npz")
     assert note in cli("rate", SAMPLE, "--save", state).err
     assert note in cli.json("rate", SAMPLE)["summary"]["notes"]
     for chosen in (["--system", "elo-mmr"], ["--state", state], ["--initial", state]):
         assert "the default system" not in cli("rate", SAMPLE, *chosen).err
-
-
-def test_scores_make_the_places(tmp_path: Path, cli: Cli) -> None:
-    """The highest is first, or the lowest; one line says which."""
-    text = "match,player,{0}\n1,ann,{1}\n1,bob,{2}\n1,cyd,{2}\n2,ann,{2}\n2,cyd,{1}\n"
-    source = write(tmp_path / "scores.csv", text.format("score", 71.5, 68))
-    printed = []
-    for more, ranks, first in (
-        ([], (0, 1), "highest"),
-        (["--lower-score-is-better"], (1, 0), "lowest"),
-    ):
-        out, err = cli("rate", source, *more)
-        assert f"the column score decides the places: the {first} is first" in err
-        same = write(tmp_path / "ranks.csv", text.format("rank", *ranks))
-        assert cli("rate", same).out == out
-        printed.append(out)
-    assert printed[0] != printed[1]
-    assert "here rank decides them" in cli("rate", same, "--lower-score-is-better", status=2).err
 
 
 FULL = (
@@ -93,11 +59,9 @@ FULL = (
         ),
     ],
 )
-def test_what_the_system_does_not_use_is_said_in_one_line(
-    tmp_path: Path, cli: Cli, arguments: list[str], unused: list[str]
-) -> None:
+def test_what_the_system_does_not_use_is_said_in_one_line(tmp_path, cli, arguments, unused, write):
     """And refused with --strict, before anything is written."""
-    source, output = write(tmp_path / "full.csv", FULL), tmp_path / "ratings.csv"
+    source, output = write("full.csv", FULL), tmp_path / "ratings.csv"
     line = f"{arguments[1]} does not use {', '.join(unused)}: no rating depends on them"
     assert cli("rate", source, *arguments).err.splitlines().count(line) == 1
     summary = cli.json("rate", source, *arguments)["summary"]
@@ -117,12 +81,10 @@ def test_what_the_system_does_not_use_is_said_in_one_line(
         ["explain", "--system", "elo", "--player", "ann"],
     ],
 )
-def test_every_command_says_what_is_not_used(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]
-) -> None:
+def test_every_command_says_what_is_not_used(tmp_path, cli, monkeypatch, command, write):
     rows = [f"{m},{10**9 + m},{p},{(p > 'b') ^ (m % 3 > 0):d},0.5" for m in range(9) for p in "ab"]
     text = "match,time,player,rank,share\n" + "\n".join(rows).replace(",a,", ",ann,")
-    source = write(tmp_path / "share.csv", text)
+    source = write("share.csv", text)
     words = 2 if command[0] == "audit" else 1
     arguments = [*command[:words], source, *command[words:]]
     systems = ["elo", "b (glicko2)"] if "b=glicko2" in command else ["elo"]
@@ -154,26 +116,22 @@ def test_every_command_says_what_is_not_used(
         (["elo", "--set", "learn_home_advantage=true"], "learned home advantage: "),
     ],
 )
-def test_what_has_no_effect_says_what_is_missing(
-    tmp_path: Path, cli: Cli, settings: list[str], told: str
-) -> None:
+def test_what_has_no_effect_says_what_is_missing(cli, settings, told, write):
     """And what a pool has learned is shown."""
     rows = "".join(f"{m},{p},{(p > 'a'):d},{p > 'a'}\n" for m in range(3) for p in "ab")
-    source = write(tmp_path / "games.csv", "match,player,rank,at_home\n" + rows)
+    source = write("games.csv", "match,player,rank,at_home\n" + rows)
     out = cli("rate", source, "--system", *settings)
     assert told in out.out + out.err
 
 
-def test_systems_and_searches_are_told_apart(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_systems_and_searches_are_told_apart(tmp_path, cli, monkeypatch, write):
     """Two of one name by their labels; a column counts where its parameter is searched."""
     rows = [
         f"{m},{10**9 + m},{p},{(p > 'a') ^ (m % 3 > 0):d},{p > 'a'}"
         for m in range(20)
         for p in "ab"
     ]
-    source = write(tmp_path / "home.csv", "match,time,player,rank,at_home\n" + "\n".join(rows))
+    source = write("home.csv", "match,time,player,rank,at_home\n" + "\n".join(rows))
     unused = "does not use at_home (needs home_advantage): no rating depends on it"
     two = ["--system", "elo", "--system", "home=elo", "--set", "home.home_advantage=60"]
     told = [
@@ -192,7 +150,7 @@ def test_systems_and_searches_are_told_apart(
     assert f"elo {unused}" in shown.err
 
 
-def test_json_has_the_summary_and_the_table(cli: Cli) -> None:
+def test_json_and_the_trace_have_the_numbers_and_parameters_come_from_a_file(cli, tmp_path, write):
     """One object on standard output; missing deviations are null."""
     answer = cli.json("rate", SAMPLE, "--system", "elo")
     assert answer["summary"]["system"] == "elo"
@@ -200,9 +158,6 @@ def test_json_has_the_summary_and_the_table(cli: Cli) -> None:
     assert len(answer["ratings"]) == 120
     assert answer["ratings"][0]["deviation"] is None
     assert set(answer["summary"]["seconds"]) == {"read", "rate", "write"}
-
-
-def test_the_trace_has_a_row_a_participation(tmp_path: Path, cli: Cli) -> None:
     trace = tmp_path / "trace.parquet"
     cli("rate", SAMPLE, "--trace", str(trace), "--output", str(tmp_path / "r.csv"))
     table = pl.read_parquet(trace)
@@ -212,6 +167,10 @@ def test_the_trace_has_a_row_a_participation(tmp_path: Path, cli: Cli) -> None:
     ]
     assert len(table) == 2189
     assert table["rating"].null_count() == 0
+    path = write("p.toml", 'system = "elo"\n[parameters]\nk = 10\nscale = 300\n')
+    summary = cli.json("rate", SAMPLE, "--parameters", path, "--set", "k=12")["summary"]
+    assert summary["system"] == "elo"
+    assert (summary["parameters"]["k"], summary["parameters"]["scale"]) == (12, 300)
 
 
 def test_saving_and_resuming_gives_the_same_bits(tmp_path: Path, cli: Cli) -> None:
@@ -226,10 +185,6 @@ def test_saving_and_resuming_gives_the_same_bits(tmp_path: Path, cli: Cli) -> No
     tables = [pl.read_parquet(path).sort("player") for path in (straight, whole, rest)]
     assert tables[0].equals(tables[1])
     assert tables[0].equals(tables[2])
-
-
-def test_resuming_takes_the_system_of_the_state(tmp_path: Path, cli: Cli) -> None:
-    """Only another system or other parameters are refused, and what differs is told."""
     state, target = str(tmp_path / "state.npz"), str(tmp_path / "r.csv")
     cli("rate", SAMPLE, "--system", "elo", "--set", "k=20", "--save", state, "--output", target)
     told = cli("rate", SAMPLE, "--state", state, "--output", target).err
@@ -239,6 +194,12 @@ def test_resuming_takes_the_system_of_the_state(tmp_path: Path, cli: Cli) -> Non
     assert "k was 20.0, not 21.0" in shown.err
     shown = cli("rate", SAMPLE, "--state", state, "--system", "elo-mmr", status=2)
     assert "the state is of elo, not elo-mmr" in shown.err
+    old = ROOT / "tests" / "rating" / "states_version_1"
+    history, state = str(old / "contests.csv"), str(tmp_path / "new.npz")
+    told = "the saved state is of an earlier version: its matches were not compared"
+    shown = cli("rate", history, "--state", str(old / "contests.npz"), "--save", state)
+    assert shown.err.count(told) == 1
+    assert told not in cli("rate", history, "--state", state).err
 
 
 #: A history in which the fourth row and the sixth are there to be altered.
@@ -254,10 +215,10 @@ LEAGUE = """match,time,player,rank
 """
 
 
-def test_a_page_to_print_has_the_table_with_places(tmp_path: Path, cli: Cli) -> None:
+def test_a_page_to_print_has_the_table_with_places(tmp_path: Path, cli: Cli, write: Write) -> None:
     """Names stay text, players of one rating share a place, and the page is written whole."""
     rows = "1,<b>ann</b>,1\n1,ben,2\n1,cyd,2\n"
-    history, page = write(tmp_path / "h.csv", f"match,player,rank\n{rows}"), tmp_path / "r.html"
+    history, page = write("h.csv", f"match,player,rank\n{rows}"), tmp_path / "r.html"
     assert f"wrote {page}" in cli("rate", history, "--system", "elo", "--report", str(page)).err
     body = ElementTree.fromstring(page.read_text().partition("\n")[2]).find("body")
     assert body is not None
@@ -282,12 +243,10 @@ def test_a_page_to_print_has_the_table_with_places(tmp_path: Path, cli: Cli) -> 
     assert "--report cannot be combined with --by" in shown.err
 
 
-def test_a_page_has_the_matches_of_the_state_and_no_column_of_one_number(
-    tmp_path: Path, cli: Cli
-) -> None:
+def test_a_page_has_the_matches_of_the_state_and_no_column_of_one_number(tmp_path, cli, write):
     games = LEAGUE.splitlines(keepends=True)
-    may = write(tmp_path / "may.csv", "".join(games[:5]))
-    june = write(tmp_path / "june.csv", "".join([games[0], *games[5:]]))
+    may = write("may.csv", "".join(games[:5]))
+    june = write("june.csv", "".join([games[0], *games[5:]]))
     state, page = str(tmp_path / "s.npz"), tmp_path / "r.html"
     cli("rate", may, "--system", "glicko2", "--save", state)
     cli("rate", june, "--state", state, "--report", str(page))
@@ -303,13 +262,11 @@ def test_a_page_has_the_matches_of_the_state_and_no_column_of_one_number(
 
 @pytest.mark.parametrize(("times", "same_day"), [("date", "2"), ("round", "3")])
 def test_new_games_without_ids_continue_a_state_that_is_older(
-    times: str, same_day: str, tmp_path: Path, cli: Cli
-) -> None:
+    times, same_day, tmp_path, cli, write
+):
     """Every file numbers them from 1; later the complete history continues the new state."""
     may, june, july = (
-        write(
-            tmp_path / f"{name}.csv", f"{times},white,black,result\n{rows.replace('X', same_day)}"
-        )
+        write(f"{name}.csv", f"{times},white,black,result\n{rows.replace('X', same_day)}")
         for name, rows in (
             ("may", "D1,ann,ben,1-0\nD2,ben,ann,1-0\n".replace("D", _DAYS[times])),
             ("june", "DX,ann,eve,1-0\nD3,ann,ben,1/2-1/2\n".replace("D", _DAYS[times])),
@@ -341,15 +298,15 @@ _DAYS = {"date": "2026-05-0", "round": ""}
     ids=["without times", "older"],
 )
 def test_new_games_without_ids_need_the_earlier_files_if_they_may_be_old(
-    head: str, rows: str, tmp_path: Path, cli: Cli
-) -> None:
+    head, rows, tmp_path, cli, write
+):
     """Every file numbers them from 1, so alone they have the numbers of rated matches."""
     state = str(tmp_path / "state.npz")
     first = ["ann,ben,1-0", "ben,ann,1-0"]
     if "date" in head:
         first = [f"2026-05-01,{one}" for one in first]
-    may = write(tmp_path / "may.csv", "\n".join((head, *first)) + "\n")
-    june = write(tmp_path / "june.csv", f"{head}\n{rows}\n")
+    may = write("may.csv", "\n".join((head, *first)) + "\n")
+    june = write("june.csv", f"{head}\n{rows}\n")
     cli("rate", may, "--system", "elo", "--save", state)
     told = cli("rate", june, "--state", state, status=1).err
     assert "has none of the matches that the saved state has rated" in told
@@ -358,13 +315,13 @@ def test_new_games_without_ids_need_the_earlier_files_if_they_may_be_old(
         cli("rate", may, june, "--state", state)
 
 
-def test_a_changed_match_is_refused_until_a_restart(tmp_path: Path, cli: Cli) -> None:
+def test_a_changed_match_is_refused_until_a_restart(tmp_path: Path, cli: Cli, write: Write) -> None:
     """Nothing is written, the match is named, and --restart gives what rating anew gives."""
-    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
+    history, state = write("h.csv", LEAGUE), str(tmp_path / "state.npz")
     target, straight = tmp_path / "r.csv", tmp_path / "straight.csv"
     arguments = ["--state", state, "--output", str(target)]
     cli("rate", history, "--until", "2024-01-04", "--save", state, "--json")
-    write(tmp_path / "h.csv", LEAGUE.replace("2,2024-01-02,cyd,1", "2,2024-01-02,cyd,0"))
+    write("h.csv", LEAGUE.replace("2,2024-01-02,cyd,1", "2,2024-01-02,cyd,0"))
     kept = Path(state).read_bytes()
     told = cli("rate", history, *arguments, "--save", state, status=1).err
     assert "match 2 has changed since the saved state was rated" in told
@@ -377,20 +334,10 @@ def test_a_changed_match_is_refused_until_a_restart(tmp_path: Path, cli: Cli) ->
     assert target.read_bytes() == straight.read_bytes()
 
 
-def test_a_state_of_version_1_goes_on_and_says_so_once(tmp_path: Path, cli: Cli) -> None:
-    """Saved again, it compares the matches that came since."""
-    old = ROOT / "tests" / "rating" / "states_version_1"
-    history, state = str(old / "contests.csv"), str(tmp_path / "new.npz")
-    told = "the saved state is of an earlier version: its matches were not compared"
-    shown = cli("rate", history, "--state", str(old / "contests.npz"), "--save", state)
-    assert shown.err.count(told) == 1
-    assert told not in cli("rate", history, "--state", state).err
-
-
-def test_players_begin_with_known_ratings(tmp_path: Path, cli: Cli) -> None:
+def test_players_begin_with_known_ratings(tmp_path: Path, cli: Cli, write: Write) -> None:
     """Those of a table; the others enter as newcomers. A saved state keeps both."""
-    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
-    known = write(tmp_path / "known.csv", "player,rating\nann,1800\n")
+    history, state = write("h.csv", LEAGUE), str(tmp_path / "state.npz")
+    known = write("known.csv", "player,rating\nann,1800\n")
     learned = ("--system", "elo", "--set", "entry=learned", "--set", "hold_level=0.05")
     first = cli.json("rate", history, *learned, "--initial", known, "--save", state)
     assert first["summary"]["parameters"]["entry"] == "learned"
@@ -398,18 +345,16 @@ def test_players_begin_with_known_ratings(tmp_path: Path, cli: Cli) -> None:
     assert cli.json("rate", history, "--state", state)["ratings"] == first["ratings"]
     shown = cli("rate", history, "--state", state, "--initial", known, status=2)
     assert "initial ratings come before the first match" in shown.err
-    bad = write(tmp_path / "bad.csv", "player,rating\nann,high\n")
+    bad = write("bad.csv", "player,rating\nann,high\n")
     assert "must be a number" in cli("rate", history, "--initial", bad, status=1).err
 
 
-def test_known_ratings_of_another_scale_are_converted_by_a_mapping(
-    tmp_path: Path, cli: Cli
-) -> None:
+def test_known_ratings_of_another_scale_are_converted_by_a_mapping(tmp_path, cli, write):
     """A table is converted as said; a saved state of another scale is refused without a mapping."""
-    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
-    known = write(tmp_path / "known.csv", "player,rating\nann,1800\n")
+    history, state = write("h.csv", LEAGUE), str(tmp_path / "state.npz")
+    known = write("known.csv", "player,rating\nann,1800\n")
     here = ("--system", "elo", "--set", "initial_rating=0", "--set", "scale=40", "--set", "k=3.2")
-    direct = write(tmp_path / "direct.csv", "player,rating\nann,30\n")
+    direct = write("direct.csv", "player,rating\nann,30\n")
     expected = cli.json("rate", history, *here, "--initial", direct)["ratings"]
     mapping = ("--initial-mapping", "1500=0,1600=10")
     assert cli.json("rate", history, *here, "--initial", known, *mapping)["ratings"] == expected
@@ -430,28 +375,6 @@ def test_known_ratings_of_another_scale_are_converted_by_a_mapping(
     assert "--initial-mapping needs --initial" in cli("rate", history, *mapping, status=2).err
 
 
-def test_standard_input_is_recognised_by_its_content(
-    monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    class Piped:
-        buffer = io.BytesIO(Path(SAMPLE).read_bytes())
-
-    monkeypatch.setattr(sys, "stdin", Piped())
-    for given in ((), ("--format", "csv")):
-        monkeypatch.setattr(sys, "stdin", Piped())
-        Piped.buffer.seek(0)
-        assert len(cli("rate", "-", *given, "--system", "elo").out.splitlines()) == 121
-    Piped.buffer.seek(0)
-    assert "Parquet" in cli("rate", "-", "--format", "parquet", "--system", "elo", status=1).err
-
-
-def test_parameters_come_from_a_file_and_set_wins(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "p.toml", 'system = "elo"\n[parameters]\nk = 10\nscale = 300\n')
-    summary = cli.json("rate", SAMPLE, "--parameters", path, "--set", "k=12")["summary"]
-    assert summary["system"] == "elo"
-    assert (summary["parameters"]["k"], summary["parameters"]["scale"]) == (12, 300)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -461,11 +384,9 @@ def test_parameters_come_from_a_file_and_set_wins(tmp_path: Path, cli: Cli) -> N
         ('system = "elo"\n[parameters]\nkk = 1', "no parameter 'kk'"),
     ],
 )
-def test_a_wrong_parameter_file_is_explained(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
-) -> None:
-    path = write(tmp_path / "p.toml", text)
-    assert rate(SAMPLE, "--parameters", path) in (1, 2)
+def test_a_wrong_parameter_file_is_explained(capsys, text, message, write):
+    path = write("p.toml", text)
+    assert run(["rate", SAMPLE, "--parameters", path]) in (1, 2)
     assert message in capsys.readouterr().err
 
 
@@ -496,16 +417,13 @@ def test_a_bad_history_is_refused_with_its_place_and_nothing_is_written(
     assert [found.name for found in tmp_path.iterdir()] == [name]
 
 
-def test_twenty_problems_are_shown_and_the_rest_counted(tmp_path: Path, cli: Cli) -> None:
+def test_problems_are_shown_or_dropped_on_request(cli: Cli, write: Write) -> None:
     rows = "".join(f"{m},a,{f'x{m}' if m % 2 else 0}\n{m},b,-{m}\n" for m in range(1, 20))
-    path = write(tmp_path / "h.csv", "match,player,rank\n" + rows)
+    path = write("h.csv", "match,player,rank\n" + rows)
     err = cli("rate", path, status=1).err
     assert err.count("rank: must") == 20 + err.splitlines()[0].count("rank: must")
     assert "... and 9 more" in err
-
-
-def test_bad_matches_are_dropped_on_request_and_named(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "h.csv", "match,player,rank\n1,a,0\n1,b,1\n2,a,zero\n2,b,0\n2,c,1\n")
+    path = write("h.csv", "match,player,rank\n1,a,0\n1,b,1\n2,a,zero\n2,b,0\n2,c,1\n")
     out, err = cli("rate", path, "--skip-bad", "--system", "elo")
     assert len(out.splitlines()) == 3
     assert "1 bad match was dropped" in err
@@ -513,11 +431,15 @@ def test_bad_matches_are_dropped_on_request_and_named(tmp_path: Path, cli: Cli) 
     out, err = cli("rate", path, "--skip-bad=rows", "--system", "elo")
     assert len(out.splitlines()) == 4
     assert "1 bad row was dropped, and its match was kept" in err
+    path = write("h.csv", "match,player,rank,kills\n1,a,0,3\n1,b,1,many\n")
+    cli("rate", path, "--stat", "kills=1", status=1)
+    cli("rate", path, "--stat", "kills=much", status=2)
+    cli("rate", path)
 
 
-def test_times_that_are_missing_make_some_options_wrong_usage(tmp_path: Path, cli: Cli) -> None:
+def test_ratings_as_of_a_later_time_are_less_certain_and_need_times(cli: Cli, write: Write) -> None:
     """INTERFACES: without times nothing decays, and nothing can be selected by time."""
-    path = write(tmp_path / "h.csv", "match,player,rank\n1,a,0\n1,b,1\n")
+    path = write("h.csv", "match,player,rank\n1,a,0\n1,b,1\n")
     for arguments in (
         ["--at", "2020-01-01"],
         ["--from", "2020-01-01"],
@@ -526,10 +448,7 @@ def test_times_that_are_missing_make_some_options_wrong_usage(tmp_path: Path, cl
     ):
         assert "time" in cli("rate", path, *arguments, status=2).err
     cli("rate", path)
-
-
-def test_ratings_as_of_a_later_time_are_less_certain(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "h.csv", "match,time,player,rank\n1,2020-01-01,a,0\n1,2020-01-01,b,1\n")
+    path = write("h.csv", "match,time,player,rank\n1,2020-01-01,a,0\n1,2020-01-01,b,1\n")
     arguments = [path, "--set", "drift_per_day=10", "--json"]
     now = json.loads(cli("rate", *arguments).out)["ratings"][0]
     later = json.loads(cli("rate", *arguments, "--at", "2020-01-11").out)["ratings"][0]
@@ -537,17 +456,10 @@ def test_ratings_as_of_a_later_time_are_less_certain(tmp_path: Path, cli: Cli) -
     assert later["last_time"] == "2020-01-01"
 
 
-def test_statistics_become_the_performance(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "h.csv", "match,player,rank,kills\n1,a,0,3\n1,b,1,many\n")
-    cli("rate", path, "--stat", "kills=1", status=1)
-    cli("rate", path, "--stat", "kills=much", status=2)
-    cli("rate", path)
-
-
-def test_ratings_are_written_for_spreadsheets_unless_raw(tmp_path: Path, cli: Cli) -> None:
+def test_ratings_are_written_for_spreadsheets_unless_raw(tmp_path, cli, write):
     """The ratings are read back as they were, here to balance the same players."""
     content = "match,player,rank\n1,=1+1,1\n1,-a,2\n2,=1+1,1\n2,b,2\n2,-2,3\n"
-    history = write(tmp_path / "history.csv", content)
+    history = write("history.csv", content)
     plain, raw = tmp_path / "ratings.csv", tmp_path / "raw.csv"
     cli("rate", history, "--output", str(plain))
     cli("rate", history, "--output", str(raw), "--no-escape-formulas")
@@ -571,3 +483,25 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, cli: Cli) -> None:
         ).err.splitlines()[-1]
     )["error"]
     assert (error["code"], "No space left on device" in error["message"]) == ("system", True)
+
+
+# `equipoise rate` for teams: statistics to performances, two sides, real matches.
+
+
+STATISTICS = ["--stat=kills=1", "--stat=deaths=-1", "--stat=damage=0.004545454545454545"]
+
+
+def test_the_command_rates_as_another_program_does(tmp_path: Path, cli: Cli) -> None:
+    """The whole of UT4; its first 800 matches are in `team_glicko2_ut4_first800.csv`."""
+    trace = tmp_path / "trace.parquet"
+    golden = pl.read_csv(shared_file("golden", "team_glicko2_ut4_first800.csv"))
+    history = str(shared_file("data", "ut4.parquet"))
+    system = ["--system=team-glicko2", "--set=max_change=300.531794"]
+    output = ["--output", str(tmp_path / "ratings.csv"), "--trace", str(trace)]
+    cli("rate", history, *system, *STATISTICS, *output)
+    both = golden.join(pl.read_parquet(trace), on=["match", "player"], suffix="_ours")
+    assert both.height == golden.height
+    # Rating points: what that program's own tolerances come to (`golden/README.md`).
+    for theirs, ours in (("rating_after", "rating"), ("rd_after", "deviation")):
+        difference = both.select((pl.col(theirs) - pl.col(ours)).abs().max()).item()
+        assert difference < 1e-3, ours

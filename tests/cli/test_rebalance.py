@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from cli.command_line import Cli
+from cli.command_line import EXAMPLES, LEAGUE, Cli, Write
 
-ROOT = Path(__file__).parents[2]
-EXAMPLE = str(ROOT / "examples" / "rebalance.json")
+EXAMPLE = str(EXAMPLES / "rebalance.json")
 DOCUMENT: dict[str, Any] = json.loads(Path(EXAMPLE).read_text())
 
 
@@ -44,7 +43,7 @@ def write(path: Path, value: object) -> str:
     return str(path)
 
 
-def test_the_example_comes_out_in_words(cli: Cli) -> None:
+def test_the_example_comes_out_in_words_and_all_lists_the_documents_rows(cli: Cli) -> None:
     out, err = cli("rebalance", EXAMPLE)
     assert err == ""
     assert out.splitlines()[:7] == [
@@ -59,9 +58,6 @@ def test_the_example_comes_out_in_words(cli: Cli) -> None:
     even = "Team sizes differ by 1; the distance is 6.67.\nNo teams are more even."
     assert even in out
     assert "Chosen from 6 sequences." in out
-
-
-def test_all_lists_the_documents_rows_and_marks_the_result(cli: Cli) -> None:
     rows = cli("rebalance", EXAMPLE, "--all").out.partition("Sequences\n")[2].splitlines()
     assert len(rows) == 7
     assert rows[1].split() == [
@@ -81,14 +77,7 @@ def test_all_lists_the_documents_rows_and_marks_the_result(cli: Cli) -> None:
     assert (len(found["candidates"]), found["truncated"]) == (2, True)
 
 
-def test_greedy_prints_its_steps(tmp_path: Path, cli: Cli) -> None:
-    path = write(tmp_path / "r.json", document([3, 3, 2, 2, 1, 1, 1, 1], (2, 2, 7, 7)))
-    out = cli("rebalance", path).out
-    assert out.startswith("Greedy: the ruleset is strict, 2 x 7 players: 14 in all, more than 12.")
-    assert len(out.partition("Steps\n")[2].splitlines()) == 9
-
-
-def test_methods_are_compared(tmp_path: Path, cli: Cli) -> None:
+def test_methods_are_compared_and_greedy_prints_its_steps(tmp_path: Path, cli: Cli) -> None:
     out = cli("rebalance", EXAMPLE, "--compare").out
     assert [line.split()[0] for line in out.splitlines()[1:5]] == [
         "permutation",
@@ -104,9 +93,6 @@ def test_methods_are_compared(tmp_path: Path, cli: Cli) -> None:
     three = write(tmp_path / "r.json", document([1] * 9, (3, 3, 3, 3)))
     found = {one["method"]: one for one in cli.json("rebalance", three, "--compare")["methods"]}
     assert found["combination"]["chosen"]
-
-
-def test_a_method_that_gives_way_is_said_to_in_a_comparison(tmp_path: Path, cli: Cli) -> None:
     path = write(tmp_path / "r.json", document([2, 2, 2, 3, 3, 2], (2, 2, 7, 7)))
     found = {one["method"]: one for one in cli.json("rebalance", path, "--compare")["methods"]}
     gave_way = [one for one in found.values() if one["teams"] is None]
@@ -114,11 +100,13 @@ def test_a_method_that_gives_way_is_said_to_in_a_comparison(tmp_path: Path, cli:
         "combination does" in one["note"] or "no sequence" in one["note"] for one in gave_way
     )
     assert found["combination"]["gap_member_count_difference"] == 0
+    path = write(tmp_path / "r.json", document([3, 3, 2, 2, 1, 1, 1, 1], (2, 2, 7, 7)))
+    out = cli("rebalance", path).out
+    assert out.startswith("Greedy: the ruleset is strict, 2 x 7 players: 14 in all, more than 12.")
+    assert len(out.partition("Steps\n")[2].splitlines()) == 9
 
 
-def test_standard_input_is_read_and_a_table_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_standard_input_is_read_and_a_table_written(tmp_path, monkeypatch, cli):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(EXAMPLE).read_bytes())))
     target = tmp_path / "teams.csv"
     assert cli("rebalance", "-", "--output", str(target)).out
@@ -126,9 +114,6 @@ def test_standard_input_is_read_and_a_table_written(
     assert table.columns == ["team", "player", "party", "mmr"]
     assert table["team"].to_list() == [1, 1, 1, 2, 2]
     assert table["player"].to_list() == ["A", "B", "C", "D", "E"]
-
-
-LEAGUE = str(ROOT / "examples" / "league.csv")
 
 
 def request(tmp_path: Path, attribute: str, players: list[str]) -> str:
@@ -162,7 +147,7 @@ def test_a_saved_state_and_its_table_give_the_same_teams(tmp_path: Path, cli: Cl
         assert dict(rows.iter_rows()) == {one: done.ratings.of(one)[column] for one in names}
 
 
-def test_the_effective_rating_counts_form(tmp_path: Path, cli: Cli) -> None:
+def test_attributes_are_the_numbers_of_ratings_and_form_counts(tmp_path, cli, write):
     """Deviation 80 and form 1 add 20 points, as in the example of `EffectiveRating`."""
     table = tmp_path / "ratings.csv"
     rows = "".join(f"{one},1500,80,{form}\n" for one, form in zip("ABCDEF", "111000", strict=True))
@@ -172,12 +157,8 @@ def test_the_effective_rating_counts_form(tmp_path: Path, cli: Cli) -> None:
     cli.json("rebalance", asked, "--ratings", str(table), "--output", str(teams))
     found = dict(pl.read_csv(teams).select("player", "effective_rating").iter_rows())
     assert found == dict.fromkeys("ABC", 1520.0) | dict.fromkeys("DEF", 1500.0)
-
-
-def test_an_attribute_of_the_ruleset_is_one_of_the_numbers(tmp_path: Path, cli: Cli) -> None:
-    table = tmp_path / "ratings.csv"
-    table.write_text("Name,Elo\nA,1500\nB,1600\nC,1400\nD,1450\nE,1700\nF,1000\n")
-    given = [EXAMPLE, "--ratings", str(table)]
+    table = write("ratings.csv", "Name,Elo\nA,1500\nB,1600\nC,1400\nD,1450\nE,1700\nF,1000\n")
+    given = [EXAMPLE, "--ratings", table]
     unused = cli.json("rebalance", *given)
     assert unused["distance"] == cli.json("rebalance", EXAMPLE)["distance"]
     assert any("--attribute mmr=effective_rating uses them" in one for one in unused["notes"])
@@ -188,14 +169,22 @@ def test_an_attribute_of_the_ruleset_is_one_of_the_numbers(tmp_path: Path, cli: 
     assert f"{table}: Elo was read as rating" in used["notes"]
 
 
-def test_players_without_ratings_are_named(tmp_path: Path, cli: Cli) -> None:
-    table = tmp_path / "ratings.csv"
-    table.write_text("player,rating,deviation\nA,1500,80\nB,1600,70\nC,1400,60\n")
-    given = [EXAMPLE, "--ratings", str(table), "--attribute", "mmr=rating"]
+def test_players_without_ratings_or_attributes_are_named(write: Write, cli: Cli, tmp_path) -> None:
+    table = write("ratings.csv", "player,rating,deviation\nA,1500,80\nB,1600,70\nC,1400,60\n")
+    given = [EXAMPLE, "--ratings", table, "--attribute", "mmr=rating"]
     told = cli("rebalance", *given, status=1).err
     assert f"not among the 3 rated players of {table}: D, E. --default-rating" in told
     found = cli.json("rebalance", *given, "--default-rating", "1450")
     assert any("rated 1450 by default: D, E" in one for one in found["notes"])
+    table = write("ratings.csv", "player,rating\n" + "".join(f"{one},1500\n" for one in "ABCDEF"))
+    asked = request(tmp_path, "skill", list("ABCDEF"))
+    shown = cli("rebalance", asked, "--ratings", table, status=1)
+    assert "--attribute skill=effective_rating" in shown.err
+    found = eq.read_rebalance_request(EXAMPLE, attributes={"B": {"mmr": 61.0}})
+    by_name = {
+        one.player: one.attributes["mmr"] for party in found.parties for one in party.players
+    }
+    assert by_name == {"B": 61.0, "C": 10, "D": 40, "E": 40}
 
 
 def test_newcomers_of_a_state_enter_as_it_says(tmp_path: Path, cli: Cli) -> None:
@@ -210,19 +199,3 @@ def test_newcomers_of_a_state_enter_as_it_says(tmp_path: Path, cli: Cli) -> None
     asked = request(tmp_path, "deviation", ["ada", "ben", "cem", "dia", "eva", "new"])
     shown = cli("rebalance", asked, "--ratings", state, status=1)
     assert "must be given for every player" in shown.err
-
-
-def test_an_attribute_that_players_lack_names_the_option(tmp_path: Path, cli: Cli) -> None:
-    table = tmp_path / "ratings.csv"
-    table.write_text("player,rating\n" + "".join(f"{one},1500\n" for one in "ABCDEF"))
-    asked = request(tmp_path, "skill", list("ABCDEF"))
-    shown = cli("rebalance", asked, "--ratings", str(table), status=1)
-    assert "--attribute skill=effective_rating" in shown.err
-
-
-def test_attributes_replace_those_of_the_request() -> None:
-    found = eq.read_rebalance_request(EXAMPLE, attributes={"B": {"mmr": 61.0}})
-    by_name = {
-        one.player: one.attributes["mmr"] for party in found.parties for one in party.players
-    }
-    assert by_name == {"B": 61.0, "C": 10, "D": 40, "E": 40}

@@ -38,9 +38,7 @@ def state(tmp_path: Path) -> str:
         (["rate", HISTORY], "--memory 2GB", "--memory-limit 2GB"),
     ],
 )
-def test_an_old_option_does_what_the_new_one_does(
-    command: list[str], old: str, new: str, state: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_old_option_does_what_the_new_one_does(command, old, new, state, capsys):
     def printed(option: str) -> tuple[int, str, list[str]]:
         words = [*command, *option.split()]
         capsys.readouterr()
@@ -53,16 +51,17 @@ def test_an_old_option_does_what_the_new_one_does(
     assert printed(old) == (status, out, [f"{names[0]} is now called {names[1]}.", *err])
 
 
-def test_help_has_the_new_names_alone(cli: Cli) -> None:
+def test_help_has_the_new_names_alone_and_other_words_stay(cli: Cli) -> None:
     shown = cli("rate", "--help")
     shown = shown.out
     assert "--state FILE.npz" in shown
     assert not {"--resume", "--memory", "--raw"} & set(shown.split())
-
-
-def test_words_after_two_dashes_and_options_of_other_commands_stay(cli: Cli) -> None:
     assert "is now called" not in cli("rate", "--", "--raw", status=1).err
     assert "No such option: --raw" in cli("inspect", HISTORY, "--raw", status=2).err
+    shown = cli("--help")
+    shown = {line.split()[0] for line in shown.out.splitlines() if line.strip()}
+    assert "db" in shown
+    assert not {"keys", "import", "verify", "restore"} & shown
 
 
 @pytest.mark.parametrize(
@@ -80,13 +79,7 @@ def test_words_after_two_dashes_and_options_of_other_commands_stay(cli: Cli) -> 
         "erase --help",
     ],
 )
-def test_an_old_command_does_what_the_new_one_does(
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    cli: Cli,
-) -> None:
+def test_an_old_command_does_what_the_new_one_does(words, tmp_path, monkeypatch, capsys, cli):
     pytest.importorskip("sqlalchemy")
     monkeypatch.chdir(tmp_path)
     name = words.split()[0]
@@ -95,13 +88,6 @@ def test_an_old_command_does_what_the_new_one_does(
     old = cli(*words.split(), status=status)
     assert old.out == new.out
     assert old.err == f"`equipoise {name}` is now called `equipoise db {name}`.\n{new.err}"
-
-
-def test_the_first_page_of_help_has_no_old_command(cli: Cli) -> None:
-    shown = cli("--help")
-    shown = {line.split()[0] for line in shown.out.splitlines() if line.strip()}
-    assert "db" in shown
-    assert not {"keys", "import", "verify", "restore"} & shown
 
 
 #: Removed options by command, and a part of the sentence on what to do instead.

@@ -5,8 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
+import subprocess
+import sys
 import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,6 +26,7 @@ from equipoise.cli import run
 from equipoise.store import keys as stored_keys
 from equipoise.store.connection import open_store
 from pools.pool_trials import NOW
+from trials.server import free_port
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
@@ -191,9 +199,7 @@ def test_verify_looks_for_a_head_that_was_kept(cli: Cli) -> None:
     assert "--head needs the name of its pool" in shown.err
 
 
-def test_the_environment_names_the_database(
-    here: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str, cli: Cli
-) -> None:
+def test_the_environment_names_the_database(here, monkeypatch, postgres_url, cli):
     """The option wins over it."""
     monkeypatch.setenv("EQUIPOISE_DATABASE", postgres_url)
     filled()
@@ -258,3 +264,66 @@ def test_an_import_of_far_times_needs_an_option(cli: Cli, here: Path) -> None:
     given = ["db", "import", "far.csv", "--pool", "far", "--create", "--time-format", "s"]
     assert "match b, time: must not be more than 86,400 s ahead" in cli(*given, status=1).err
     cli(*given, "--allow-future")
+
+
+# equipoise serve: it starts with a demo, answers, and ends without leaving anything behind.
+
+
+#: Seconds that a start may take on a machine that is busy, kernels compiled.
+_STARTING = 300.0
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Give an environment with a folder of its own for what is thrown away."""
+    (tmp_path / "thrown").mkdir()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("EQUIPOISE_")}
+    return {**kept, "TMPDIR": str(tmp_path / "thrown")}
+
+
+@pytest.fixture
+def demo(tmp_path: Path, environment: dict[str, str]) -> Iterator[tuple[Any, str]]:
+    """Give a demo that runs, and its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "equipoise", "serve", "--demo", "--port", str(port)]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--set", "log_level=warning"], stderr=log, cwd=tmp_path, env=environment
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait(process, f"{address}/readyz", tmp_path / "log")
+        yield process, address
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait(process: Any, address: str, log: Path) -> None:
+    until = time.monotonic() + _STARTING
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_the_demo_can_be_read_by_anybody_and_leaves_nothing(demo, tmp_path):
+    """Its database is made, filled from the sample, and gone with the service."""
+    process, address = demo
+    with urllib.request.urlopen(
+        f"{address}/v1/pools/demo/leaderboard?limit=1", timeout=120
+    ) as found:
+        board = json.load(found)
+    assert board["players_in_pool"] == 120
+    assert board["players"][0]["player"] == "jade-kite"
+    assert board["players"][0]["rating"] == pytest.approx(2301.61, abs=0.005)
+    assert f"{address}/v1/pools/demo/leaderboard" in (tmp_path / "log").read_text()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(120) == 0
+    assert list((tmp_path / "thrown").iterdir()) == []
+    assert not (tmp_path / "equipoise.db").exists()

@@ -56,9 +56,7 @@ def test_histories_are_read_as_asked(command: str, tmp_path: Path, cli: Cli) -> 
         (["--until", "soon"], 2, "equipoise: --until must be"),
     ],
 )
-def test_wrong_use_of_a_shared_option_is_told(
-    command: str, options: list[str], status: int, told: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_wrong_use_of_a_shared_option_is_told(command, options, status, told, tmp_path, cli):
     (tmp_path / "h.csv").write_text("match,time,player,rank\n1,2024-01-01,a,0\n1,2024-01-01,b,1\n")
     given = words(command, str(tmp_path / "h.csv"))
     if options[0] == "--system":
@@ -95,23 +93,20 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_names_are_pointed_out_and_merged_on_request(
-    command: str, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_pointed_out_and_merged_on_request(command, tmp_path, write, cli, monkeypatch):
     """Doubles are told on standard error, and nothing is told where they are known."""
     history = tmp_path / "history.csv"
     names = ["ann", "bob", "Ann", "cid"]
     rows = [f"{at},{names[at % 4]},0\n{at},{names[(at + 1) % 4]},1" for at in range(12)]
     history.write_text("match,player,rank\n" + "\n".join(rows) + "\n")
-    synonyms = tmp_path / "synonyms.csv"
-    synonyms.write_text("name,same_as\nAnn,ann\n")
+    synonyms = write("synonyms.csv", "name,same_as\nAnn,ann\n")
     more = [word.format(folder=tmp_path) for word in COMMANDS[command]]
     more += ["--system", "elo"]
     told = cli(*command.split(), str(history), *more).err
     assert "'Ann' and 'ann' may be one player: they differ only in case" in told
     (tmp_path / "pool.db").unlink(missing_ok=True)
     if command == "rate":
-        more += ["--synonyms", str(synonyms)]
+        more += ["--synonyms", synonyms]
     else:
         (tmp_path / "equipoise.toml").write_text(f'[reading]\nsynonyms = "{synonyms}"\n')
         monkeypatch.chdir(tmp_path)
@@ -122,9 +117,7 @@ def test_names_are_pointed_out_and_merged_on_request(
     ("content", "problem"),
     [(None, "no such file or directory"), ("name,same_as\na,a\n", "line 2, name: must differ")],
 )
-def test_problems_of_synonyms_name_their_file_and_option(
-    content: str | None, problem: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_problems_of_synonyms_name_their_file_and_option(content, problem, tmp_path, cli):
     history, synonyms = tmp_path / "history.csv", tmp_path / "names.csv"
     history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
     if content is not None:
@@ -135,9 +128,7 @@ def test_problems_of_synonyms_name_their_file_and_option(
 
 
 @pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
-def test_new_names_are_compared_with_a_saved_state(
-    dry_run: list[str], tmp_path: Path, cli: Cli
-) -> None:
+def test_new_names_are_compared_with_a_saved_state(dry_run, tmp_path, cli):
     may, june, state = (tmp_path / name for name in ("may.csv", "june.csv", "club.npz"))
     may.write_text("match,player,rank\n1,Eva Fischer,0\n1,Ben Cole,1\n")
     june.write_text("match,player,rank\n2,Eva Fisher,0\n2,ben cole,1\n3,Eva Fisher,0\n3,Al,1\n")

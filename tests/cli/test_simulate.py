@@ -41,9 +41,7 @@ def population(folder: Path, *lines: str) -> str:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl"])
-def test_streaming_writes_the_bytes_of_the_history_in_memory(
-    tmp_path: Path, suffix: str, cli: Cli
-) -> None:
+def test_streaming_writes_the_bytes_of_the_history_in_memory(tmp_path, suffix, cli):
     streamed, whole = tmp_path / f"s.{suffix}", tmp_path / f"w.{suffix}"
     cli("simulate", *SMALL, "--output", str(streamed))
     history, _ = simulate_contests(MODEL, rng=np.random.default_rng(5))
@@ -53,14 +51,7 @@ def test_streaming_writes_the_bytes_of_the_history_in_memory(
     assert opened(streamed.read_bytes()) == opened(whole.read_bytes())
 
 
-def test_parquet_holds_the_same_history(tmp_path: Path, cli: Cli) -> None:
-    target = tmp_path / "s.parquet"
-    cli("simulate", *SMALL, "--output", str(target))
-    history, _ = simulate_contests(MODEL, rng=np.random.default_rng(5))
-    assert pl.read_parquet(target).equals(history.file_table())
-
-
-def test_true_skills_come_beside(tmp_path: Path, cli: Cli) -> None:
+def test_skills_ties_and_times_are_as_asked_and_the_answer_repeats_it(tmp_path, cli):
     """Each participation's in a column, and everyone's in a table."""
     target, skills = tmp_path / "s.csv", tmp_path / "skills.parquet"
     arguments = [*SMALL, "--with-skill", "--output", str(target), "--skills", str(skills)]
@@ -74,9 +65,6 @@ def test_true_skills_come_beside(tmp_path: Path, cli: Cli) -> None:
     assert players["matches"].to_list() == np.bincount(history.player, minlength=30).tolist()
     last = table.filter(table["match"] == 6)
     assert players["skill"].to_numpy()[last["player"]].tolist() == last["skill"].to_list()
-
-
-def test_ties_and_times_are_as_asked(tmp_path: Path, cli: Cli) -> None:
     target = tmp_path / "s.csv"
     times = ['first_time = "2024-05-01T12:00:00"', "interval = 3600"]
     made = population(tmp_path, "score-step = 200", *times)
@@ -86,14 +74,13 @@ def test_ties_and_times_are_as_asked(tmp_path: Path, cli: Cli) -> None:
     assert history.time is not None
     assert history.time[0] == instant("2024-05-01T12:00:00", "")
     assert set(np.diff(history.time)) == {3_600_000_000}
-
-
-def test_the_answer_says_all_that_is_needed_to_repeat_it(tmp_path: Path, cli: Cli) -> None:
     target = str(tmp_path / "s.csv")
     answer = cli.json("simulate", *SMALL, "--output", target)
     assert ContestModel(**answer["parameters"]) == MODEL
     assert (answer["kind"], answer["seed"], answer["matches"]) == ("contests", 5, 6)
     assert answer["participations"] == len(pl.read_csv(target))
+    shown = cli("simulate", *SMALL, "--json", status=2)
+    assert "--output" in json.loads(shown.err)["error"]["message"]
 
 
 def test_without_a_file_csv_is_printed(tmp_path: Path, capfdbinary: Any) -> None:
@@ -102,6 +89,16 @@ def test_without_a_file_csv_is_printed(tmp_path: Path, capfdbinary: Any) -> None
     capfdbinary.readouterr()
     assert run(["simulate", *SMALL]) == 0
     assert capfdbinary.readouterr().out == target.read_bytes()
+
+
+def test_teams_have_the_columns_that_mean_something(tmp_path: Path, cli: Cli) -> None:
+    target = tmp_path / "teams.csv"
+    head = ["match", "time", "player", "team", "rank"]
+    cli("simulate", *TEAMS, "--output", str(target))
+    assert pl.read_csv(target).columns == [*head, *STATISTICS]
+    extra = [population(tmp_path, "leavers = 0.2", "roles = true"), "--with-skill"]
+    cli("simulate", *TEAMS, *extra, "--output", str(target))
+    assert pl.read_csv(target).columns == [*head, "share", *STATISTICS, "role", "skill"]
 
 
 @pytest.mark.parametrize(
@@ -144,11 +141,6 @@ def test_defaults_in_the_help_are_those_of_the_models() -> None:
                 assert read(default) == known[name]
 
 
-def test_json_needs_a_file_for_the_history(cli: Cli) -> None:
-    shown = cli("simulate", *SMALL, "--json", status=2)
-    assert "--output" in json.loads(shown.err)["error"]["message"]
-
-
 TEAMS = ["--kind", "teams", "--players", "40", "--matches", "30", "--seed", "5"]
 TEAM_MODEL = TeamModel(players=40, matches=30)
 STATISTICS = ("kills", "deaths", "damage")
@@ -178,9 +170,7 @@ TEAM_KEYS: list[tuple[list[str], dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("lines", "parameters"), TEAM_KEYS)
-def test_teams_are_written_as_the_library_makes_them(
-    tmp_path: Path, lines: list[str], parameters: dict[str, object], cli: Cli
-) -> None:
+def test_teams_are_written_as_the_library_makes_them(tmp_path, lines, parameters, cli):
     """Every key of a population changes what the model of that name changes."""
     target, made = tmp_path / "teams.csv", population(tmp_path, *lines)
     cli("simulate", made, *TEAMS, "--with-skill", "--output", str(target))
@@ -196,9 +186,7 @@ def test_teams_are_written_as_the_library_makes_them(
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("rows", [1, 45])
-def test_the_size_of_pieces_changes_nothing_of_teams(
-    tmp_path: Path, rows: int, suffix: str, cli: Cli
-) -> None:
+def test_the_size_of_pieces_changes_nothing_of_teams(tmp_path, rows, suffix, cli):
     whole, pieces = tmp_path / f"whole.{suffix}", tmp_path / f"pieces.{suffix}"
     options = [population(tmp_path, "leavers = 0.2"), *TEAMS, "--roles", "--with-skill"]
     cli("simulate", *options, "--output", str(whole))
@@ -212,16 +200,6 @@ def test_the_size_of_pieces_changes_nothing_of_teams(
     assert workflow.simulate(request, rows=rows, rows_written=rows).matches == 30
     one, other = read_history(whole), read_history(pieces)
     assert one.to_polars().equals(other.to_polars())
-
-
-def test_teams_have_the_columns_that_mean_something(tmp_path: Path, cli: Cli) -> None:
-    target = tmp_path / "teams.csv"
-    head = ["match", "time", "player", "team", "rank"]
-    cli("simulate", *TEAMS, "--output", str(target))
-    assert pl.read_csv(target).columns == [*head, *STATISTICS]
-    extra = [population(tmp_path, "leavers = 0.2", "roles = true"), "--with-skill"]
-    cli("simulate", *TEAMS, *extra, "--output", str(target))
-    assert pl.read_csv(target).columns == [*head, "share", *STATISTICS, "role", "skill"]
 
 
 @pytest.mark.parametrize(
@@ -240,9 +218,7 @@ def test_teams_have_the_columns_that_mean_something(tmp_path: Path, cli: Cli) ->
         (['kind = "duels"'], "toml: kind must be contests or teams; got 'duels'"),
     ],
 )
-def test_a_wrong_population_is_refused(
-    tmp_path: Path, lines: list[str], message: str, cli: Cli
-) -> None:
+def test_a_wrong_population_is_refused(tmp_path, lines, message, cli):
     target = tmp_path / "made.csv"
     shown = cli("simulate", population(tmp_path, *lines), "--output", str(target), status=2)
     assert message in shown.err
@@ -257,9 +233,7 @@ def test_options_override_the_population(tmp_path: Path, cli: Cli) -> None:
     assert "no file" in cli("simulate", str(tmp_path / "none.toml"), status=1).err
 
 
-def test_every_step_is_shown_with_its_command_and_works(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_step_is_shown_with_its_command_and_works(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = cli("demo").out
     assert "kernels are compiled first" in " ".join(out.split())
@@ -272,7 +246,7 @@ def test_every_step_is_shown_with_its_command_and_works(
     assert Path.cwd() == tmp_path
 
 
-def test_the_files_of_the_tour_can_be_kept(tmp_path: Path, cli: Cli) -> None:
+def test_the_files_of_the_tour_can_be_kept_and_a_step_that_fails_ends_it(tmp_path, cli):
     folder = tmp_path / "tour"
     cli("demo", "--keep", str(folder))
     assert {"contests.csv", "season.npz"} <= set(os.listdir(folder))
@@ -280,17 +254,6 @@ def test_the_files_of_the_tour_can_be_kept(tmp_path: Path, cli: Cli) -> None:
     assert sample == (ROOT / "examples" / "contests.csv").read_bytes()
     assert "new or empty folder" in cli("demo", "--keep", str(folder), status=2).err
     cli("demo", "--keep", str(tmp_path / "no" / "where"), status=2)
-
-
-def test_steps_are_commands_with_their_options() -> None:
-    root: Any = typer.main.get_command(create_application())
-    for step in STEPS:
-        name, *words = shlex.split(step.arguments)
-        known = {option for one in root.commands[name].params for option in one.opts}
-        assert {word for word in words if word.startswith("--")} <= known
-
-
-def test_a_step_that_fails_ends_the_tour() -> None:
     steps = [Step("this works", "fine"), Step("this does not", "broken"), Step("never", "run")]
     seen = []
 
@@ -301,3 +264,8 @@ def test_a_step_that_fails_ends_the_tour() -> None:
     with pytest.raises(EquipoiseError, match="step 2 of the tour failed: equipoise broken"):
         tour(pretend, lambda number, step: None, steps=steps)
     assert seen == [["fine"], ["broken"]]
+    root: Any = typer.main.get_command(create_application())
+    for step in STEPS:
+        name, *words = shlex.split(step.arguments)
+        known = {option for one in root.commands[name].params for option in one.opts}
+        assert {word for word in words if word.startswith("--")} <= known

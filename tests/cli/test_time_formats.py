@@ -7,8 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from equipoise.cli import run
-
 #: A history of two rounds, and the state in which the version before orders without dates left it.
 EARLIER = Path(__file__).parent / "earlier_versions"
 
@@ -38,7 +36,7 @@ def columns(path: Path | str, *names: str) -> dict[str, list[object]]:
     return {name: table[name].to_list() for name in names}
 
 
-def test_an_order_keeps_its_numbers_in_every_table(history, tmp_path, cli):
+def test_an_order_keeps_its_numbers_in_every_table_and_sentence(history, tmp_path, cli):
     """Traces and ratings; and the trace is read as the same order again."""
     source = history(1, 1, 2, 3)
     trace, output = tmp_path / "trace.csv", tmp_path / "ratings.csv"
@@ -51,6 +49,10 @@ def test_an_order_keeps_its_numbers_in_every_table(history, tmp_path, cli):
     again = tmp_path / "again.csv"
     cli("rate", str(trace), *ELO, "--output", str(again))
     assert again.read_text() == output.read_text()
+    source, table = history(1, 1, 2, 3), tmp_path / "drift.csv"
+    cli("audit", "drift", source, *ELO, "--output", str(table))
+    assert columns(table, "time") == {"time": [1, 1, 2, 3]}
+    assert "in match b2, 3" in cli("explain", source, "--player", "bob", *ELO).out
 
 
 @pytest.mark.parametrize(
@@ -71,26 +73,7 @@ def test_options_that_need_dates_are_refused_for_an_order(history, cli, options)
     assert "order without dates" in cli(*sub, history(1, 1, 2, 3), *rest, status=2).err
 
 
-@pytest.mark.parametrize(
-    "command", [["rate", *ELO], ["audit", "drift", *ELO], ["plot", "--player", "ann", *ELO]]
-)
-def test_every_command_reads_an_order(history, capsys, command):
-    """What counts days by itself counts matches."""
-    sub = command[:2] if command[0] == "audit" else command[:1]
-    rest = command[len(sub) :]
-    assert run([*sub, history(1, 1, 2, 3), *rest, "--json"]) == 0, capsys.readouterr().err
-    assert "an order without dates" in capsys.readouterr().out
-
-
-def test_a_drift_and_an_explanation_tell_the_numbers_of_an_order(history, tmp_path, cli):
-    """Not a day in 1970."""
-    source, table = history(1, 1, 2, 3), tmp_path / "drift.csv"
-    cli("audit", "drift", source, *ELO, "--output", str(table))
-    assert columns(table, "time") == {"time": [1, 1, 2, 3]}
-    assert "in match b2, 3" in cli("explain", source, "--player", "bob", *ELO).out
-
-
-def test_serial_numbers_of_a_spreadsheet_are_refused_and_read_with_excel(history, cli):
+def test_serial_numbers_are_refused_and_read_with_excel(history, cli, tmp_path):
     """The refusal names the formats."""
     source = history(45322, 45322, 45323, 45351)
     error = cli("rate", source, *ELO, status=1).err
@@ -99,6 +82,14 @@ def test_serial_numbers_of_a_spreadsheet_are_refused_and_read_with_excel(history
     assert "got '45322'" in error
     rows = cli.json("rate", source, *ELO, "--time-format", "excel")["ratings"]
     assert {row["last_time"] for row in rows} == {"2024-02-01", "2024-02-29"}
+    state = str(tmp_path / "state.npz")
+    cli("rate", history(*["2024-01-31"] * 4), *ELO, "--save", state)
+    match = ["predict", "--state", state, "--team", "ann", "--team", "bob", "--at"]
+    cli(*match, "20240301")
+    assert "--time-format s" in cli(*match, "45322", status=2).err
+    cli(*match, "45352", "--time-format", "excel")
+    cli("rate", history(1, 1, 2, 3), *ELO, "--save", state)
+    assert "an order without dates" in cli(*match, "2024-03-01", status=2).err
 
 
 def test_a_state_of_an_order_goes_on_with_an_order_only(history, tmp_path, cli):
@@ -116,10 +107,6 @@ def test_a_state_of_an_order_goes_on_with_an_order_only(history, tmp_path, cli):
     error = cli("rate", ordered, "--state", state, status=1).err
     assert "rated with dates" in error
     assert "--time-format s" in error
-
-
-def test_an_order_that_goes_back_is_no_continuation(history, tmp_path, cli):
-    """As with dates: a match before the last one that was rated."""
     state = str(tmp_path / "state.npz")
     cli("rate", history(5, 5, 6, 7), *ELO, "--save", state)
     late = tmp_path / "late.csv"
@@ -130,15 +117,14 @@ def test_an_order_that_goes_back_is_no_continuation(history, tmp_path, cli):
     cli("rate", str(late), "--state", state)
 
 
-def test_a_state_saved_by_an_earlier_version_goes_on_with_its_seconds(tmp_path, cli):
+def test_a_state_saved_by_an_earlier_version_goes_on_with_its_seconds(write, cli):
     """It took the numbers of rounds for seconds since 1970; --time-format s still does."""
     state, rounds = str(EARLIER / "rounds.npz"), str(EARLIER / "rounds.csv")
-    longer = tmp_path / "longer.csv"
-    longer.write_text(Path(rounds).read_text() + "c1,3,ann,0\nc1,3,dan,1\n")
-    assert "--time-format s" in cli("rate", str(longer), "--state", state, status=1).err
-    resumed = cli.json("rate", str(longer), "--state", state, "--time-format", "s")
+    longer = write("longer.csv", Path(rounds).read_text() + "c1,3,ann,0\nc1,3,dan,1\n")
+    assert "--time-format s" in cli("rate", longer, "--state", state, status=1).err
+    resumed = cli.json("rate", longer, "--state", state, "--time-format", "s")
     assert resumed["summary"]["known_matches"] == 4
-    shown = cli.json("rate", str(longer), *ELO, "--time-format", "s")
+    shown = cli.json("rate", longer, *ELO, "--time-format", "s")
     assert shown["ratings"] == resumed["ratings"]
 
 
@@ -158,15 +144,3 @@ def test_simulated_times_are_read_as_they_were_made(tmp_path, cli):
         assert cli.json("rate", made)["summary"]["matches"] == 3
     population.write_text('first_time = "45322"')
     cli("simulate", str(population), "--output", made, status=2)
-
-
-def test_a_prediction_takes_a_time_as_it_is_written(history, tmp_path, cli):
-    """As ratings do; a number that says nothing is refused."""
-    state = str(tmp_path / "state.npz")
-    cli("rate", history(*["2024-01-31"] * 4), *ELO, "--save", state)
-    match = ["predict", "--state", state, "--team", "ann", "--team", "bob", "--at"]
-    cli(*match, "20240301")
-    assert "--time-format s" in cli(*match, "45322", status=2).err
-    cli(*match, "45352", "--time-format", "excel")
-    cli("rate", history(1, 1, 2, 3), *ELO, "--save", state)
-    assert "an order without dates" in cli(*match, "2024-03-01", status=2).err

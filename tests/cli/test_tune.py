@@ -10,13 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cli.command_line import Cli
+from cli.command_line import SAMPLE, Cli
 from equipoise.analysis.tune.computation import Study
 from equipoise.cli import run
 from equipoise.data.backtest import Trial
 
-ROOT = Path(__file__).parents[2]
-SAMPLE = str(ROOT / "examples" / "contests.csv")
 GRID = ["--grid", "weight_limit=0.1,0.2,0.4", "--grid", "sigma_limit=40,80,160"]
 HALF = ["--first", "50%"]
 
@@ -109,18 +107,23 @@ def test_the_files_are_for_the_other_commands(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_trials_that_a_system_refuses_are_counted(cli: Cli) -> None:
+def test_refused_trials_few_matches_and_small_changes_are_told(cli: Cli) -> None:
     refused = "2 trials were refused by the system; the first: k must be positive"
     assert refused in cli("tune", SAMPLE, "--system", "elo", *HALF, "--grid", "k=-5,0,20").err
-
-
-@pytest.mark.slow
-def test_too_few_matches_to_search_on_are_told(cli: Cli) -> None:
-    """A tenth of forty matches is four, in which nobody has five earlier ones."""
     tenth = ("--first", "10%", "--min-history", "5")
     said = cli("tune", SAMPLE, "--system", "elo", "--grid", "k=1,2", *tenth, status=1).err
     assert "the first 4 matches (10%; see --first): nothing to score" in said
     assert said.endswith("Try --first 25%\n")
+    elo = (SAMPLE, "--system", "elo", *HALF, "--metric", "log_loss", "--grid", "k=32.001")
+    err = cli("tune", *elo).err
+    assert "-0.00000" not in err
+    assert "+0.00000" not in err
+    assert "no difference that matters (less than 0.0005)" in err
+    assert cli.json("tune", *elo)["held_out"]["verdict"] == "no difference that matters"
+    strict = cli.json("tune", *elo, "--least-difference", "0")
+    assert strict["held_out"]["verdict"] in ("better", "worse", "open")
+    named = cli.json("tune", *elo, "--least-difference", "log_loss=0")
+    assert named["held_out"]["verdict"] == strict["held_out"]["verdict"]
 
 
 @pytest.mark.slow
@@ -135,7 +138,7 @@ def test_a_grid_needs_no_optuna(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 
 
 @pytest.mark.slow
-def test_a_study_of_a_grid_may_grow(tmp_path: Path, cli: Cli) -> None:
+def test_a_study_of_a_grid_may_grow_and_keeps_infinity_and_nothing(tmp_path, cli):
     pytest.importorskip("optuna")
     elo = (SAMPLE, "--system", "elo", *HALF, "--study", str(tmp_path / "s.db"))
     first = cli.json("tune", *elo, "--grid", "k=10,20,-1")
@@ -147,10 +150,6 @@ def test_a_study_of_a_grid_may_grow(tmp_path: Path, cli: Cli) -> None:
     straight = cli.json("tune", SAMPLE, "--system", "elo", *HALF, "--grid", "k=10,15,20,-1")
     assert grown["search"]["recorded"] == 3
     assert grown["trials"] == straight["trials"]
-
-
-@pytest.mark.slow
-def test_studies_keep_infinity_and_nothing(tmp_path: Path, cli: Cli) -> None:
     pytest.importorskip("optuna")
     mmr = (SAMPLE, "--system", "elo-mmr", *HALF, "--study", str(tmp_path / "s.db"))
     grid = ("--grid", "rho=1,inf", "--grid", "remembered=none,5", "--grid", "split_ties=true,false")
@@ -200,9 +199,7 @@ def test_a_database_that_is_none_is_wrong_usage(study: str, why: str, cli: Cli) 
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, cli):
     """What is in the study stays there, and the same command ends as if nothing had happened."""
     pytest.importorskip("optuna")
     database = str(tmp_path / "s.db")
@@ -224,9 +221,7 @@ def test_ctrl_c_says_how_to_go_on(
 
 
 @pytest.mark.slow
-def test_a_study_keeps_its_number_of_trials_under_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_a_study_keeps_its_number_of_trials_under_way(tmp_path, monkeypatch, cli):
     """It changes what is sampled, whatever the number of processes."""
     pytest.importorskip("optuna")
     elo = (SAMPLE, "--system", "elo", *HALF, "--range", "k=4:160:log")
@@ -243,9 +238,7 @@ def test_a_study_keeps_its_number_of_trials_under_way(
 
 
 @pytest.mark.slow
-def test_two_searches_at_once_do_not_mix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_two_searches_at_once_do_not_mix(tmp_path, monkeypatch, cli):
     """Whoever finds trials of another run in the study stops."""
     pytest.importorskip("optuna")
     elo = ["tune", SAMPLE, "--system", "elo", *HALF, "--grid", "k=5,10", "--study"]
@@ -259,21 +252,6 @@ def test_two_searches_at_once_do_not_mix(
 
     monkeypatch.setattr(Study, "keep", beside)
     assert "another search writes to this study" in cli(*elo, status=1).err
-
-
-@pytest.mark.slow
-def test_a_change_too_small_to_matter_is_neither_better_nor_worse(cli: Cli) -> None:
-    """The interval is printed, and a change that rounds to nothing has no sign."""
-    elo = (SAMPLE, "--system", "elo", *HALF, "--metric", "log_loss", "--grid", "k=32.001")
-    err = cli("tune", *elo).err
-    assert "-0.00000" not in err
-    assert "+0.00000" not in err
-    assert "no difference that matters (less than 0.0005)" in err
-    assert cli.json("tune", *elo)["held_out"]["verdict"] == "no difference that matters"
-    strict = cli.json("tune", *elo, "--least-difference", "0")
-    assert strict["held_out"]["verdict"] in ("better", "worse", "open")
-    named = cli.json("tune", *elo, "--least-difference", "log_loss=0")
-    assert named["held_out"]["verdict"] == strict["held_out"]["verdict"]
 
 
 def test_what_calibration_is_worth_is_said(cli: Cli) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from equipoise.data.games import GameColumns
 from equipoise.errors import InvalidDataError
 from equipoise.formats.crosstable import looks_like_cross_table, read_cross_table
 from equipoise.formats.delimited import read_delimited
-from formats.comparing import real_data, told
+from formats.comparing import told
 from formats.reading_games import named
 
 
@@ -38,44 +37,6 @@ def written(rows: list[list[str]], delimiter: str = ",") -> str:
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter).writerows(rows)
     return text.getvalue()
-
-
-# The Interzonal of 1970.
-
-
-def interzonal() -> tuple[str, list[str]]:
-    """Return its cross table, built from its list of games, and its players."""
-    with real_data("chess_palma1970_interzonal.csv").open(encoding="utf-8") as file:
-        games = list(csv.DictReader(file))
-    players = sorted({game[side] for game in games for side in ("white", "black")})
-    told = {"1-0": "10", "0-1": "01", "1/2-1/2": "\u00bd="}
-    value = {"1": 1.0, "0": 0.0, "\u00bd": 0.5, "=": 0.5, "X": 0.0}
-    cells = {}
-    for game in games:
-        white, black = game["white"], game["black"]
-        cells[white, black], cells[black, white] = told[game["result"]]
-    rows = [["no", "player", *players, "points"]]
-    for number, one in enumerate(players, start=1):
-        own = [cells.get((one, other), "X") for other in players]
-        rows.append([str(number), one, *own, f"{sum(value[cell] for cell in own):g}"])
-    return written(rows), players
-
-
-def test_the_interzonal_of_1970_has_276_games_and_fischer_18_and_a_half() -> None:
-    """Twenty-four players, all against all; totals as published."""
-    text, players = interzonal()
-    columns = read(text)
-    assert (columns.problems, columns.notes) == ((), ())
-    assert len(columns.points) == 276
-    scored: Counter[str] = Counter()
-    for white, black, points, games in games_of(columns):
-        scored[white] += points
-        scored[black] += games - points
-    assert scored["Fischer, Robert James"] == 18.5
-    assert sum(scored.values()) == 276
-    assert [float(scored[one]) for one in ("Larsen, Bent", "Geller, Efim P")] == [15.0, 15.0]
-    assert columns.players[columns.others].tolist() == players
-    assert not columns.coloured
 
 
 # Cells.
@@ -104,13 +65,19 @@ def test_the_interzonal_of_1970_has_276_games_and_fischer_18_and_a_half() -> Non
         ("", "", []),
     ],
 )
-def test_cells_hold_one_game_or_several(
-    mine: str, theirs: str, games: list[tuple[float, float]]
-) -> None:
+def test_cells_hold_one_game_or_several(mine, theirs, games):
     """Either side alone will do, and the one that tells the games one by one is better."""
     columns = pair(mine, theirs)
     assert (columns.problems, columns.notes, columns.left_out) == ((), (), {})
     assert games_of(columns) == [("ann", "bob", *game) for game in games]
+
+
+def test_draws_are_known_from_results_and_marks_in_the_empty_half_contradict_nothing() -> None:
+    assert pair("2.5/4", "").draws is None
+    assert pair("2/2", "").draws.tolist() == [0]
+    columns = read("player,1,2,3\nann,,1,=\nbob,-,,0\ncyd,*,-,\n")
+    assert (columns.problems, columns.notes) == ((), ())
+    assert [game[2] for game in games_of(columns)] == [1.0, 0.5, 0.0]
 
 
 @pytest.mark.parametrize(("mine", "theirs"), [("+", "-"), ("-", "+"), ("+", ""), ("", "+")])
@@ -151,12 +118,6 @@ def test_two_sides_that_differ_are_a_problem_that_names_both(mine: str, theirs: 
     assert [game[:2] for game in games_of(columns)] == [("ann", "cyd"), ("bob", "cyd")]
 
 
-def test_marks_in_the_empty_half_do_not_contradict_the_other() -> None:
-    columns = read("player,1,2,3\nann,,1,=\nbob,-,,0\ncyd,*,-,\n")
-    assert (columns.problems, columns.notes) == ((), ())
-    assert [game[2] for game in games_of(columns)] == [1.0, 0.5, 0.0]
-
-
 # Columns.
 
 
@@ -184,27 +145,15 @@ def test_ratings_numbers_and_other_columns() -> None:
     assert [columns.locate(row) for row in range(3)] == [("t.csv", 2), ("t.csv", 2), ("t.csv", 3)]
 
 
-def test_numbers_in_a_column_that_do_not_head_the_others_count_from_one() -> None:
+def test_columns_are_headed_by_numbers_or_names_and_one_may_be_missing() -> None:
     columns = read("no,player,1,2\n7,ann,X,1\n3,bob,0,X\n")
     assert games_of(columns) == [("ann", "bob", 1.0, 1.0)]
-
-
-def test_the_corner_may_be_blank_and_players_may_be_numbers() -> None:
     columns = read("\t7\t5\n7\tX\t0\n5\t1\tX\n", "\t")
     assert games_of(columns) == [(7, 5, 0.0, 1.0)]
     assert columns.players.dtype == np.int64
-
-
-def test_a_half_table_may_lack_the_column_of_one_player() -> None:
     columns = read("player,bob,cyd\nann,1,=\nbob,,0\ncyd,,\n")
     assert (columns.problems, columns.notes) == ((), ())
     assert len(columns.points) == 3
-
-
-def test_draws_are_not_known_where_only_points_are_told() -> None:
-    assert pair("2.5/4", "").draws is None
-    known = pair("2/2", "").draws
-    assert known.tolist() == [0]
 
 
 HEADED = "must be headed by the name or the number of a player"
@@ -260,23 +209,29 @@ def test_what_is_no_cross_table_is_refused(text: str, words: str) -> None:
 # Notes.
 
 
-def test_totals_that_differ_are_noted_and_results_count() -> None:
-    columns = read("player,1,2,points\nann,X,1,2\nbob,0,X,0\n")
-    assert columns.notes == (
-        "points of 1 of 2 players differ from the sum of their results (the first on line 2: 2 "
-        "instead of 1); results count, not points",
-    )
-    assert columns.points.tolist() == [1.0]
+DIFFER = (
+    "points of 1 of 2 players differ from the sum of their results (the first on line 2: 2 instead "
+    "of 1); results count, not points"
+)
 
 
-def test_totals_have_wins_by_forfeit_and_may_be_written_with_a_half() -> None:
-    assert read('player,1,2,3,pts\na,X,+,\u00bd,1\u00bd\nb,-,X,1,1\nc,=,0,X,"0,5"\n').notes == ()
-
-
-def test_pairings_on_one_side_only_are_noted_where_others_are_on_both() -> None:
-    columns = read("player,1,2,3\na,X,1,1\nb,0,X,\nc,0,1,X\n")
-    assert columns.notes == ("1 of 3 pairings is on only one side of the table",)
-    assert games_of(columns)[-1] == ("b", "c", 0.0, 1.0)
+@pytest.mark.parametrize(
+    ("text", "points", "notes"),
+    [
+        ("player,1,2,points\nann,X,1,2\nbob,0,X,0\n", [1.0], (DIFFER,)),
+        # Wins by forfeit count, and a half may be written in two ways.
+        ('player,1,2,3,pts\na,X,+,\u00bd,1\u00bd\nb,-,X,1,1\nc,=,0,X,"0,5"\n', [0.5, 1.0], ()),
+        (
+            "player,1,2,3\na,X,1,1\nb,0,X,\nc,0,1,X\n",
+            [1.0, 1.0, 0.0],
+            ("1 of 3 pairings is on only one side of the table",),
+        ),
+    ],
+)
+def test_totals_and_pairings_that_differ_are_noted_and_results_count(text, points, notes):
+    columns = read(text)
+    assert columns.notes == notes
+    assert columns.points.tolist() == points
 
 
 # Which tables these are.
@@ -297,9 +252,7 @@ def test_pairings_on_one_side_only_are_noted_where_others_are_on_both() -> None:
         ([], [], False),
     ],
 )
-def test_a_cross_table_is_known_by_its_headings(
-    header: list[str], players: list[str], answer: bool
-) -> None:
+def test_a_cross_table_is_known_by_its_headings(header, players, answer):
     assert looks_like_cross_table(header, players) is answer
 
 

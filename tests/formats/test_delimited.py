@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +15,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.analysis.performance.computation import PerformanceRequest, rate_performance
+from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.formats import delimited, read_history, scan_history
 from equipoise.formats.delimited import UNCLOSED, read_delimited
+from equipoise.formats.json_files import read_json_rows
+from equipoise.formats.table import MOST_COLUMNS
 from equipoise.formats.values import number_ids, text_objects, whole_numbers
 from formats.comparing import of_text, results_of, told
 
@@ -224,12 +230,29 @@ def test_every_problem_has_its_line(content, problems):
         assert got.startswith(start)
 
 
-def test_a_file_must_be_what_its_name_says(tmp_path):
+def test_the_name_tells_the_format_or_the_content_or_the_caller(tmp_path, monkeypatch):
     path = tmp_path / "table.csv"
     path.write_bytes(b"SQLite format 3\0")
     (problem,) = scan_history(path).problems
     what = "an SQLite database: export the table as CSV"
     assert (problem.rule, problem.got) == ("must be text in the format csv", what)
+    path = tmp_path / "table.data"
+    path.write_text("player\n")
+    with pytest.raises(InvalidParameterError, match=r"format must be given"):
+        scan_history(path)
+    path.write_text(GOOD)
+    (note,) = scan_history(path).notes
+    assert note.endswith("table.data is read as CSV, because its content is that")
+    assert read_history(path, format="csv").matches == 1
+    path = tmp_path / "t.csv"
+    path.write_text(GOOD)
+
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    (problem,) = scan_history(path).problems
+    assert (problem.rule, problem.got) == ("must be a readable file", "Permission denied")
 
 
 def test_a_gzip_file_must_be_complete(tmp_path):
@@ -244,18 +267,6 @@ def test_a_gzip_file_must_be_complete(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_text(GOOD)
     assert "is not compressed" in scan_history(path).notes[0]
-
-
-def test_the_name_tells_the_format_or_the_content_or_the_caller(tmp_path):
-    """Only where neither the name nor the content shows a format, it must be given."""
-    path = tmp_path / "table.data"
-    path.write_text("player\n")
-    with pytest.raises(InvalidParameterError, match=r"format must be given"):
-        scan_history(path)
-    path.write_text(GOOD)
-    (note,) = scan_history(path).notes
-    assert note.endswith("table.data is read as CSV, because its content is that")
-    assert read_history(path, format="csv").matches == 1
 
 
 @pytest.mark.parametrize(
@@ -285,18 +296,6 @@ def test_the_slow_reader_reads_what_the_fast_one_does(monkeypatch):
     assert fast.frame.equals(slow.frame)
     rows = np.arange(len(fast.frame))
     assert fast.places(rows) == slow.places(rows) == [("t", 2), ("t", 5), ("t", 7)]
-
-
-def test_an_unreadable_file_is_told(tmp_path, monkeypatch):
-    path = tmp_path / "t.csv"
-    path.write_text(GOOD)
-
-    def refuse(_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    (problem,) = scan_history(path).problems
-    assert (problem.rule, problem.got) == ("must be a readable file", "Permission denied")
 
 
 # --- the fast ways give what the plain ones give ------------------------------------------------
@@ -368,9 +367,7 @@ def told_of(data):
     ("field", "rule"),
     [("x" * 2_000_000, "must have fields of at most"), ('"b' + ",1\n2,c" * 400_000, UNCLOSED)],
 )
-def test_a_field_that_is_far_too_long_is_refused_before_it_is_read(
-    field: str, rule: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_field_that_is_far_too_long_is_refused_before_it_is_read(field, rule, monkeypatch):
     """Reading 50 MB of it took 19 seconds and 0.8 GB."""
     monkeypatch.setattr(pl, "read_csv", lambda *_, **__: pytest.fail("it was read"))
     data = f"match,player,rank\n1,a,1\n1,{field},2\n".encode()
@@ -387,3 +384,71 @@ def test_long_files_with_quotes_in_short_fields_are_read() -> None:
     for first in ('"0"', '5" pipe', '""'):
         data = f'match,player,rank\nx,{first},1\n{rows}x,"c",2\n'.encode()
         assert len(read_delimited(data, "x.csv", ",").frame) == 300_002
+
+
+# Tables of many columns are read in linear time, and are refused beyond a bound.
+
+
+#: Four times as many columns may take this much longer. Quadratic time takes 16 times as long.
+_LINEAR = 9.0
+
+
+def csv_of(columns: int, first: str = "white,black,result") -> bytes:
+    """Return a table of two games with further columns."""
+    names = ",".join(f"c{one}" for one in range(columns))
+    values = ",".join("1" * columns)
+    return f"{first},{names}\na,b,1-0,{values}\nb,c,1-0,{values}\n".encode()
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the lesser processor time of two runs."""
+    found = []
+    for _ in range(2):
+        started = time.process_time()
+        work()
+        found.append(time.process_time() - started)
+    return min(found)
+
+
+def read(content: bytes, kind: str) -> None:
+    """Read games as the service does; a table of another kind is refused."""
+    import io
+
+    try:
+        rate_performance(PerformanceRequest(games=io.BytesIO(content), format=kind))
+    except EquipoiseError:
+        assert kind != "csv"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["csv", *(pytest.param(k, marks=pytest.mark.slow) for k in ("crosstable", "pairs", "history"))],
+)
+def test_time_is_linear_in_the_columns(kind: str) -> None:
+    few, many = csv_of(2_000), csv_of(8_000)
+    read(few, kind)
+    assert seconds(lambda: read(many, kind)) < _LINEAR * seconds(lambda: read(few, kind))
+
+
+def test_columns_without_a_name_are_left_out_in_linear_time() -> None:
+
+    def content(columns: int) -> bytes:
+        names = ",".join(f"c{one}" for one in range(columns)) + "," * columns
+        return f"{names}\n{'1,' * 2 * columns}1\n".encode()
+
+    few, many = content(2_000), content(8_000)
+    time_of_many = seconds(lambda: read_delimited(many, "", ","))
+    assert time_of_many < _LINEAR * seconds(lambda: read_delimited(few, "", ","))
+
+
+def test_more_columns_than_spreadsheets_have_are_refused() -> None:
+    for source in (csv_of(MOST_COLUMNS), csv_of(100_000)):
+        with pytest.raises(InvalidDataError, match="at most 16,384 columns"):
+            read_delimited(source, "games.csv", ",")
+    with pytest.raises(InvalidDataError, match="at most 16,384 columns"):
+        read_json_rows([{f"c{one}": 1 for one in range(MOST_COLUMNS + 1)}], "games.json")
+    assert read_delimited(csv_of(MOST_COLUMNS - 3), "", ",").frame.width == MOST_COLUMNS
+    rows = [{"a": 1}] * 20_000 + [{f"c{one}": 1} for one in range(15_000)]
+    assert len(json.dumps(rows)) < 500_000
+    with pytest.raises(InvalidDataError, match="at most 200,000,000 values"):
+        read_json_rows(rows, "games.json")

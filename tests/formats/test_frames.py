@@ -91,13 +91,6 @@ def test_a_history_does_not_share_memory_with_its_source(kind):
     assert history.times().tolist() == [5]
 
 
-def test_mixed_ids_become_text():
-    history = read_history({"match": [1, "x"], "player": [1, 2.0], "rank": [0, 0]})
-    assert history.match_ids.tolist() == ["1", "x"]
-    frame = pd.DataFrame({"match": [1, "x"], "player": ["a", 3], "rank": [0, 0]})
-    assert read_history(frame).player_ids.tolist() == ["3", "a"]
-
-
 @pytest.mark.parametrize(
     ("column", "rule"),
     [
@@ -115,22 +108,19 @@ def test_ids_are_text_or_whole_numbers(column, rule):
         assert (problem.line, problem.field, problem.rule) == (1, field, rule)
 
 
-def test_columns_of_different_lengths_are_told():
+def test_problems_of_tables_name_their_column_or_row(tmp_path):
     problems = scan_history({"match": [1, 1], "player": [1], "rank": [1, 2, 3]}).problems
     rule = "must have as many values as 'match': 2"
     assert told(problems) == [(None, "player", rule, "1"), (None, "rank", rule, "3")]
-
-
-def test_columns_of_one_name_are_told():
     frame = pd.DataFrame([[1, 2, 3, 4]], columns=["match", "player", "rank", "rank"])
     for source in (frame, pa.Table.from_arrays([pa.array([1])] * 2, names=["rank", "rank"])):
         (problem,) = scan_history(source).problems
         assert (problem.field, problem.got) == ("rank", "2 columns")
-
-
-def test_a_query_that_fails_is_told():
     (problem,) = scan_history(pl.LazyFrame({"a": [1]}).select("b")).problems
     assert problem.rule == "must be a readable table"
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"match": [1, 1], "player": [1, 2], "rank": [0, -1]}).write_parquet(path)
+    assert scan_history(path).problems[0].line == 2
 
 
 @pytest.mark.parametrize(
@@ -163,13 +153,7 @@ def test_binary_files_that_are_cut_off_or_something_else_are_told(tmp_path):
         assert problem.rule == "must be a readable Arrow file"
 
 
-def test_rows_of_binary_files_count_from_one(tmp_path):
-    path = tmp_path / "t.parquet"
-    pl.DataFrame({"match": [1, 1], "player": [1, 2], "rank": [0, -1]}).write_parquet(path)
-    assert scan_history(path).problems[0].line == 2
-
-
-def test_whole_numbers_beyond_64_bits_are_kept_as_text():
+def test_large_numbers_mixed_ids_and_odd_names_of_columns_are_kept():
     """In columns that are kept, as in ids, no digit is lost and nothing fails."""
     large = 2**63 + 5
     for values in ([large, 1], [10**30, 1]):
@@ -177,13 +161,13 @@ def test_whole_numbers_beyond_64_bits_are_kept_as_text():
         assert history.attributes["code"].tolist() == [*map(str, values), "2", None]
     ids = pl.Series([2**64 - 1], dtype=pl.UInt64)
     assert read_history({"match": [1], "player": ids, "rank": [0]}).player_ids[0] == str(2**64 - 1)
-
-
-def test_a_column_called_like_a_pattern_is_one_column() -> None:
-    """`*` and `^m.*$` are names of columns here, and a column without a name is left out."""
+    history = read_history({"match": [1, "x"], "player": [1, 2.0], "rank": [0, 0]})
+    assert history.match_ids.tolist() == ["1", "x"]
+    frame = pd.DataFrame({"match": [1, "x"], "player": ["a", 3], "rank": [0, 0]})
+    assert read_history(frame).player_ids.tolist() == ["3", "a"]
     more = {"*": [7, 8, 9, 1], "^m.*$": [5, 6, 7, 8], "": [0] * 4}
     assert set(read_history(pl.DataFrame(TABLE | more)).attributes) == {*TABLE, *more} - {
-        *("match", "player", "rank", ""),
+        *("match", "player", "rank", "")
     }
 
 
@@ -254,7 +238,7 @@ def problem_of(data: bytes, sheet: str | int | None = None):
     return problem
 
 
-def test_a_workbook_is_a_history(tmp_path):
+def test_workbooks_new_old_and_open_documents_are_histories(tmp_path):
     expected = read_history(FRAME, time_format="s")
     data = bytes_of(only=[HEAD, *ROWS])
     for name in ("t.xlsx", "t.xlsm", "t.ods", "t"):
@@ -263,11 +247,22 @@ def test_a_workbook_is_a_history(tmp_path):
     assert_same_history(read_history(data, time_format="s"), expected)
     assert_same_history(read_history(data, format="excel", time_format="s"), expected)
     assert_same_history(read_history(zipped({"t.xlsx": data}), time_format="s"), expected)
-
-
-def test_an_open_document_is_a_history():
+    data = zlib.decompress(base64.b85decode(OLD))
+    history = read_history(data, columns={"time": "date"})
+    assert history.player_ids.tolist() == ["ann", "ben"]
+    assert history.match_ids.tolist() == [1]
+    assert str(history) == "<History: 1 match of 2 players, 2024-05-04>"
     data = ods("".join(ods_row(*row) for row in [HEAD, *ROWS]))
     assert_same_history(read_history(data, time_format="s"), read_history(FRAME, time_format="s"))
+    rows = "".join(ods_row(*row) for row in [HEAD, *ROWS]).replace(
+        "</table:table-row>",
+        '<table:table-cell table:number-columns-repeated="16379"/></table:table-row>',
+    )
+    rows += (
+        '<table:table-row table:number-rows-repeated="1048570"><table:table-cell '
+        'table:number-columns-repeated="16384"/></table:table-row>'
+    )
+    assert read_history(ods(rows), time_format="s").matches == 2
 
 
 #: An .xls of two rows below match, player, rank and date, as the library xlwt writes it.
@@ -287,15 +282,7 @@ OLD = (
 )
 
 
-def test_an_old_workbook_is_a_history():
-    data = zlib.decompress(base64.b85decode(OLD))
-    history = read_history(data, columns={"time": "date"})
-    assert history.player_ids.tolist() == ["ann", "ben"]
-    assert history.match_ids.tolist() == [1]
-    assert str(history) == "<History: 1 match of 2 players, 2024-05-04>"
-
-
-def test_of_several_sheets_one_must_be_named():
+def test_a_sheet_is_named_unless_it_is_the_only_one_with_a_table():
     data = bytes_of(notes=[["only a remark"]], Spring=[HEAD, *ROWS], Autumn=[HEAD, *ROWS[:3]])
     problem = problem_of(data)
     assert problem.rule == ONE_SHEET
@@ -305,22 +292,13 @@ def test_of_several_sheets_one_must_be_named():
     assert problem_of(data, "Winter").rule == KNOWN_SHEET
     assert problem_of(data, 4).rule == KNOWN_SHEET
     assert problem_of(data, "notes").rule == HAS_TABLE
-
-
-def test_the_only_sheet_with_a_table_is_read_and_named():
     reading = scan_history(bytes_of(a=[], b=[HEAD, *ROWS], c=[["x"]]), time_format="s")
     assert reading.history.matches == 2
     assert any("sheet 'b'" in note for note in reading.notes)
-
-
-def test_hidden_sheets_are_read_only_if_named():
     book = workbook(a=[HEAD, *ROWS[:3]], b=[HEAD, *ROWS])
     book["b"].sheet_state = "hidden"
     assert read_history(saved(book), time_format="s").matches == 1
     assert read_history(saved(book), sheet="b", time_format="s").matches == 2
-
-
-def test_a_sheet_must_be_a_name_or_a_number():
     for sheet in ("", 0, -1, True):
         with pytest.raises(InvalidParameterError, match="sheet"):
             read_history(b"x", sheet=sheet)
@@ -328,7 +306,7 @@ def test_a_sheet_must_be_a_name_or_a_number():
         read_history(b"match,player,rank\n1,a,1\n1,b,2\n", sheet="a")
 
 
-def test_a_header_below_titles_and_empty_rows_and_columns():
+def test_headers_below_titles_merged_cells_dates_and_formulas_are_understood():
     rows = [["The season of 2024"], [], ["as of", dt.date(2024, 5, 4)], [None, *HEAD]]
     rows += [row for one in ROWS for row in ([None, *one], [])]
     reading = scan_history(bytes_of(a=rows), time_format="s")
@@ -337,18 +315,12 @@ def test_a_header_below_titles_and_empty_rows_and_columns():
     rows[6][4] = "first"
     problem = problem_of(bytes_of(a=rows))
     assert (problem.line, problem.field) == (7, "rank")
-
-
-def test_merged_cells_have_their_value_on_every_row():
     book = workbook(a=[HEAD, *ROWS])
     for cells in ("A2:A4", "B2:B4", "A5:A6"):
         book["a"].merge_cells(cells)
     assert_same_history(
         read_history(saved(book), time_format="s"), read_history(FRAME, time_format="s")
     )
-
-
-def test_dates_are_dates():
     rows = [["white", "black", "result", "date"]]
     rows += [["a", "b", "1-0", dt.date(2024, 5, 4)], ["b", "a", "1-0", dt.date(2024, 5, 5)]]
     history = read_history(bytes_of(a=rows))
@@ -356,24 +328,17 @@ def test_dates_are_dates():
     rows[2][3] = dt.datetime(2024, 5, 4, 18, 30)
     history = read_history(bytes_of(a=rows))
     assert (history.time[1] - history.time[0]) / 1e6 == 18.5 * 3600
-
-
-def test_numbers_that_are_text_and_ids_with_zeros():
     rows = [HEAD[:1] + HEAD[2:4], ["1", "007", "1"], [1, 8, 2]]
     history = read_history(bytes_of(a=rows))
     assert history.match_ids.tolist() == [1]
     assert history.player_ids.tolist() == ["007", "8"]
-
-
-def test_formulas_without_a_result_are_noted():
-    """As libraries write them, that do not compute."""
     data = bytes_of(a=[["match", "player", "rank", "x"], [1, "a", 1, "=1+1"], [1, "b", 2, 3]])
     reading = scan_history(data)
     assert reading.history.attributes["x"].tolist() == [None, 3]
     assert any("formulas without a stored result" in note for note in reading.notes)
 
 
-def test_damaged_workbooks_are_problems():
+def test_damaged_workbooks_and_other_documents_are_problems():
     whole = bytes_of(a=[HEAD, *ROWS])
     for at in range(4, len(whole), 97):
         for data in (whole[:at], whole[:at] + b"\0\xff" + whole[at + 2 :]):
@@ -382,32 +347,16 @@ def test_damaged_workbooks_are_problems():
     old = problem_of(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
     assert old.rule == READABLE
     assert problem_of(bytes_of(a=[])).rule == HAS_TABLE
-
-
-def test_without_the_library_the_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(EquipoiseError, match=r"pip install '\.\[excel\]'"):
-        read_history(bytes_of(a=[HEAD, *ROWS]))
-
-
-def test_other_documents_are_named():
     word = zipped({"[Content_Types].xml": "", "word/document.xml": ""})
     assert "Word" in problem_of(word).got
     binary = zipped({"[Content_Types].xml": "", "xl/workbook.bin": ""})
     assert "save it as .xlsx" in problem_of(binary).got
 
 
-def test_empty_cells_to_the_end_of_the_sheet_are_left_out():
-    """As spreadsheet programs write them."""
-    rows = "".join(ods_row(*row) for row in [HEAD, *ROWS]).replace(
-        "</table:table-row>",
-        '<table:table-cell table:number-columns-repeated="16379"/></table:table-row>',
-    )
-    rows += (
-        '<table:table-row table:number-rows-repeated="1048570"><table:table-cell '
-        'table:number-columns-repeated="16384"/></table:table-row>'
-    )
-    assert read_history(ods(rows), time_format="s").matches == 2
+def test_without_the_library_the_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(EquipoiseError, match=r"pip install '\.\[excel\]'"):
+        read_history(bytes_of(a=[HEAD, *ROWS]))
 
 
 def test_a_cross_table_below_a_title_has_the_numbers_of_players_in_its_header():

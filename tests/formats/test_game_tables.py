@@ -63,7 +63,7 @@ def test_what_was_not_played_is_left_out_and_counted(reason: str, spellings: str
         assert reading.games.played().tolist() == [1.0, 1.0, 0.0]
 
 
-def test_byes_and_forfeits_of_a_list_count_in_its_rounds() -> None:
+def test_byes_and_forfeits_of_a_list_count_in_its_rounds(monkeypatch) -> None:
     """With their points, as those of a report do; who has no row in a round is unknown there."""
     rows = "1,a,b,1-0 1,c,d,½-½ 2,a,c,+- 2,b,bye, 3,a,d,0-0 3,bye,c,½ 3,b,bye,0 4,d,b,+/- 4,bye,a,1"
     lines = "\n".join(["round,white,black,result", *rows.split(" ")])
@@ -81,6 +81,21 @@ def test_byes_and_forfeits_of_a_list_count_in_its_rounds() -> None:
     assert scan("white,black,result\na,b,1-0\nb,a,+:-\n").games.rounds is None
     doubtful = scan("round,white,black,result\n1,a,b,1-0\n2,b,a,forfeit\n").games.rounds
     assert doubtful.kind[:, 1].tolist() == [rules.KIND["unknown"]] * 2
+    text = (
+        "white,black,result\n1,2,1-0\n3,,bye\n2,Not paired,1-0\nspielfrei,1,0-1\n,3,bye\n2,--,+\n"
+    )
+    reading = scan(text)
+    assert reading.problems == ()
+    assert reading.left_out == {"bye": 5}
+    assert reading.games.player_ids.tolist() == [1, 2, 3]
+    assert problems("white,black,result\na,b,1\n,,bye\n") == [
+        f"3 white: {NOT_EMPTY}; nothing",
+        f"3 black: {NOT_EMPTY}; nothing",
+    ]
+    monkeypatch.setattr(rules, "MOST_CELLS", 100)
+    text = "round,white,black,result\n1,a,b,1-0\n{},c,bye,1\n"
+    assert scan(text.format(33)).games.rounds.rounds == 33
+    assert scan(text.format(34)).games.rounds is None
 
 
 @pytest.mark.parametrize(
@@ -97,15 +112,6 @@ def test_a_bye_counts_as_its_result_says(results: str, kind: str) -> None:
     assert [rules.ROUND_KINDS[at] for at in rounds.kind[0, 1:]] == [kind] * len(byes)
 
 
-def test_a_bye_in_a_very_late_round_counts_in_the_limit_of_rounds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(rules, "MOST_CELLS", 100)
-    text = "round,white,black,result\n1,a,b,1-0\n{},c,bye,1\n"
-    assert scan(text.format(33)).games.rounds.rounds == 33
-    assert scan(text.format(34)).games.rounds is None
-
-
 @pytest.mark.parametrize(
     "result", ["", "2-0", "1-1", "x", "1-", "0.7", "01-Jan", "-1", "nan", "1/2-1", "1e0"]
 )
@@ -115,7 +121,7 @@ def test_anything_else_is_no_result(result: str) -> None:
     assert problem == f"3 result: {RESULT}; {got}"
 
 
-def test_columns_can_be_renamed() -> None:
+def test_columns_can_be_renamed_and_of_two_for_one_meaning_none_is_guessed() -> None:
     text = "Weiss,Schwarz,Ergebnis,black\na,b,1-0,x\n"
     names = {"white": "Weiss", "black": "Schwarz", "result": "Ergebnis"}
     assert rows(text, columns=names) == [("a", "b", 1.0, 1.0)]
@@ -123,9 +129,6 @@ def test_columns_can_be_renamed() -> None:
         InvalidParameterError, match=r"must name a column of the table.*did you mean"
     ):
         scan(text, columns={"white": "Wei\u00df"})
-
-
-def test_of_two_columns_for_one_meaning_none_is_guessed() -> None:
     assert problems("White,white,black,result\na,a,b,1-0\n") == [
         "None White: must be the name of only one column; White, white; choose "
         "--column white=White or --column white=white"
@@ -150,23 +153,16 @@ def test_a_table_that_fits_nothing_says_what_each_kind_would_need() -> None:
         " no match, no player, no rank",
     ]
     assert found[0].startswith("None : must have white, black and result (or points, or")
-
-
-def test_a_wide_table_is_named_by_its_first_columns() -> None:
     names = [f"statistic_{number}" for number in range(60)]
     found = problems(f"{','.join(names)}\n{','.join(['1'] * 60)}\n")
     assert " and 51 more" in found[0]
     assert max(map(len, found)) < 320
 
 
-def test_points_and_games_of_a_row_are_totals() -> None:
+def test_points_and_games_of_a_row_are_totals_and_weights_multiply_them() -> None:
     text = "white,black,points,games\na,b,2.5,4\nb,c,0,1\n"
     assert rows(text) == [("a", "b", 2.5, 4.0), ("b", "c", 0.0, 1.0)]
     assert rows("white,black,points\na,b,0.25\n") == [("a", "b", 0.25, 1.0)]
-
-
-def test_a_weight_multiplies_points_and_games() -> None:
-    """READINGS C6: weighted games (real w) are allowed; an empty weight is 1."""
     text = "white,black,result,weight\na,b,1/2,0.5\nb,c,1-0,\nc,a,0-1,3\n"
     reading = scan(text)
     assert rows_of(reading.games) == [("a", "b", 0.25, 0.5), ("b", "c", 1.0, 1.0), ("c", "a", 0, 3)]
@@ -186,7 +182,7 @@ def test_draws_are_known_where_results_tell_them(text: str, draws: list[float] |
     assert (None if games.draws is None else games.draws.tolist()) == draws
 
 
-def test_unrated_players_are_written_in_many_ways() -> None:
+def test_unrated_players_are_written_in_many_ways_and_ids_keep_their_type() -> None:
     given = ["", "0", "-", "?", "unrated", "N/A", "NaN", "--"]
     text = "white,black,result,white_elo,black_elo\n" + "".join(
         f"p{at},q,1-0,{rating},2000\n" for at, rating in enumerate(given)
@@ -196,6 +192,13 @@ def test_unrated_players_are_written_in_many_ways() -> None:
     initial = dict(zip(reading.games.player_ids, reading.games.initial, strict=True))
     assert initial.pop("q") == 2000.0
     assert np.isnan(list(initial.values())).all()
+    assert rows("white,black,result\n7,8,1-0\n8,9,0-1\n")[0][:2] == (7, 8)
+    assert rows("white,black,result\n7,x,1-0\n")[0][:2] == ("7", "x")
+    assert rows("white,black,result\n7,08,1-0\n")[0][:2] == ("7", "08")
+    frame = pl.DataFrame({"white": [7, 8], "black": ["x", "7"], "result": [1, 0]})
+    assert [row[:2] for row in rows_of(read_games(frame))] == [("7", "x"), ("8", "7")]
+    whole = frame.with_columns(pl.Series("black", [9, 7], dtype=pl.UInt8))
+    assert [row[:2] for row in rows_of(read_games(whole))] == [(7, 9), (8, 7)]
 
 
 @pytest.mark.parametrize(
@@ -226,31 +229,7 @@ def test_every_rule_has_its_line(header: str, row: str, problem: str) -> None:
     assert problems(f"{header}\n{good}\n\n{row}\n") == [f"4 {problem}"]
 
 
-def test_a_bye_needs_no_opponent() -> None:
-    text = (
-        "white,black,result\n1,2,1-0\n3,,bye\n2,Not paired,1-0\nspielfrei,1,0-1\n,3,bye\n2,--,+\n"
-    )
-    reading = scan(text)
-    assert reading.problems == ()
-    assert reading.left_out == {"bye": 5}
-    assert reading.games.player_ids.tolist() == [1, 2, 3]
-    assert problems("white,black,result\na,b,1\n,,bye\n") == [
-        f"3 white: {NOT_EMPTY}; nothing",
-        f"3 black: {NOT_EMPTY}; nothing",
-    ]
-
-
-def test_ids_keep_their_type_and_numbers_need_numbers_on_both_sides() -> None:
-    assert rows("white,black,result\n7,8,1-0\n8,9,0-1\n")[0][:2] == (7, 8)
-    assert rows("white,black,result\n7,x,1-0\n")[0][:2] == ("7", "x")
-    assert rows("white,black,result\n7,08,1-0\n")[0][:2] == ("7", "08")
-    frame = pl.DataFrame({"white": [7, 8], "black": ["x", "7"], "result": [1, 0]})
-    assert [row[:2] for row in rows_of(read_games(frame))] == [("7", "x"), ("8", "7")]
-    whole = frame.with_columns(pl.Series("black", [9, 7], dtype=pl.UInt8))
-    assert [row[:2] for row in rows_of(read_games(whole))] == [(7, 9), (8, 7)]
-
-
-def test_games_can_be_chosen_by_any_column() -> None:
+def test_games_and_matches_can_be_chosen_and_unrated_ones_do_not_count() -> None:
     text = "white,black,result,Event,round\na,b,1-0,Cup,1\nc,d,x,Open,1\nb,a,0-1,Cup,2\n"
     reading = scan(text, where={"event": "Cup"})
     assert reading.problems == ()  # what is not asked for is not judged
@@ -263,31 +242,36 @@ def test_games_can_be_chosen_by_any_column() -> None:
     none = scan(text, where={"Event": "Nowhere"})
     assert none.games is None
     assert str(none.problems[0]).endswith("must hold at least one game; got none, but 3 filtered")
-
-
-def test_games_can_be_chosen_by_time() -> None:
     text = "white,black,result,Date\na,b,1-0,2024-01-01\nb,a,1-0,2024-02-01\na,b,1-0,2024-03-01\n"
     assert scan(text, since="2024-01-15", until="2024-03-01").left_out == {"filtered": 2}
     bad = text.replace("2024-02-01", "May")
     assert problems(bad, since="2024-01-15") == [f"3 Date: {TIME}; 'May'"]
-
-
-def test_rows_that_cannot_be_taken_apart_are_told_whatever_is_asked_for() -> None:
     text = "white,black,result,event\na,b,1-0,Cup\na,b\n"
     assert problems(text, where={"event": "Cup"}) == [
         "3 : must have 4 fields like the header; 2: 'a,b'"
     ]
+    text = (
+        "match,time,player,rank,rated,cup\n1,1,a,1,yes,x\n1,1,b,2,yes,x\n"
+        "2,2,a,1,no,x\n2,2,b,2,no,x\n3,3,b,1,yes,y\n3,3,a,2,yes,y\n"
+    )
+    assert scan(text).left_out == {"unrated": 1}
+    assert scan(text, where={"cup": "x"}).left_out == {"unrated": 1, "filtered": 1}
+    # The unrated match is of the other cup, and counts once.
+    assert scan(text, where={"cup": "y"}).left_out == {"unrated": 1, "filtered": 1}
+    assert rows(text, since=2) == [("b", "a", 1.0, 1.0)]
+    assert rows(text.replace("match", "game"), columns={"match": "game"})[0][:2] == ("a", "b")
+    with pytest.raises(InvalidParameterError, match=r"where .* must name a column"):
+        scan(text, where={"place": "x"})
+    nothing = scan(text, where={"cup": "z"})
+    assert [one.rule for one in nothing.problems] == ["must leave at least one match"]
 
 
-def test_results_are_numbers_in_tables_that_have_numbers() -> None:
+def test_results_are_numbers_or_what_the_rule_offers() -> None:
     for results in ([1, 0, 1], [1.0, 0.5, 0.0], np.array([0.5, 1, 0])):
         table = {"white": ["a", "b", "c"], "black": ["b", "c", "a"], "result": results}
         assert read_games(table).points.tolist() == [float(one) for one in results]
     wrong = scan_games({"white": ["a"], "black": ["b"], "result": [[1]]})
     assert [one.rule for one in wrong.problems] == [RESULT]
-
-
-def test_every_result_that_the_rule_offers_is_one() -> None:
     offered = re.findall(r"[\d.*+][\d./F*-]*", RESULT)
     assert offered == ["1-0", "0-1", "1/2-1/2", "1", "0", "0.5", "+/-", "1-0F", "*"]
     for spelling in offered:
@@ -331,37 +315,43 @@ ADDED_UP = "1 pairing has several rows in one direction, which are added up"
         ),
     ],
 )
-def test_a_row_is_all_that_two_players_did_against_each_other(
-    text: str, games: list[Any], notes: tuple[str, ...]
-) -> None:
+def test_a_row_is_all_that_two_players_did_against_each_other(text, games, notes):
     reading = scan(text)
     assert rows_of(reading.games) == games
     assert reading.notes == notes
     assert not reading.games.coloured
 
 
-def test_wins_draws_and_losses_are_points_too() -> None:
+def test_wins_draws_and_losses_are_points_and_ratings_of_pairs_count() -> None:
     text = "player,opponent,wins,draws,losses\na,b,3,2,1\nb,c,0,1,0\n"
     reading = scan(text)
     assert rows(text) == [("a", "b", 4.0, 6.0), ("b", "c", 0.5, 1.0)]
     assert reading.games.draws.tolist() == [2.0, 1.0]
     assert rows("player,opponent,wins,losses\na,b,3,1\n") == [("a", "b", 3.0, 4.0)]
+    text = HEADER + "a,a,0,0\na,b,1,1\na,c,0,0\n"
+    reading = scan(text)
+    assert reading.problems == ()
+    assert reading.notes == ("2 rows have no games",)
+    assert reading.games.player_ids.tolist() == ["a", "b", "c"]
+    assert reading.games.played().tolist() == [1.0, 1.0, 0.0]
+    text = "player,opponent,wins,draws,losses\na,b,-1,2,3\nb,c,0,0,-1\n"
+    assert problems(text) == [f"2 wins: {NOT_NEGATIVE}; '-1'", f"3 losses: {NOT_NEGATIVE}; '-1'"]
+    text = "player,opponent,points,games,rating\na,b,2,3,1500\nb,a,1,3,1400\n"
+    reading = scan(text)
+    assert reading.games.initial.tolist() == [1500.0, 1400.0]
+    both = "player,opponent,points,player_rating,opponent_rating\na,b,1,1500,1400\n"
+    games = scan(both).games
+    assert games.initial.tolist() == [1500.0, 1400.0]
 
 
 @pytest.mark.parametrize(
-    ("mirror", "shown"),
-    [("b,a,2,3", "2 of 3"), ("b,a,1,4", "1 of 4"), ("b,a,0,2", "0 of 2")],
+    ("mirror", "shown"), [("b,a,2,3", "2 of 3"), ("b,a,1,4", "1 of 4"), ("b,a,0,2", "0 of 2")]
 )
-def test_sides_that_contradict_each_other_are_named_with_both_lines(
-    mirror: str, shown: str
-) -> None:
+def test_sides_that_contradict_each_other_are_named_with_both_lines(mirror, shown):
     text = HEADER + f"c,b,1,1\na,b,2,3\nb,c,0,1\n{mirror}\n"
     assert problems(text) == [
         f"5 opponent: {MIRROR}; 'b' against 'a' {shown}, while line 3 has 'a' against 'b' 2 of 3"
     ]
-
-
-def test_draws_must_mirror_each_other_too() -> None:
     text = "player,opponent,wins,draws,losses\na,b,1,0,1\nb,a,0,2,0\n"
     assert problems(text) == [
         f"3 opponent: {MIRROR}; 'b' against 'a' 1 of 2 with 2 drawn, "
@@ -378,15 +368,6 @@ def test_pairings_of_which_only_some_are_told_from_both_sides_are_refused() -> N
     # Separate games belong into a list.
     names = {"white": "player", "black": "opponent"}
     assert len(rows(some, columns=names, format="games")) == 4
-
-
-def test_rows_without_games_are_no_results() -> None:
-    text = HEADER + "a,a,0,0\na,b,1,1\na,c,0,0\n"
-    reading = scan(text)
-    assert reading.problems == ()
-    assert reading.notes == ("2 rows have no games",)
-    assert reading.games.player_ids.tolist() == ["a", "b", "c"]
-    assert reading.games.played().tolist() == [1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -406,21 +387,6 @@ def test_every_rule_of_pairs_has_its_line(row: str, problem: str) -> None:
     found = problems(HEADER + f"x,y,1,1\n{row}\n")
     assert f"3 {problem}" in found
     assert {one[:2] for one in found} == {"3 "}
-
-
-def test_negative_counts_are_refused() -> None:
-    text = "player,opponent,wins,draws,losses\na,b,-1,2,3\nb,c,0,0,-1\n"
-    assert problems(text) == [f"2 wins: {NOT_NEGATIVE}; '-1'", f"3 losses: {NOT_NEGATIVE}; '-1'"]
-
-
-def test_ratings_of_rows_that_only_mirror_others_count() -> None:
-    """The column rating is the player's, so that an opponent's stands in the mirrored row."""
-    text = "player,opponent,points,games,rating\na,b,2,3,1500\nb,a,1,3,1400\n"
-    reading = scan(text)
-    assert reading.games.initial.tolist() == [1500.0, 1400.0]
-    both = "player,opponent,points,player_rating,opponent_rating\na,b,1,1500,1400\n"
-    games = scan(both).games
-    assert games.initial.tolist() == [1500.0, 1400.0]
 
 
 PAIRS = [(f"p{one}", f"p{other}") for one in range(5) for other in range(one)]
@@ -453,12 +419,24 @@ def test_one_side_both_sides_and_any_order_give_the_same_totals(pairs: Any, orde
 # --- long tables of duels ---
 
 
-def test_ranks_decide_and_equal_ranks_are_draws() -> None:
+def test_ranks_neutral_ground_ratings_and_weights_of_duels_are_taken() -> None:
     text = "match,player,rank\n1,ann,1\n1,bob,2\n2,bob,0\n2,ann,0\n3,cyd,3\n3,ann,2\n"
     assert rows(text) == [("ann", "bob", 1, 1), ("bob", "ann", 0.5, 1), ("cyd", "ann", 0, 1)]
     games = scan(text).games
     assert not games.coloured
     assert games.draws.tolist() == [0.0, 1.0, 0.0]
+    text = "match,player,rank,at_home\n1,a,1,0\n1,b,2,1\n2,b,1,0\n2,a,2,0\n3,b,1,1\n3,a,2,1\n"
+    games = scan(text).games
+    assert rows_of(games) == [("b", "a", 0.0, 1.0), *[("b", "a", 1.0, 1.0)] * 2]
+    assert not games.coloured
+    text = "match,player,rank,rating,weight\n1,a,1,1500,2\n1,b,2,-,2\n2,b,1,1400,1\n2,a,1,1510,1\n"
+    games = scan(text).games
+    assert rows_of(games) == [("a", "b", 2.0, 2.0), ("b", "a", 0.5, 1.0)]
+    assert games.initial.tolist() == [1500.0, 1400.0]
+    assert games.draws.tolist() == [0.0, 1.0]
+    document = '{"name": "final", "time_seconds": 5, "standings": [["a", 0, 0], ["b", 1, 1]]}'
+    for format in ("json", "contests", "history"):
+        assert rows(document, format) == [("a", "b", 1.0, 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -491,22 +469,7 @@ def test_the_one_at_home_comes_first(column: str, home: str, away: str) -> None:
     assert games.coloured
 
 
-def test_a_match_on_neutral_ground_leaves_nobody_at_home() -> None:
-    text = "match,player,rank,at_home\n1,a,1,0\n1,b,2,1\n2,b,1,0\n2,a,2,0\n3,b,1,1\n3,a,2,1\n"
-    games = scan(text).games
-    assert rows_of(games) == [("b", "a", 0.0, 1.0), *[("b", "a", 1.0, 1.0)] * 2]
-    assert not games.coloured
-
-
-def test_ratings_and_weights_are_taken() -> None:
-    text = "match,player,rank,rating,weight\n1,a,1,1500,2\n1,b,2,-,2\n2,b,1,1400,1\n2,a,1,1510,1\n"
-    games = scan(text).games
-    assert rows_of(games) == [("a", "b", 2.0, 2.0), ("b", "a", 0.5, 1.0)]
-    assert games.initial.tolist() == [1500.0, 1400.0]
-    assert games.draws.tolist() == [0.0, 1.0]
-
-
-def test_a_match_that_is_no_duel_is_a_problem_at_its_first_line() -> None:
+def test_problems_of_duels_are_told_with_their_lines() -> None:
     text = (
         "match,player,team,rank\n"
         "1,a,,1\n1,b,,2\n"
@@ -521,9 +484,6 @@ def test_a_match_that_is_no_duel_is_a_problem_at_its_first_line() -> None:
         f"10 match: {DUEL}; 2 players in 1 team in match '3'",
         f"12 match: {DUEL}; 1 player in match '4'",
     ]
-
-
-def test_problems_of_the_history_are_told_by_its_reader() -> None:
     text = "match,player,rank\n1,a,1\n1,b,x\n2,a,1\n2,b,2\n"
     assert problems(text) == ["3 rank: must be a whole number from 0; 'x'"]
     found = problems("match,player,rank,elo\n1,a,1,many\n1,b,1,1e7\n")
@@ -532,29 +492,6 @@ def test_problems_of_the_history_are_told_by_its_reader() -> None:
         "2 elo: must be a number from -1000000 to 1000000; '1e7' of b",
     ]
     assert problems("match,player\n1,a\n", format="history")[0].startswith("None rank: needs a r")
-
-
-def test_matches_can_be_chosen_and_unrated_ones_do_not_count() -> None:
-    text = (
-        "match,time,player,rank,rated,cup\n1,1,a,1,yes,x\n1,1,b,2,yes,x\n"
-        "2,2,a,1,no,x\n2,2,b,2,no,x\n3,3,b,1,yes,y\n3,3,a,2,yes,y\n"
-    )
-    assert scan(text).left_out == {"unrated": 1}
-    assert scan(text, where={"cup": "x"}).left_out == {"unrated": 1, "filtered": 1}
-    # The unrated match is of the other cup, and counts once.
-    assert scan(text, where={"cup": "y"}).left_out == {"unrated": 1, "filtered": 1}
-    assert rows(text, since=2) == [("b", "a", 1.0, 1.0)]
-    assert rows(text.replace("match", "game"), columns={"match": "game"})[0][:2] == ("a", "b")
-    with pytest.raises(InvalidParameterError, match=r"where .* must name a column"):
-        scan(text, where={"place": "x"})
-    nothing = scan(text, where={"cup": "z"})
-    assert [one.rule for one in nothing.problems] == ["must leave at least one match"]
-
-
-def test_contest_documents_of_two_are_games() -> None:
-    document = '{"name": "final", "time_seconds": 5, "standings": [["a", 0, 0], ["b", 1, 1]]}'
-    for format in ("json", "contests", "history"):
-        assert rows(document, format) == [("a", "b", 1.0, 1.0)]
 
 
 def test_the_world_cup_of_2022_has_64_matches() -> None:

@@ -72,13 +72,10 @@ def test_every_kind_of_table_gives_the_same_lobby() -> None:
     assert same(read_lobby(parquet.getvalue()), lobby)
 
 
-def test_whole_numbers_stay_numbers_in_avoid_too() -> None:
+def test_columns_of_a_lobby_are_taken_unless_they_lack_or_are_doubled() -> None:
     lobby = csv("player,rating,deviation,avoid\n7,1500,60,8;9\n8,1400,60,\n9,1300,60,7\n")
     assert lobby.avoid == ((7, 8), (7, 9), (9, 7))
     assert lobby.avoid_rows() == ((0, 1), (0, 2))
-
-
-def test_form_gives_the_effective_rating_unless_it_is_there() -> None:
     lobby = csv("player,rating,deviation,form\na,1500,80,1\nb,1400,80,\n")
     # (37)-(41): a boost of 80, trust one half, blend 0.5: a quarter of it.
     assert lobby.strength.tolist() == [1520.0, 1400.0]
@@ -86,6 +83,19 @@ def test_form_gives_the_effective_rating_unless_it_is_there() -> None:
         "player,rating,deviation,form,effective_rating\na,1500,80,1,1600\nb,1400,80,1,1300\n"
     )
     assert both.strength.tolist() == [1600.0, 1300.0]
+    lobby, notes = read_lobby_noting({"Name": ["ann", "ben"], "Elo": [1500, 1600], "team": [1, 2]})
+    assert lobby.player_ids.tolist() == ["ann", "ben"]
+    assert lobby.rating.tolist() == [1500, 1600]
+    assert lobby.team is not None
+    assert notes == ("the lobby: Name was read as player", "the lobby: Elo was read as rating")
+    assert "must be a column of the table" in problems("player,deviation\na,1\n")[0]
+    assert "must have at least one row" in problems("player,rating,deviation\n")[0]
+    with pytest.raises(InvalidDataError, match="player: must be a column of the table"):
+        read_lobby({"Name": ["ann"], "Nickname": ["a"], "rating": [1500]})
+    table = b"player,rating\nann,\nann,1500\nbob,1400\n"
+    ratings = read_rating_list(io.BytesIO(table), columns={}, synonyms={}, what="the list")
+    assert ratings.ids.to_list() == ["ann", "bob"]
+    assert ratings.rating.tolist() == [1500, 1400]
 
 
 @pytest.mark.parametrize(
@@ -176,11 +186,6 @@ def test_a_lobby_that_cannot_be_is_refused_with_its_line(rows: list[str], proble
     assert problems(text) == [problem]
 
 
-def test_a_table_without_its_columns_or_rows_is_refused() -> None:
-    assert "must be a column of the table" in problems("player,deviation\na,1\n")[0]
-    assert "must have at least one row" in problems("player,rating,deviation\n")[0]
-
-
 def test_players_are_picked_from_a_table_of_ratings(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("player,rating,deviation,matches\n1,1500,60,5\n2,1400,61,5\n3,,,\n")
@@ -202,14 +207,6 @@ def test_every_rule_of_a_lobby_is_explained() -> None:
     assert len(found) == 7
     for rule in found:
         assert f"`{rule}`" in page
-
-
-def test_columns_are_recognised_by_other_names_and_a_lock_stays_a_lock():
-    lobby, notes = read_lobby_noting({"Name": ["ann", "ben"], "Elo": [1500, 1600], "team": [1, 2]})
-    assert lobby.player_ids.tolist() == ["ann", "ben"]
-    assert lobby.rating.tolist() == [1500, 1600]
-    assert lobby.team is not None
-    assert notes == ("the lobby: Name was read as player", "the lobby: Elo was read as rating")
 
 
 COMMAS = "player;rating\nJörg;1500,5\nann;1400\n"
@@ -240,15 +237,3 @@ def test_lobbies_and_ratings_are_read_alike(content: bytes, said: str) -> None:
     assert lobby.player_ids.tolist() == known.player_ids.tolist() == ["Jörg", "ann"]
     for told in (notes, known.notes, strengths.notes, listed.notes):
         assert any(said in one for one in told)
-
-
-def test_two_columns_that_could_be_the_player_are_refused():
-    with pytest.raises(InvalidDataError, match="player: must be a column of the table"):
-        read_lobby({"Name": ["ann"], "Nickname": ["a"], "rating": [1500]})
-
-
-def test_of_a_player_who_is_listed_twice_the_row_with_a_rating_counts() -> None:
-    table = b"player,rating\nann,\nann,1500\nbob,1400\n"
-    ratings = read_rating_list(io.BytesIO(table), columns={}, synonyms={}, what="the list")
-    assert ratings.ids.to_list() == ["ann", "bob"]
-    assert ratings.rating.tolist() == [1500, 1400]

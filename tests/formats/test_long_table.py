@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.data.history import TRUTH
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.formats import read_history, scan_history
+from equipoise.formats import read_history, scan_history, write_history
 from equipoise.formats.long_table import (
     ADJACENT,
     NAMES_NONE,
@@ -22,7 +22,7 @@ from equipoise.formats.long_table import (
 )
 from equipoise.formats.meanings import ONE_DECIDES, PLACES
 from equipoise.formats.values import FINITE, NOT_EMPTY, NUMBER, WHOLE
-from formats.comparing import of_text, results_of, told
+from formats.comparing import assert_same_history, of_text, real_data, results_of, told
 
 #: Hints are checked as they are typed on the command line.
 pytestmark = pytest.mark.usefixtures("options_in_messages")
@@ -37,17 +37,11 @@ def problems_of(text, **options):
     return told(reading.problems)
 
 
-def test_ranks_are_dense_from_zero_within_a_match():
-    history = read_history(
-        {"match": [1, 1, 1, 2, 2], "player": [1, 2, 3, 1, 2], "rank": [4, 1, 1, 9, 5]}
-    )
-    assert history.rank.tolist() == [1, 0, 0, 1, 0]
-
-
 @pytest.mark.parametrize("high", [7, 10_000, 10**12, 2**60])
-def test_dense_ranks_do_not_depend_on_how_large_ranks_are(high):
-    history = read_history({"match": [1] * 4, "player": [1, 2, 3, 4], "rank": [high, 3, high, 0]})
-    assert history.rank.tolist() == [2, 1, 2, 0]
+def test_ranks_are_dense_from_zero_within_a_match_however_large_they_are(high):
+    ranks = {"match": [1] * 4 + [2] * 2, "player": [1, 2, 3, 4, 1, 2]}
+    history = read_history(ranks | {"rank": [high, 3, high, 0, 9, 5]})
+    assert history.rank.tolist() == [2, 1, 2, 0, 1, 0]
 
 
 def test_players_are_numbered_in_order_of_their_ids():
@@ -58,31 +52,22 @@ def test_players_are_numbered_in_order_of_their_ids():
     text = read_history({"match": [1] * 4, "player": ["b", "10", "é", "9"], "rank": [0, 1, 2, 3]})
     assert text.player_ids.tolist() == ["10", "9", "b", "é"]
     assert text.player_ids.dtype == object
-
-
-def test_ids_far_apart_are_numbered_like_near_ones():
     ids = [2**62, 5, 2**62 + 1, -(2**62)]
     history = read_history({"match": [1] * 4, "player": ids, "rank": [0, 1, 2, 3]})
     assert history.player_ids.tolist() == sorted(ids)
     assert history.player_ids[history.player].tolist() == ids
 
 
-def test_teams_are_numbered_by_first_appearance():
+def test_teams_are_numbered_by_first_appearance_and_lone_players_are_teams():
     rows = "1,1,Red,1\n1,2,Blue,0\n1,3,Red,1\n2,1,Blue,0\n2,2,Red,1\n"
     history = of_text(f"match,player,team,rank\n{rows}").history
     assert history.team.tolist() == [0, 1, 0, 0, 1]
     assert history.team_labels.tolist() == ["Red", "Blue", "Red", "Blue", "Red"]
-
-
-def test_without_teams_every_player_is_alone():
     table = {"match": [1, 1, 1, 2], "player": [1, 2, 3, 1], "rank": [0, 1, 2, 0]}
     for more in ({}, {"team": [None] * 4}, {"team": [""] * 4}):
         history = read_history(table | more)
         assert history.team.tolist() == [0, 1, 2, 0]
         assert history.team_labels is None
-
-
-def test_a_match_without_any_team_is_one_of_lone_players():
     rows = "1,1,A,0\n1,2,A,0\n1,3,B,1\n2,1,,0\n2,2,,0\n"
     history = of_text(f"match,player,team,rank\n{rows}").history
     assert history.team.tolist() == [0, 0, 1, 0, 1]
@@ -106,13 +91,7 @@ def test_a_winner_or_a_score_decides_instead_of_ranks(text, results):
     assert results_of(of_text(text).history) == results
 
 
-def test_a_winner_is_found_whether_labels_are_numbers_or_text():
-    table = {"match": [1, 1, 2, 2], "player": [1, 2, 1, 2], "team": ["1", "2", "1", "2"]}
-    history = read_history(table | {"winner": [2.0, 2.0, np.nan, np.nan]})
-    assert history.rank.tolist() == [1, 0, 0, 0]
-
-
-def test_matches_are_in_order_of_time_and_equal_times_in_order_of_the_file():
+def test_matches_are_in_order_of_time_and_winners_are_found_by_any_label():
     """The sort is stable, rows of a match keep their order, and need not be adjacent."""
     rows = "3,50,2,0,a\n3,50,1,1,b\n1,20,1,0,c\n2,50,4,0,d\n3,50,9,2,e\n2,50,3,1,f\n"
     history = of_text(f"match,time,player,rank,role\n{rows}").history
@@ -120,9 +99,12 @@ def test_matches_are_in_order_of_time_and_equal_times_in_order_of_the_file():
     assert history.player_ids[history.player].tolist() == [1, 2, 1, 9, 4, 3]
     assert history.attributes["role"].tolist() == ["c", "a", "b", "e", "d", "f"]
     assert history.offsets.tolist() == [0, 1, 4, 6]
+    table = {"match": [1, 1, 2, 2], "player": [1, 2, 1, 2], "team": ["1", "2", "1", "2"]}
+    history = read_history(table | {"winner": [2.0, 2.0, np.nan, np.nan]})
+    assert history.rank.tolist() == [1, 0, 0, 0]
 
 
-def test_values_of_matches_and_rows_are_kept():
+def test_values_of_matches_and_rows_are_kept_and_scores_make_places():
     """Weights, ceilings, shares, performances, statistics and attributes follow their rows."""
     history = read_history(
         {
@@ -145,9 +127,6 @@ def test_values_of_matches_and_rows_are_kept():
     assert np.array_equal(history.performance, [4, np.nan, 3], equal_nan=True)
     assert np.array_equal(history.statistics["kills"], [np.nan, 5, 6], equal_nan=True)
     assert history.attributes["side"].tolist() == [None, "home", "away"]
-
-
-def test_empty_optional_columns_are_absent():
     names = ["weight", "performance_ceiling", "share", "performance", "time"]
     nothing = {name: [None] for name in names}
     history = read_history({"match": [1], "player": [1], "rank": [0]} | nothing)
@@ -156,15 +135,23 @@ def test_empty_optional_columns_are_absent():
     assert history.share is None
     assert history.performance is None
     assert history.time is None
-
-
-def test_scores_make_places():
     reading = of_text(SCORES)
     assert reading.history.attributes["score"].tolist() == [70, 71, 70, 1000, -5]
     assert reading.notes == ("the column score decides the places: the highest is first",)
     reading = of_text(SCORES, lower_score_is_better=True)
     assert results_of(reading.history) == "a=c>b; c>a"
     assert reading.notes == ("the column score decides the places: the lowest is first",)
+    rows = "1,a,x,3\n1,b,x,3\n1,c,y,2.5\n1,d,y,2.5\n"
+    history = of_text(f"match,player,team,score\n{rows}").history
+    assert history.rank.tolist() == [0, 0, 1, 1]
+    assert read_history(history.to_polars()).to_polars().equals(history.to_polars())
+    table = {"match": [1, 1], "player": ["a", "b"], "score": [1, 2]}
+    (problem,) = scan_history(table, statistics=["score"]).problems
+    assert (problem.field, problem.rule) == ("rank", PLACES)
+    assert ", of which score is a statistic (--stat)" in problem.got
+    told_lower = {"match": [1], "player": [1], "rank": [0], "score": [1]}
+    with pytest.raises(InvalidParameterError, match="True or False"):
+        scan_history(told_lower, lower_score_is_better="yes")
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -187,14 +174,6 @@ def test_large_whole_scores_do_not_tie(kind):
         assert read_history(table).rank.tolist() == [1, 0]
 
 
-def test_a_table_by_score_reads_back_equal():
-    """What is written has ranks, beside which a score is a column like any other."""
-    rows = "1,a,x,3\n1,b,x,3\n1,c,y,2.5\n1,d,y,2.5\n"
-    history = of_text(f"match,player,team,score\n{rows}").history
-    assert history.rank.tolist() == [0, 0, 1, 1]
-    assert read_history(history.to_polars()).to_polars().equals(history.to_polars())
-
-
 @pytest.mark.parametrize("deciding", ["rank", "winner"])
 def test_beside_rank_or_winner_a_score_is_a_column_like_any_other(deciding):
     place = {"rank": [1, 1, 0], "winner": ["y"] * 3}[deciding]
@@ -211,16 +190,6 @@ def test_beside_rank_or_winner_a_score_is_a_column_like_any_other(deciding):
     assert reading.notes == ()
     with pytest.raises(InvalidParameterError, match=f"here {deciding} decides them"):
         scan_history(table, lower_score_is_better=True)
-
-
-def test_a_score_that_is_a_statistic_makes_no_places():
-    table = {"match": [1, 1], "player": ["a", "b"], "score": [1, 2]}
-    (problem,) = scan_history(table, statistics=["score"]).problems
-    assert (problem.field, problem.rule) == ("rank", PLACES)
-    assert ", of which score is a statistic (--stat)" in problem.got
-    told_lower = {"match": [1], "player": [1], "rank": [0], "score": [1]}
-    with pytest.raises(InvalidParameterError, match="True or False"):
-        scan_history(told_lower, lower_score_is_better="yes")
 
 
 ONE_TEAM = "must be the same for all players of a team"
@@ -291,26 +260,38 @@ def test_every_problem_has_its_line_its_field_its_rule_and_its_value(text, probl
     assert problems_of(text) == problems
 
 
-def test_rank_and_winner_exclude_each_other():
+def test_rules_of_a_winner():
     (problem,) = problems_of("match,player,rank,winner\n1,a,0,a\n")
     assert problem[1:3] == ("winner", ONE_DECIDES)
+    text = (
+        "match,player,team,winner\n1,a,X,Z\n1,b,Y,Z\n2,a,X,X\n3,a,X,X\n3,b,Y,X\n3,c,Z,X\n"
+        "4,a,X,X\n4,b,Y,Y\n5,a,X,Y\n"
+    )
+    assert problems_of(text) == [
+        (2, "winner", NAMES_NONE, "'Z', not 'X' and 'Y'"),
+        (4, "team", TWO_TEAMS, "1: 'X'"),
+        (5, "team", TWO_TEAMS, "3: 'X' and 'Y' and 'Z'"),
+        (9, "winner", SAME, "'Y', while line 8 has 'X'"),
+        (10, "team", TWO_TEAMS, "1: 'X'"),
+        (10, "winner", NAMES_NONE, "'Y', not 'X'"),
+    ]
 
 
-def test_a_problem_reads_as_a_sentence(tmp_path):
+def test_a_problem_reads_as_a_sentence_and_statistics_are_numbers(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("match,player,rank\n1,a,x\n")
     sentence = f"{path}, line 2, rank: {WHOLE}; got 'x'"
     with pytest.raises(InvalidDataError, match=re.escape(sentence)) as caught:
         read_history(path)
     assert str(caught.value.problems[0]) == sentence
-
-
-def test_a_repeated_player_is_found_among_ids_far_apart():
-    players = np.arange(70_000).repeat(2)
-    matches = np.tile(np.arange(70_000), (2, 1)).T.ravel()
-    reading = scan_history({"match": matches, "player": players, "rank": np.zeros(140_000, int)})
-    assert len(reading.problems) == 70_000
-    assert told(reading.problems[:1]) == [(2, "player", "must appear once in a match", "0")]
+    reading = scan_history(
+        {"match": [1] * 3, "player": [1, 2, 3], "rank": [0] * 3, "kills": ["3", "many", "inf"]},
+        statistics=["kills"],
+    )
+    assert told(reading.problems) == [
+        (2, "kills", "must be a number", "'many'"),
+        (3, "kills", "must be a finite number", "'inf'"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -349,22 +330,7 @@ def test_what_holds_for_a_match_is_the_same_on_all_its_rows(field, one, other):
     assert problems_of(text) == [(4, field, SAME, f"{other!r}, while line 2 has {one!r}")]
 
 
-def test_rules_of_a_winner():
-    text = (
-        "match,player,team,winner\n1,a,X,Z\n1,b,Y,Z\n2,a,X,X\n3,a,X,X\n3,b,Y,X\n3,c,Z,X\n"
-        "4,a,X,X\n4,b,Y,Y\n5,a,X,Y\n"
-    )
-    assert problems_of(text) == [
-        (2, "winner", NAMES_NONE, "'Z', not 'X' and 'Y'"),
-        (4, "team", TWO_TEAMS, "1: 'X'"),
-        (5, "team", TWO_TEAMS, "3: 'X' and 'Y' and 'Z'"),
-        (9, "winner", SAME, "'Y', while line 8 has 'X'"),
-        (10, "team", TWO_TEAMS, "1: 'X'"),
-        (10, "winner", NAMES_NONE, "'Y', not 'X'"),
-    ]
-
-
-def test_the_same_mistake_on_every_row_is_told_once():
+def test_many_problems_are_told_once_or_summed_up():
     count = 300
     reading = scan_history(
         {
@@ -377,25 +343,16 @@ def test_the_same_mistake_on_every_row_is_told_once():
     rule = "must be seconds since 1970, at most 100000000000 (milliseconds?)"
     got = "1700000000000, and the same on all 300 rows"
     assert told(reading.problems) == [(1, "time", rule, got)]
-
-
-def test_many_problems_are_summed_up_by_rule():
     count = 60
     table = {"match": list(range(count)), "player": [1] * count}
     ranks = ["x" if at % 2 else "0" for at in range(count)]
     with pytest.raises(InvalidDataError, match=rf"30 problems .*30 x rank: {WHOLE}"):
         read_history(table | {"rank": ranks})
-
-
-def test_statistics_are_numbers():
-    reading = scan_history(
-        {"match": [1] * 3, "player": [1, 2, 3], "rank": [0] * 3, "kills": ["3", "many", "inf"]},
-        statistics=["kills"],
-    )
-    assert told(reading.problems) == [
-        (2, "kills", "must be a number", "'many'"),
-        (3, "kills", "must be a finite number", "'inf'"),
-    ]
+    players = np.arange(70_000).repeat(2)
+    matches = np.tile(np.arange(70_000), (2, 1)).T.ravel()
+    reading = scan_history({"match": matches, "player": players, "rank": np.zeros(140_000, int)})
+    assert len(reading.problems) == 70_000
+    assert told(reading.problems[:1]) == [(2, "player", "must appear once in a match", "0")]
 
 
 @pytest.mark.parametrize(
@@ -439,26 +396,17 @@ HEAVY = (2, "weight", NUMBER)
             "match,player,rank,weight\n1,a,x,1\n1,b,0,heavy\n1,c,1,2\n",
             [(2, "rank", WHOLE), (3, "weight", NUMBER), (4, "weight", SAME)],
         ),
-        (
-            "match,player,rank\n1,a,x\n1,a,1\n1,b,2\n",
-            [(2, "rank", WHOLE), (3, "player", ONCE)],
-        ),
+        ("match,player,rank\n1,a,x\n1,a,1\n1,b,2\n", [(2, "rank", WHOLE), (3, "player", ONCE)]),
         (
             "match,player,team,rank,weight\n1,a,t,0,heavy\n1,b,t,1,1\n1,c,u,2,1\n",
             [HEAVY, (3, "rank", ONE_TEAM)],
         ),
-        (
-            "match,player,winner,weight\n1,a,c,heavy\n1,b,c,1\n",
-            [HEAVY, (2, "winner", NAMES_NONE)],
-        ),
+        ("match,player,winner,weight\n1,a,c,heavy\n1,b,c,1\n", [HEAVY, (2, "winner", NAMES_NONE)]),
         (
             "match,player,winner,weight\n1,a,a,heavy\n1,b,a,1\n1,c,a,1\n",
             [HEAVY, (2, "player", TWO_TEAMS)],
         ),
-        (
-            "match,player,winner,weight\n1,a,a,heavy\n1,b,b,1\n",
-            [HEAVY, (3, "winner", SAME)],
-        ),
+        ("match,player,winner,weight\n1,a,a,heavy\n1,b,b,1\n", [HEAVY, (3, "winner", SAME)]),
         # Without a player's name, nobody knows how many teams there are or who of them won.
         ("match,player,winner\n1,a,a\n1,,a\n1,c,a\n", [(3, "player", NOT_EMPTY)]),
         ("match,player,winner,weight\n1,a,z,1\n1,,z,1\n", [(3, "player", NOT_EMPTY)]),
@@ -495,3 +443,55 @@ def test_at_home_is_true_or_false(values, home):
         return
     (problem,) = reading.problems
     assert (problem.line, problem.field, problem.rule) == (2, "at_home", TRUTH)
+
+
+# The readers on real data, where it is at hand.
+
+
+def test_codeforces_is_read_as_it_is():
+    """1,062 contests; players, ranks and offsets against plain Polars."""
+    path = real_data("codeforces.parquet")
+    history = read_history(path)
+    frame = pl.read_parquet(path)
+    assert (history.matches, history.players, history.participations) == (1_062, 274_337, 2_993_221)
+    assert np.array_equal(history.player_ids[history.player], frame["player"].to_numpy())
+    assert np.array_equal(history.match_ids, frame["match"].unique(maintain_order=True).to_numpy())
+    dense = frame.select(pl.col("rank").rank("dense").over("match") - 1).to_series()
+    assert np.array_equal(history.rank, dense.to_numpy())
+    assert np.array_equal(np.repeat(history.times(), history.sizes()), frame["time"].to_numpy())
+    assert history.team[history.offsets[1:] - 1].tolist() == (history.sizes() - 1).tolist()
+
+
+def test_raw_games_are_refused_with_every_problem_or_read_as_the_clean_ones():
+    """7 rows without a team, 218 matches with an empty side, 40 of which it is said to have won."""
+    reading = scan_history(real_data("ut4_raw.csv.gz"))
+    assert reading.history is None
+    kinds = pl.Series([f"{one.field}: {one.rule}" for one in reading.problems]).value_counts()
+    assert dict(kinds.iter_rows()) == {
+        "team: must have exactly two teams if a winner is given": 218,
+        "winner: must name one of the match's teams, or be empty for a draw": 40,
+        "team: must not be empty if other rows of the match have a team": 7,
+    }
+    lines = [one.line for one in reading.problems if "not be empty" in one.rule]
+    assert lines == [28, 40, 51, 61, 69, 11_039, 11_448]
+    statistics = ["kills", "deaths", "damage", "score"]
+    raw, clean = real_data("ut4_raw.csv.gz"), real_data("ut4.parquet")
+    reading = scan_history(raw, statistics=statistics, skip_bad="rows")
+    expected = read_history(clean, statistics=statistics)
+    assert (expected.matches, expected.participations, expected.players) == (3_578, 18_020, 497)
+    assert (len(reading.dropped_matches), reading.dropped_rows) == (218, 7)
+    found = reading.history.to_polars().drop("ping")
+    assert found.equals(expected.to_polars())
+    assert found["team"].equals(pl.read_parquet(clean)["team"])
+
+
+def test_internationals_keep_dates_and_attributes(tmp_path):
+    path = real_data("football.parquet")
+    history = read_history(path, statistics=["goals"])
+    assert (history.matches, history.players, history.time_kind) == (49_520, 337, "date")
+    assert str(history.times()[0]) == "1872-11-30"
+    assert int((history.distinct_ranks() == 1).sum()) == 11_258
+    for suffix in ("csv", "parquet"):
+        write_history(history, tmp_path / f"football.{suffix}")
+        again = read_history(tmp_path / f"football.{suffix}", statistics=["goals"])
+        assert_same_history(again, history)

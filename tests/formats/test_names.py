@@ -64,28 +64,28 @@ def test_a_name_stands_for_another(tmp_path: Path, name: str, text: str) -> None
     assert read_synonyms(str(written(tmp_path, text, name))) == {"Li Chao2": "Li Chao"}
 
 
-def test_a_mapping_does_as_well_as_a_file() -> None:
+def test_chains_are_followed_and_spaces_are_part_of_a_name(tmp_path: Path) -> None:
     assert read_synonyms({"a": "b", 7: 8}) == {"a": "b", "7": "8"}
     with pytest.raises(InvalidParameterError, match="a path or a mapping of names; got list"):
         read_synonyms(["a"])
-
-
-def test_chains_are_followed_to_their_end() -> None:
     chain = {"c": "d", "a": "b", "b": "c", "x": "b"}
     assert read_synonyms(chain) == dict.fromkeys("cabx", "d")
     long = {str(at): str(at + 1) for at in range(5_000)}
     assert set(read_synonyms(long).values()) == {"5000"}
+    assert read_synonyms(written(tmp_path, "name,same_as\n ann,ann\nbobby , bob\n")) == {
+        " ann": "ann",
+        "bobby ": "bob",
+        "bobby": "bob",
+    }
+    assert read_synonyms(written(tmp_path, '{" ann": "ann"}', "s.json")) == {" ann": "ann"}
 
 
-def test_a_circle_is_one_problem_at_its_first_line(tmp_path: Path) -> None:
+def test_what_is_wrong_with_synonyms_is_listed(tmp_path: Path) -> None:
     path = written(tmp_path, "name,same_as\nx,a\na,b\nb,c\nc,a\np,q\nq,p\n")
     assert problems(path) == [
         f"3 name: {CIRCLE}; a -> b -> c -> a",
         f"6 name: {CIRCLE}; p -> q -> p",
     ]
-
-
-def test_contradictions_and_empty_names_are_listed(tmp_path: Path) -> None:
     text = "name,same_as\na,b\na,c\na,b\nd,d\n"
     assert problems(written(tmp_path, text)) == [
         "3 name: must be named once; 'a' again, as 'b' and as 'c'",
@@ -98,6 +98,9 @@ def test_contradictions_and_empty_names_are_listed(tmp_path: Path) -> None:
     assert problems(written(tmp_path, "player,alias\na,b\n")) == [
         f"None : {COLUMNS}; columns player, alias"
     ]
+    assert "no such file or directory" in problems(tmp_path / "none.csv")[0]
+    assert "no such file or directory" in problems(tmp_path / "none.json")[0]
+    assert "must be JSON" in problems(written(tmp_path, "{", "s.json"))[0]
 
 
 @pytest.mark.parametrize(
@@ -113,15 +116,7 @@ def test_json_must_be_an_object_of_names(tmp_path: Path, text: str, problem: str
     assert problems(written(tmp_path, text, "s.json")) == [problem]
 
 
-def test_a_file_that_is_not_there_or_not_json_is_a_problem(tmp_path: Path) -> None:
-    assert "no such file or directory" in problems(tmp_path / "none.csv")[0]
-    assert "no such file or directory" in problems(tmp_path / "none.json")[0]
-    assert "must be JSON" in problems(written(tmp_path, "{", "s.json"))[0]
-
-
-@given(
-    step=st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from("abcdefgh"), min_size=1),
-)
+@given(step=st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from("abcdefgh"), min_size=1))
 def test_every_name_ends_where_following_it_by_hand_ends(step: dict[str, str]) -> None:
     """One step after another, at most as many as there are names; else it is a circle."""
 
@@ -141,19 +136,10 @@ def test_every_name_ends_where_following_it_by_hand_ends(step: dict[str, str]) -
     assert json.dumps(step)
 
 
-def test_spaces_around_a_name_in_a_file_are_part_of_it(tmp_path: Path) -> None:
-    assert read_synonyms(written(tmp_path, "name,same_as\n ann,ann\nbobby , bob\n")) == {
-        " ann": "ann",
-        "bobby ": "bob",
-        "bobby": "bob",
-    }
-    assert read_synonyms(written(tmp_path, '{" ann": "ann"}', "s.json")) == {" ann": "ann"}
-
-
 HISTORY = "match,player,rank\n1,ann,0\n1,bob,1\n2, ann,1\n2,bob,0\n3,BOB,0\n3,cid,1\n"
 
 
-def test_names_of_a_history_stand_for_their_players(tmp_path: Path) -> None:
+def test_names_of_a_history_and_its_winners_stand_for_their_players(tmp_path: Path) -> None:
     assert of_text(HISTORY).history.players == 5
     found = written(tmp_path, "name,same_as\n ann,ann\nBOB,bob\n")
     reading = of_text(HISTORY, synonyms=found)
@@ -162,30 +148,21 @@ def test_names_of_a_history_stand_for_their_players(tmp_path: Path) -> None:
     assert reading.notes == ()
     reading = of_text(HISTORY, synonyms={"dan": "bob", "BOB": "bob"})
     assert "names in the synonyms that do not occur: 'dan'" in reading.notes
-
-
-def test_two_names_of_one_player_in_a_match_are_a_problem() -> None:
     text = "match,player,rank\n1,ann,0\n1, ann,1\n"
     [problem] = of_text(text, synonyms={" ann": "ann"}).problems
     assert (problem.line, problem.rule, problem.got) == (3, ONCE_BY_SYNONYMS, "' ann'")
-
-
-def test_a_winner_is_named_as_players_are() -> None:
     text = "match,player,winner\n1,ann,BOB\n1,bob,BOB\n"
     assert "must name one of" in of_text(text).problems[0].rule
     assert of_text(text, synonyms={"BOB": "bob"}).history.rank.tolist() == [1, 0]
+    reading = of_text(HISTORY, synonyms={"a": "b", "b": "a"})
+    assert reading.history is None
+    assert [problem.rule for problem in reading.problems] == [CIRCLE]
 
 
 @pytest.mark.parametrize(("to", "ids"), [("7", [2, 7]), ("seven", ["2", "seven"])])
 def test_whole_numbers_stay_numbers_where_all_of_them_are(to: str, ids: list[object]) -> None:
     history = read_history({"match": [1, 1], "player": [1, 2], "rank": [0, 1]}, synonyms={"1": to})
     assert history.player_ids.tolist() == ids
-
-
-def test_what_is_wrong_with_synonyms_is_told_by_the_reader_of_histories() -> None:
-    reading = of_text(HISTORY, synonyms={"a": "b", "b": "a"})
-    assert reading.history is None
-    assert [problem.rule for problem in reading.problems] == [CIRCLE]
 
 
 # --- names that may be one player ---
@@ -231,16 +208,23 @@ def test_these_are_two(one: str, other: str) -> None:
     assert likely_doubles([other, one]) == []
 
 
-def test_a_surname_that_two_have_stands_for_neither() -> None:
+def test_likely_doubles_of_many_names() -> None:
     assert likely_doubles(["Polgar", "Polgar, Judit", "Polgar, Susan"]) == []
-
-
-def test_every_name_is_told_once_with_the_first_that_it_may_be() -> None:
     names = ["Carlsen, Magnus", "Carlsen,M", "Magnus Carlsen", "CARLSEN MAGNUS"]
     assert likely_doubles(names) == [(names[0], other) for other in names[1:]]
-
-
-def test_versions_of_engines_do_not_flood_the_notes() -> None:
+    names = [spelled for at in range(40) for spelled in (f"p{at}", f"P{at}")]
+    notes = describe_doubles(names)
+    assert len(notes) == LISTED + 1
+    assert notes[0] == "'p0' and 'P0' may be one player"
+    assert notes[-1] == "30 more names may be other spellings of a player"
+    names = [f"n{at}" for at in range(MOST + 1)]
+    rest = "for 20,001 names, only white space, case and Unicode form were compared"
+    assert describe_doubles(names) == (rest,)
+    names[-2:] = ["n-8", "N7"]  # "n-8" is not "n8" in another form
+    assert describe_doubles(names) == ("'n7' and 'N7' may be one player", rest)
+    names = [f"Smith, J{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
+    assert likely_doubles([*names[:40], "Smith, J"]) != []
+    assert likely_doubles([*names, "Smith, J"]) == []
     engines = [
         f"{name} {major}.{minor}{suffix}"
         for name in ("Stockfish", "Komodo", "Lc0", "Houdini", "Rybka")
@@ -249,29 +233,6 @@ def test_versions_of_engines_do_not_flood_the_notes() -> None:
         for suffix in ("", " x64", " bmi2")
     ]
     assert describe_doubles(engines) == ()
-
-
-def test_only_some_are_listed_and_the_others_counted() -> None:
-    names = [spelled for at in range(40) for spelled in (f"p{at}", f"P{at}")]
-    notes = describe_doubles(names)
-    assert len(notes) == LISTED + 1
-    assert notes[0] == "'p0' and 'P0' may be one player"
-    assert notes[-1] == "30 more names may be other spellings of a player"
-
-
-def test_only_the_form_is_compared_among_very_many_names() -> None:
-    names = [f"n{at}" for at in range(MOST + 1)]
-    rest = "for 20,001 names, only white space, case and Unicode form were compared"
-    assert describe_doubles(names) == (rest,)
-    names[-2:] = ["n-8", "N7"]  # "n-8" is not "n8" in another form
-    assert describe_doubles(names) == ("'n7' and 'N7' may be one player", rest)
-
-
-def test_a_family_of_many_is_not_compared_member_by_member() -> None:
-    """Beyond fifty of one surname and initial, nobody tells a shortened name from another."""
-    names = [f"Smith, J{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
-    assert likely_doubles([*names[:40], "Smith, J"]) != []
-    assert likely_doubles([*names, "Smith, J"]) == []
 
 
 def test_real_names_are_different() -> None:
@@ -312,9 +273,7 @@ def test_any_text_is_a_name(names: list[str]) -> None:
         ),
     ],
 )
-def test_players_of_a_history_who_differ_only_in_form_are_pointed_out(
-    one: str, other: str, names: str, form: str
-) -> None:
+def test_players_of_a_history_who_differ_only_in_form_are_pointed_out(one, other, names, form):
     reading = scan_history({"match": [1, 1], "player": [one, other], "rank": [0, 1]})
     assert reading.history.players == 2
     # Players of a history are in the order of their ids.
@@ -337,16 +296,13 @@ def test_histories_have_the_rule_of_games(one: str, other: str) -> None:
     assert describe_spellings(np.arange(5), np.full(5, 1)) == ()
 
 
-def test_a_player_of_one_match_may_be_a_misspelt_regular() -> None:
+def test_misspelt_regulars_and_newcomers_are_pointed_out() -> None:
     pair = ["Eva Fischer", "Eva Fisher"]
     note = "'Eva Fischer' and 'Eva Fisher' may be one player"
     assert spellings(pair, 9, 1) == (note, MERGING)
     assert spellings(pair[::-1], 1, 9) == (note, MERGING)
     assert spellings(pair, 9, 2) == spellings(pair, 2, 1) == ()
     assert spellings(["Eva Fischer", "Eva Visher"], 9, 1) == ()
-
-
-def test_newcomers_are_compared_with_the_players_of_a_state() -> None:
     known = ids(["Ben Cole", "Carla Díaz", "Eva Fischer", "eva fischer"])
     new = ["Ben Cole", "Carla Diaz", "Eva Fisher", "ben  cole", "Dan Moss"]
     notes = describe_newcomers(known, ids(new), np.full(5, 2))

@@ -104,10 +104,15 @@ def test_a_field_that_is_far_too_long_is_refused(format, data):
     assert len(str(caught.value)) < 1_000
 
 
-def test_a_nested_field_may_be_long():
+def test_a_nested_field_may_be_long_and_a_folder_with_one_file_needs_no_ending(tmp_path):
     rows = [{**row, "moves": [LONG]} for row in ROWS]
     read = read_history(io.BytesIO(json.dumps(rows).encode()), format="json", time_format="s")
     assert_same_history(read, read_history(FRAME, time_format="s"))
+    (tmp_path / "matches").write_bytes(FILES["csv"])
+    found = read_history(tmp_path, time_format="s")
+    assert_same_history(found, read_history(FRAME, time_format="s"))
+    (problem,) = scan_history(tmp_path / "maches").problems
+    assert problem.rule.startswith("no such file or directory: did you mean")
 
 
 SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "json": ".json", "contests": ".jsonl"}
@@ -215,14 +220,6 @@ def test_what_no_reader_reads_is_named_with_a_way_out(content, words, tmp_path):
     assert words in problem.got
 
 
-def test_a_folder_with_one_file_needs_no_ending_and_a_similar_name_is_offered(tmp_path):
-    (tmp_path / "matches").write_bytes(FILES["csv"])
-    found = read_history(tmp_path, time_format="s")
-    assert_same_history(found, read_history(FRAME, time_format="s"))
-    (problem,) = scan_history(tmp_path / "maches").problems
-    assert problem.rule.startswith("no such file or directory: did you mean")
-
-
 # Archives -------------------------------------------------------------------------------------
 
 
@@ -232,12 +229,31 @@ def rule_of(source) -> str:
     return problem.rule
 
 
-def test_nothing_is_unpacked_twice():
+def test_archives_within_archives_damaged_cut_or_encrypted_are_problems():
     table = FILES["csv"]
     for inner in (gzip.compress(table), bz2.compress(table), zipped({"a.csv": table})):
         assert rule_of(gzip.compress(inner)) == contents.NESTED
         assert rule_of(zipped({"a.csv": inner})) == contents.NESTED
     assert rule_of(zipped({"a.zip": table, "b.zip": table})) == contents.NESTED
+    data = bytearray(zipped({"a.csv": FILES["csv"] * 100}))
+    at = data.rindex(b"PK\x01\x02") + 24
+    data[at : at + 4] = (10).to_bytes(4, "little")
+    assert rule_of(bytes(data)) == contents.ARCHIVE
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.mkdir("data")
+        archive.writestr("data/history.csv", FILES["csv"])
+    complete = buffer.getvalue()
+    assert read_history(complete, time_format="s").matches == 2
+    for at in range(5, len(complete), 9):
+        reading = scan_history(complete[:at])
+        assert reading.history is None
+        assert reading.problems
+    flagged = bytearray(zipped({"a.csv": FILES["csv"]}))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        flagged[flagged.index(mark) + offset] |= 1
+    (problem,) = scan_history(bytes(flagged)).problems
+    assert "encrypted" in problem.got
 
 
 def zeros(count: int) -> bytes:
@@ -276,42 +292,22 @@ def test_what_is_too_much_is_refused(limit, value, make, rule, monkeypatch):
     assert rule_of(make()) == getattr(contents, rule)
 
 
-def test_an_archive_that_lies_about_sizes_is_damaged():
-    data = bytearray(zipped({"a.csv": FILES["csv"] * 100}))
-    at = data.rindex(b"PK\x01\x02") + 24
-    data[at : at + 4] = (10).to_bytes(4, "little")
-    assert rule_of(bytes(data)) == contents.ARCHIVE
-
-
-def test_encrypted_and_cut_archives_are_problems():
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.mkdir("data")
-        archive.writestr("data/history.csv", FILES["csv"])
-    complete = buffer.getvalue()
-    assert read_history(complete, time_format="s").matches == 2
-    for at in range(5, len(complete), 9):
-        reading = scan_history(complete[:at])
-        assert reading.history is None
-        assert reading.problems
-    flagged = bytearray(zipped({"a.csv": FILES["csv"]}))
-    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        flagged[flagged.index(mark) + offset] |= 1
-    (problem,) = scan_history(bytes(flagged)).problems
-    assert "encrypted" in problem.got
-
-
-def test_a_partitioned_data_set_is_refused_with_the_option_that_reads_it(tmp_path):
+def test_folders_patterns_and_archives_of_files(tmp_path):
     part = tmp_path / "mode=ranked" / "region=eu"
     part.mkdir(parents=True)
     (part / "part-0.csv").write_bytes(FILES["csv"])
     with pytest.raises(InvalidDataError, match="equipoise rate --by mode,region"):
         read_history(tmp_path)
-
-
-def test_a_note_is_not_lost_with_problems():
     with pytest.raises(InvalidDataError, match=r"data/a\.csv"):
         read_history(zipped({"data/a.csv": "match,player,rank\n1,,1\n"}))
+    folder = tmp_path / "links"
+    (folder / "a" / ".hidden").mkdir(parents=True)
+    (folder / "a" / "t.csv").write_bytes(FILES["csv"])
+    (folder / "a" / ".hidden" / "u.csv").write_bytes(b"x")
+    for name in ("one", "two", "three"):
+        (folder / "a" / name).symlink_to(folder)
+    found = read_history(f"{folder}/**/*.csv", time_format="s")
+    assert_same_history(found, read_history(FRAME, time_format="s"))
 
 
 def test_a_pipe_is_read_and_one_that_nothing_writes_to_is_refused(tmp_path, monkeypatch):
@@ -326,14 +322,11 @@ def test_a_pipe_is_read_and_one_that_nothing_writes_to_is_refused(tmp_path, monk
     writer.join()
 
 
-def test_devices_and_sockets_are_refused(tmp_path):
+def test_devices_and_streams_that_never_end_are_refused(tmp_path, monkeypatch):
     (tmp_path / "zero.csv").symlink_to("/dev/zero")
     for path in ("/dev/zero", tmp_path / "zero.csv"):
         (problem,) = scan_history(path).problems
         assert problem.rule == sources.A_FILE
-
-
-def test_a_stream_that_never_ends_is_refused(monkeypatch):
     monkeypatch.setattr(contents, "MOST_STREAMED", 2**22)
 
     class Endless(io.RawIOBase):
@@ -343,13 +336,3 @@ def test_a_stream_that_never_ends_is_refused(monkeypatch):
 
     (problem,) = scan_history(Endless(), format="csv").problems
     assert problem.rule == contents.STREAMED
-
-
-def test_patterns_do_not_follow_links_into_loops(tmp_path):
-    (tmp_path / "a" / ".hidden").mkdir(parents=True)
-    (tmp_path / "a" / "t.csv").write_bytes(FILES["csv"])
-    (tmp_path / "a" / ".hidden" / "u.csv").write_bytes(b"x")
-    for name in ("one", "two", "three"):
-        (tmp_path / "a" / name).symlink_to(tmp_path)
-    found = read_history(f"{tmp_path}/**/*.csv", time_format="s")
-    assert_same_history(found, read_history(FRAME, time_format="s"))

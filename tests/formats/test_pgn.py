@@ -80,9 +80,6 @@ def test_columns_tell_who_played_with_what_result_rating_and_round():
         ("event.pgn", 11),
         ("event.pgn", 21),
     ]
-
-
-def test_without_ratings_and_rounds_there_are_no_such_columns():
     games = read(pgn() + pgn(WhiteElo="?", Round="-"))
     assert games.white_rating is games.black_rating is games.round is None
 
@@ -141,50 +138,41 @@ def test_tags_are_read_with_any_spaces_and_order(head):
     assert accepted(f"{head}\n\n1. e4 e5 1-0\n\n{pgn('cyd', 'dan')}")[0] == ANN_WON[0]
 
 
-def test_a_game_with_hundreds_of_tags_is_one_game():
-    head = "".join(f'[T{at} "x"]\n' for at in range(300))
-    assert accepted(head + pgn() + head + pgn("cyd", "dan")) == [*ANN_WON, ("cyd", "dan", 1.0)]
-
-
-def test_escapes_in_tags_are_undone():
+def test_names_in_tags_are_unescaped_and_fide_ids_raise_doubts():
     games = read(pgn(r"ann \"the rook\" a\\b", r"C:\dir"))
     assert rows(games) == [('ann "the rook" a\\b', r"C:\dir", 1.0)]
-
-
-def test_quotation_marks_that_are_not_escaped_are_read_and_noted():
     games = read(pgn('ann "the rook" ash', "bob\\"))
     assert rows(games) == [('ann "the rook" ash', "bob\\", 1.0)]
     assert len(games.notes) == 1
     assert "not escaped" in games.notes[0]
-
-
-def test_spaces_in_names_are_collapsed_and_nothing_else_is_merged():
     text = pgn("ann   ash", "Ann Ash") + pgn("Ash, Ann", "ann\u00a0ash")
     assert [row[:2] for row in accepted(text)] == [("ann ash", "Ann Ash"), ("Ash, Ann", "ann ash")]
+    head = "".join(f'[T{at} "x"]\n' for at in range(300))
+    assert accepted(head + pgn() + head + pgn("cyd", "dan")) == [*ANN_WON, ("cyd", "dan", 1.0)]
+    games = read(
+        pgn("ann", "bob", WhiteFideId="1", BlackFideId="2")
+        + pgn("ann", "Bob", WhiteFideId="3", BlackFideId="2")
+        + pgn("ann", "cyd", WhiteFideId="0", BlackFideId="")
+    )
+    assert [row[:2] for row in rows(games)] == [("ann", "bob"), ("ann", "Bob"), ("ann", "cyd")]
+    assert len(games.notes) == 2
+    assert "'ann' (1, 3)" in games.notes[0]
+    assert "2 ('bob', 'Bob')" in games.notes[1]
 
 
 # --- encodings ---------------------------------------------------------------------------------
 
 
-def test_names_are_read_in_windows_1252():
+def test_encodings_of_names():
     games = read(pgn("Hübner, Robert", "Jos\u00e9 \u2026").encode("cp1252"))
     assert rows(games) == [("Hübner, Robert", "José \u2026", 1.0)]
     assert len(games.notes) == 1
     # A byte that Windows-1252 lacks is that of Latin-1.
     assert rows(read(pgn("M\x81ller").encode("latin-1"))) == [("M\x81ller", "bob", 1.0)]
-
-
-def test_a_file_put_together_from_two_encodings_has_one_player():
     data = pgn("Müller", "bob").encode("utf-8") + pgn("bob", "Müller").encode("latin-1")
     assert rows(read(data)) == [("Müller", "bob", 1.0), ("bob", "Müller", 1.0)]
-
-
-def test_a_byte_order_mark_between_games_is_passed_over():
     data = pgn().encode("utf-8-sig") + pgn("cyd", "dan").encode("utf-8-sig")
     assert len(accepted(data)) == 2
-
-
-def test_half_utf_16_is_refused():
     assert refused(pgn().encode("utf-16") + b"\x00") == [
         (None, "", "must be PGN text", "invalid UTF-16")
     ]
@@ -245,12 +233,6 @@ def test_a_result_in_one_place_counts_and_is_noted(result, moves, word):
     assert "line 1" in games.notes[0]
 
 
-def test_without_any_result_there_is_a_problem():
-    assert told(read(pgn(result="", moves="1. e4 e5")).problems) == [
-        (4, "Result", RESULT, "nothing")
-    ]
-
-
 # --- what is not a game (READINGS C6) ----------------------------------------------------------
 
 
@@ -293,7 +275,7 @@ def test_other_terminations_are_of_games(game):
     assert accepted(pgn("Bye, Ann", "Goodbye")) == [("Bye, Ann", "Goodbye", 1.0)]
 
 
-def test_those_left_out_keep_their_first_rating():
+def test_games_of_tags_alone_and_ratings_of_those_left_out():
     games = read(
         pgn()
         + pgn("cyd", "bye", WhiteElo="-")
@@ -303,16 +285,10 @@ def test_those_left_out_keep_their_first_rating():
     assert games.players[games.others].tolist() == ["cyd", "dan"]
     assert games.other_rating.tolist()[0] == 2100
     assert math.isnan(games.other_rating[1])
-
-
-def test_where_no_game_has_moves_the_tags_are_the_games():
     games = read(pgn(moves="") + pgn("cyd", "dan", "1/2-1/2", "") + pgn("eve", "fay", "1-0F", ""))
     assert rows(games) == [("ann", "bob", 1.0), ("cyd", "dan", 0.5)]
     assert games.left_out == {"forfeit": 1}
     assert "No game has moves" in games.notes[0]
-
-
-def test_games_of_tags_alone_come_apart_without_blank_lines():
     heads = [
         pgn(moves="").strip().replace('[Event "cup"]\n', first) for first in ("", '[Event "x"]')
     ]
@@ -330,11 +306,24 @@ def test_a_player_without_a_name_is_a_problem(name):
     ]
 
 
-def test_missing_tags_are_told_at_the_line_of_their_game():
+def test_missing_tags_are_told_and_problems_are_bounded():
     problems = told(read(pgn() + '[Event "x"]\n[Result "1-0"]\n\n1. e4 1-0').problems)
     assert problems == [
         (8, "White", "must be the name of a player", "nothing"),
         (8, "Black", "must be the name of a player", "nothing"),
+    ]
+    assert told(read(pgn(result="", moves="1. e4 e5")).problems) == [
+        (4, "Result", RESULT, "nothing")
+    ]
+    games = read(pgn(WhiteElo="1500P") + pgn(WhiteElo="1500P", BlackElo="1600P"))
+    assert games.white_rating.tolist() == [1500, 1500]
+    assert [note[:9] for note in games.notes] == ["3 ratings"]
+    games = read(pgn(WhiteElo="x") * 12_000)
+    assert len(games.problems) == 10_001
+    assert games.problems[9_999].line == 5 + 9_999 * 8
+    assert games.problems[-1].got == "2,000 more problems, which are not listed"
+    assert [one[2] for one in refused(pgn() + "[A " + "x" * (2 * LARGEST_GAME + 9))] == [
+        "must be at most 16777216 bytes for a game, with its comments"
     ]
 
 
@@ -349,12 +338,6 @@ def test_ratings_and_their_absence(elo, rating):
     assert games.white_rating.tolist() == [rating] or (
         rating is None and math.isnan(games.white_rating[0])
     )
-
-
-def test_provisional_ratings_are_read_and_counted():
-    games = read(pgn(WhiteElo="1500P") + pgn(WhiteElo="1500P", BlackElo="1600P"))
-    assert games.white_rating.tolist() == [1500, 1500]
-    assert [note[:9] for note in games.notes] == ["3 ratings"]
 
 
 @pytest.mark.parametrize(
@@ -393,13 +376,6 @@ def test_broken_games_are_problems_with_their_line(text, problem):
     assert [one[:3] for one in told(read(text).problems)][:1] == [problem]
 
 
-def test_problems_are_all_told_and_their_number_is_bounded():
-    games = read(pgn(WhiteElo="x") * 12_000)
-    assert len(games.problems) == 10_001
-    assert games.problems[9_999].line == 5 + 9_999 * 8
-    assert games.problems[-1].got == "2,000 more problems, which are not listed"
-
-
 @pytest.mark.parametrize(
     ("data", "rule"),
     [
@@ -412,12 +388,6 @@ def test_problems_are_all_told_and_their_number_is_bounded():
 )
 def test_what_is_no_pgn_is_refused(data, rule):
     assert [one[2] for one in refused(data)] == [rule]
-
-
-def test_a_game_without_end_is_refused():
-    assert [one[2] for one in refused(pgn() + "[A " + "x" * (2 * LARGEST_GAME + 9))] == [
-        "must be at most 16777216 bytes for a game, with its comments"
-    ]
 
 
 # --- only some games ---------------------------------------------------------------------------
@@ -439,24 +409,9 @@ def test_only_games_with_the_values_asked_for_count():
     # A comment that is not closed may hold games that are wanted.
     games = read(pgn() + pgn("cyd", "dan", Event="x", moves="{ 1-0"), where={"Event": "cup"})
     assert [one[2] for one in told(games.problems)] == [UNCLOSED]
-
-
-def test_a_tag_that_no_game_has_is_noted():
     games = read(pgn(), where={"Evnt": "cup"})
     assert rows(games) == []
     assert games.notes == ("No game has the tag Evnt.",)
 
 
 # --- identity ----------------------------------------------------------------------------------
-
-
-def test_names_stay_ids_and_fide_ids_raise_doubts():
-    games = read(
-        pgn("ann", "bob", WhiteFideId="1", BlackFideId="2")
-        + pgn("ann", "Bob", WhiteFideId="3", BlackFideId="2")
-        + pgn("ann", "cyd", WhiteFideId="0", BlackFideId="")
-    )
-    assert [row[:2] for row in rows(games)] == [("ann", "bob"), ("ann", "Bob"), ("ann", "cyd")]
-    assert len(games.notes) == 2
-    assert "'ann' (1, 3)" in games.notes[0]
-    assert "2 ('bob', 'Bob')" in games.notes[1]

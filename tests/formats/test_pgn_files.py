@@ -23,6 +23,7 @@ from equipoise.formats import contents
 from equipoise.formats.pgn import read_pgn
 from equipoise.formats.pgn_scan import scan
 from equipoise.formats.table import Content
+from equipoise.formats.values import _NOBODY
 from formats.reading_games import named
 from formats.test_pgn import pgn, rows
 from fuzz.damage import damaged
@@ -98,7 +99,7 @@ def test_without_a_library_for_zstd_the_sentence_says_what_to_install(monkeypatc
         read_pgn([Content("x.pgn.zst", "pgn", b"\x28\xb5\x2f\xfd1234")])
 
 
-def test_directories_are_read_in_the_order_of_names(tmp_path):
+def test_directories_and_archives_are_read_in_the_order_of_names(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "2.pgn.gz").write_bytes(gzip.compress(pgn("c", "d").encode()))
     (tmp_path / "b" / "10.PGN").write_text(pgn("e", "f"))
@@ -115,20 +116,15 @@ def test_directories_are_read_in_the_order_of_names(tmp_path):
         ("i", "j"),
     ]
     assert games.locate(4) == (f"{tmp_path}/z.pgn.zip/2.pgn", 1)
-
-
-def test_archives_pass_over_what_is_not_pgn():
     members = {"__MACOSX/._a.pgn": b"\0", "a.pgn": pgn(), "readme.txt": "x", "d/.b.pgn": b"\0"}
     assert rows(read_pgn([Content("", "pgn", zipped(members))])) == ROWS[:1]
-
-
-def test_without_games_there_is_a_problem(tmp_path):
-    assert problems_of(tmp_path) == [("", "must be a directory with .pgn files")]
+    (tmp_path / "none").mkdir()
+    assert problems_of(tmp_path / "none") == [("", "must be a directory with .pgn files")]
     (tmp_path / "x.zip").write_bytes(zipped({"x.txt": "x"}))
     assert problems_of(tmp_path / "x.zip") == [("", "must be an archive with .pgn files")]
 
 
-def test_unreadable_files_are_told_together_with_bad_games(tmp_path):
+def test_whether_games_have_moves_is_judged_over_all_files(tmp_path):
     """Whether a game has moves is judged over all files, so no file hides what another needs."""
     (tmp_path / "1.pgn").write_text("hello")
     (tmp_path / "2.pgn.gz").write_bytes(gzip.compress(GAMES.encode())[:-9])
@@ -138,12 +134,11 @@ def test_unreadable_files_are_told_together_with_bad_games(tmp_path):
         ("/2.pgn.gz", "must be a complete gzip file"),
         ("/3.pgn", "must be a rating from 1 to 5000, or one of 0, - and ? for unrated"),
     ]
-
-
-def test_a_round_of_forfeits_in_a_file_of_its_own_is_not_taken_for_games(tmp_path):
-    (tmp_path / "1.pgn").write_text(pgn())
-    (tmp_path / "2.pgn").write_text(pgn("cyd", "dan", moves=""))
-    games = read_pgn([Content(str(tmp_path), "pgn", tmp_path)])
+    folder = tmp_path / "forfeits"
+    folder.mkdir()
+    (folder / "1.pgn").write_text(pgn())
+    (folder / "2.pgn").write_text(pgn("cyd", "dan", moves=""))
+    games = read_pgn([Content(str(folder), "pgn", folder)])
     assert rows(games) == ROWS[:1]
     assert games.left_out == {"without moves": 1}
 
@@ -166,25 +161,14 @@ def test_memory_does_not_grow_with_the_text():
 
 NAMES = st.text(
     st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]), min_size=1, max_size=12
-).filter(lambda name: name.strip("?") and name.casefold() not in {"bye", "(bye)", "-", "--"})
+).filter(lambda name: name.strip("?") and name.casefold() not in _NOBODY)
 RESULTS = {1.0: ["1-0", "1 - 0", "1:0"], 0.5: ["1/2-1/2", "1/2", "½-½"], 0.0: ["0-1", "0:1"]}
 AFTER = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
 SPACE = st.sampled_from([" ", "\n", "  ", "\n\n", " \t", '\n% [White "no"] {\n'])
-#: What may stand between moves and says nothing.
 NOISE = st.sampled_from(
     [
-        "{}",
-        "{1-0}",
-        '{\n[White "no"]\n}',
-        "{; ( [}",
-        "; } [ { 0-1\n",
-        "(1. d4 *)",
-        "(1. d4 (1. c4 {)} 1-0) d5)",
-        "$13",
-        "!?",
-        "[x]",
-        "12.",
-        "...",
+        *("{}", "{1-0}", '{\n[White "no"]\n}', "{; ( [}", "; } [ { 0-1\n", "(1. d4 *)"),
+        *("(1. d4 (1. c4 {)} 1-0) d5)", "$13", "!?", "[x]", "12.", "..."),
     ]
 )
 DRAWN = st.lists(

@@ -50,7 +50,7 @@ def problems(source: object) -> list[tuple[str, str, str]]:
     return [(one.field, one.rule, one.got) for one in caught.value.problems]
 
 
-def test_the_example_is_the_documents_own() -> None:
+def test_every_source_gives_the_documents_own_example(monkeypatch: pytest.MonkeyPatch) -> None:
     request = read_rebalance_request(EXAMPLE)
     assert request.ruleset == Ruleset(
         min_number=1,
@@ -64,9 +64,6 @@ def test_the_example_is_the_documents_own() -> None:
     assert [[one.ids for one in team] for team in request.session] == [[("A",)], []]
     assert request.backfill
     assert request.notes == ()
-
-
-def test_every_source_gives_the_same_request(monkeypatch: pytest.MonkeyPatch) -> None:
     data = EXAMPLE.read_bytes()
     expected = read_rebalance_request(str(EXAMPLE))
     sources: list[object] = [EXAMPLE, data, DOCUMENT, io.BytesIO(data), io.StringIO(data.decode())]
@@ -170,7 +167,7 @@ def test_all_problems_are_listed_at_once() -> None:
     ]
 
 
-def test_fields_without_effect_are_accepted_and_listed() -> None:
+def test_fields_without_effect_are_listed_and_numbers_of_players_checked() -> None:
     document = changed("ruleset.match_options", {"options": []})
     document["ruleset"]["alliance"]["combination"] = {"has_combination": False}
     document["ruleset"]["matching_rule"][0]["weight"] = 2
@@ -180,9 +177,6 @@ def test_fields_without_effect_are_accepted_and_listed() -> None:
         "ruleset.alliance.combination",
     )
     assert request.notes[0] in rebalance(request).notes
-
-
-def test_too_few_and_too_many_players_are_told_by_the_rule() -> None:
     many = changed("ruleset.alliance.player_max_number", 2)
     many["ruleset"]["alliance"]["max_number"] = 2
     assert ("parties", must.ALL_FIT, "5 players for 2 x 2 places") in problems(many)
@@ -212,12 +206,22 @@ def test_what_is_no_request_at_all_is_told(text: bytes, rule: str, got: str) -> 
     assert got in found[0][2]
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_missing_files_wrong_values_and_many_problems_are_told(tmp_path: Path) -> None:
     [(_, rule, got)] = problems(str(tmp_path / "nowhere.json"))
     assert rule == "must be a readable file"
     assert got == "No such file or directory"
     [(_, rule, _)] = problems(tmp_path)
     assert rule == "must be a readable file"
+    with pytest.raises(InvalidDataError, match="must be distance"):
+        Rule(attribute="mmr", criteria="average")
+    with pytest.raises(InvalidDataError, match=r"alliance\.max_number"):
+        Ruleset(min_number=1, max_number=0, player_min_number=1, player_max_number=1)
+    rules = Ruleset(min_number=1, max_number=1, player_min_number=1, player_max_number=1)
+    with pytest.raises(InvalidDataError, match="must have at least one party"):
+        RebalanceRequest(ruleset=rules, parties=())
+    with pytest.raises(InvalidDataError, match="more than 1000 problems") as caught:
+        read_rebalance_request({**many_parties(0), "parties": [7] * 5_000})
+    assert len(caught.value.problems) == 1000
 
 
 def many_parties(count: int) -> dict[str, Any]:
@@ -234,10 +238,10 @@ def many_parties(count: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: many_parties(100_000),
+        lambda: many_parties(30_000),
         lambda: many_parties(10_000),
         lambda: {**many_parties(0), "parties": [{}] * 10_000},
-        lambda: {**many_parties(1), "unknown" * 1000: 1} | {str(at): 1 for at in range(100_000)},
+        lambda: {**many_parties(1), "unknown" * 1000: 1} | {str(at): 1 for at in range(30_000)},
     ],
     ids=["parties", "limit", "empty", "fields"],
 )
@@ -255,22 +259,6 @@ def test_hostile_requests_end_in_bounded_time_and_memory(make: Callable[[], Any]
     # Traced allocation is several times slower than without.
     assert watch.seconds < 20
     assert peak < 500e6
-
-
-def test_problems_of_a_hostile_request_are_listed_up_to_a_thousand() -> None:
-    with pytest.raises(InvalidDataError, match="more than 1000 problems") as caught:
-        read_rebalance_request({**many_parties(0), "parties": [7] * 5_000})
-    assert len(caught.value.problems) == 1000
-
-
-def test_values_check_themselves() -> None:
-    with pytest.raises(InvalidDataError, match="must be distance"):
-        Rule(attribute="mmr", criteria="average")
-    with pytest.raises(InvalidDataError, match=r"alliance\.max_number"):
-        Ruleset(min_number=1, max_number=0, player_min_number=1, player_max_number=1)
-    rules = Ruleset(min_number=1, max_number=1, player_min_number=1, player_max_number=1)
-    with pytest.raises(InvalidDataError, match="must have at least one party"):
-        RebalanceRequest(ruleset=rules, parties=())
 
 
 def test_every_rule_is_explained_on_the_page() -> None:

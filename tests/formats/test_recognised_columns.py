@@ -71,14 +71,6 @@ def test_every_other_name_is_taken(new: str) -> None:
         assert f"{name} as {new}" in reading.notes[0]
 
 
-def test_one_line_says_what_was_understood() -> None:
-    reading = eq.scan_history(table_of(match="game_id", rank="Place", time="Date"))
-    (note,) = reading.notes
-    assert note == "read game_id as match, Date as time, Player as player, Place as rank"
-    names = {"match": "game_id", "time": "Date", "player": "Player", "rank": "Place"}
-    assert dict(reading.columns) == names
-
-
 OTHER_NAMES = [
     *(name for names in SYNONYMS.values() for name in names),
     *(name.title() for name in KNOWN),
@@ -93,9 +85,7 @@ OTHER_NAMES = [
     when=st.booleans(),
     renamed=st.booleans(),
 )
-def test_a_table_with_the_exact_names_is_read_as_before(
-    extras: list[str], deciding: str, when: bool, renamed: bool
-) -> None:
+def test_a_table_with_the_exact_names_is_read_as_before(extras, deciding, when, renamed):
     """Columns that could be taken under other names are attributes, as they always were."""
     exact: dict[str, list[Any]] = {
         "match": [1, 1, 2, 2],
@@ -113,14 +103,7 @@ def test_a_table_with_the_exact_names_is_read_as_before(
     assert list(history.attributes) == [*(["score"] if deciding == "score" else []), *extras]
 
 
-def test_a_time_that_is_not_taken_is_said() -> None:
-    exact = {"match": [1, 1], "player": ["a", "b"], "rank": [1, 2]}
-    reading = eq.scan_history({**exact, "date": ["2024-05-04"] * 2})
-    assert reading.history.time is None
-    assert reading.notes == ("date is kept but not read as time (--column time=date does it)",)
-
-
-def test_the_own_name_wins_and_two_others_are_refused() -> None:
+def test_of_two_columns_for_one_meaning_the_own_name_wins_or_one_must_be_chosen() -> None:
     table = {**TABLE, "Name": ["x", "y", "x", "y"]}
     assert eq.scan_history(table).columns["player"] == "Player"
     del table["Player"]
@@ -133,17 +116,11 @@ def test_the_own_name_wins_and_two_others_are_refused() -> None:
     chosen = eq.scan_history(table, columns={"player": "Name"})
     assert chosen.columns["player"] == "Name"
     assert "player id" in chosen.history.attributes
-
-
-def test_two_columns_with_the_same_values_are_one() -> None:
     table = {"Match": [1, 1], "Player": ["a", "b"], "Place": [1, 2], "Position": [1, 2]}
     assert eq.scan_history(table).columns["rank"] == "Position"
     table["Position"] = [2, 1]
     (problem,) = eq.scan_history(table).problems
     assert (problem.field, problem.rule) == ("rank", ONE_COLUMN)
-
-
-def test_a_place_and_a_winner_are_in_doubt_unless_one_is_chosen() -> None:
     table = {**table_of(), "Winner": ["ann", "ann", "bob", "bob"]}
     (problem,) = eq.scan_history(table).problems
     assert problem.got == (
@@ -155,24 +132,32 @@ def test_a_place_and_a_winner_are_in_doubt_unless_one_is_chosen() -> None:
         assert reading.columns[new] == old
 
 
-def test_a_statistic_keeps_its_name() -> None:
+def test_what_is_not_renamed_and_the_line_that_says_what_was_understood() -> None:
     table = {**TABLE, "Share": [1, 2, 3, 4]}
     history = eq.read_history(table, statistics=["Share"])
     assert list(history.statistics) == ["Share"]
-
-
-def test_a_selection_may_use_either_name() -> None:
     table = {**TABLE, "Team": ["x", "y", "x", "y"]}
     for name in ("Match", "match"):
         history = eq.read_history(table, where={name: 2})
         assert history.match_ids.tolist() == [2]
-
-
-def test_a_score_against_an_opponent_is_not_a_place() -> None:
     table = {"Game": [1], "Player": ["a"], "Opponent": ["b"], "Score": [1]}
     reading = eq.scan_history(table)
     assert (reading.kind, reading.history.matches) == ("pairs", 1)
     assert eq.scan_games(table).kind == "pairs"
+    exact = {"match": [1, 1], "player": ["a", "b"], "rank": [1, 2]}
+    reading = eq.scan_history({**exact, "date": ["2024-05-04"] * 2})
+    assert reading.history.time is None
+    assert reading.notes == ("date is kept but not read as time (--column time=date does it)",)
+    reading = eq.scan_history(table_of(match="game_id", rank="Place", time="Date"))
+    (note,) = reading.notes
+    assert note == "read game_id as match, Date as time, Player as player, Place as rank"
+    names = {"match": "game_id", "time": "Date", "player": "Player", "rank": "Place"}
+    assert dict(reading.columns) == names
+    body = {"match": "1", "teams": [{"players": ["a"], "rank": 1}, {"players": ["b"], "rank": 2}]}
+    assert msgspec.convert(body, MatchRequest).match == "1"
+    for name in ("Match", "match_id", "player_name"):
+        with pytest.raises(msgspec.ValidationError, match=name):
+            msgspec.convert({**body, name: "1"}, MatchRequest)
 
 
 @pytest.mark.parametrize(
@@ -250,41 +235,24 @@ def test_words_that_contradict_each_other_are_refused(results: list[str], got: s
     assert (problem.line, problem.field, problem.rule, problem.got) == (1, "Result", OUTCOMES, got)
 
 
-def test_words_count_for_teams() -> None:
+def test_words_count_for_teams_and_other_results_may_be_scores() -> None:
     table = {"Match": [1] * 4, "Player": list("abcd"), "Team": ["x", "x", "y", "y"]}
     history = eq.read_history({**table, "Result": ["l", "l", "w", "w"]})
     assert history.rank.tolist() == [1, 1, 0, 0]
     (problem,) = eq.scan_history({**table, "Result": ["l", "w", "w", "w"]}).problems
     assert problem.rule == "must be the same for all players of a team"
-
-
-def test_other_results_may_be_scores() -> None:
     for values in (["1", "2"], ["win", "1"], ["win", None]):
         table = {"Match": [1, 1], "Player": ["a", "b"], "Result": values}
         (problem,) = eq.scan_history(table).problems
         assert "--column score=Result" in problem.got
 
 
-def test_bodies_of_the_api_have_the_exact_names() -> None:
-    body = {"match": "1", "teams": [{"players": ["a"], "rank": 1}, {"players": ["b"], "rank": 2}]}
-    assert msgspec.convert(body, MatchRequest).match == "1"
-    for name in ("Match", "match_id", "player_name"):
-        with pytest.raises(msgspec.ValidationError, match=name):
-            msgspec.convert({**body, name: "1"}, MatchRequest)
-
-
-def test_the_reference_lists_every_other_name() -> None:
+def test_every_name_means_one_column_and_is_in_the_reference() -> None:
+    names = [spelling(name) for name in (*KNOWN, *(one for of in SYNONYMS.values() for one in of))]
+    assert len(names) == len(set(names))
     page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
     for new, names in SYNONYMS.items():
         assert f"| `{new}` | {', '.join(f'`{name}`' for name in names)} |" in page
-
-
-def test_no_name_means_two_columns() -> None:
-    names = [spelling(name) for name in (*KNOWN, *(one for of in SYNONYMS.values() for one in of))]
-    assert len(names) == len(set(names))
-
-
-def test_the_nearest_names_come_first() -> None:
     assert nearest(["player"], ["players", "payer", "rank", ""]) == ["players", "payer"]
     assert nearest(["player"], ["x", "match"]) == []
     assert np.all([nearest([name], [name.upper()]) for name in KNOWN])

@@ -16,8 +16,8 @@ import equipoise as eq
 from equipoise.formats import pgn_values as values
 from equipoise.formats.trf import read_dates
 from formats.comparing import assert_same_history, of_text, real_data, results_of, rows_of
+from formats.reading_games import player_line, report
 from formats.reading_games import scan as scan_games
-from formats.trf_writing import player_line, report
 
 #: Hints are checked as they are typed on the command line.
 pytestmark = pytest.mark.usefixtures("options_in_messages")
@@ -95,7 +95,7 @@ def test_pgn_is_found_by_its_content_and_in_folders(name: str, tmp_path: Path) -
     assert_same_history(found, eq.read_history(io.StringIO(text), format="pgn"))
 
 
-def test_times_of_day_order_games() -> None:
+def test_times_of_day_or_rounds_of_one_event_are_the_order() -> None:
     games = [
         {"UTCDate": "2024.05.02", "UTCTime": "10:00:00", "Date": "2024.05.03", "Round": "1"},
         {"UTCDate": "2024.05.02", "UTCTime": "09:59:59", "Black": "Cid", "Round": "2"},
@@ -107,6 +107,15 @@ def test_times_of_day_order_games() -> None:
     assert less.history.time_kind == "date"
     assert less.history.match_ids.tolist() == [1, 2, 3]
     assert "1 game has no UTCDate and UTCTime, so only the day of every game counts" in less.notes
+    rounds = [{"Round": "2.1", "Event": "A"}, {"Round": "1.1", "Event": "A"}]
+    history = read(pgn(*rounds))
+    assert (history.order.tolist(), history.match_ids.tolist()) == ([1, 2], [2, 1])
+    two = scan(pgn(*rounds, {"Round": "1", "Event": "B"}))
+    assert two.history.order is None
+    assert two.history.match_ids.tolist() == [1, 2, 3]
+    assert two.notes[-1] == (
+        "no game has a complete date, so they are rated in the order of the source"
+    )
 
 
 @pytest.mark.parametrize("partial", ["2024.??.??", "2024.05.??", "????.??.??", "", "2024.02.30"])
@@ -130,18 +139,6 @@ def test_some_games_without_a_date(partial: str) -> None:
         assert "--skip-bad" in problem.rule
 
 
-def test_without_dates_rounds_of_one_event_are_the_order() -> None:
-    rounds = [{"Round": "2.1", "Event": "A"}, {"Round": "1.1", "Event": "A"}]
-    history = read(pgn(*rounds))
-    assert (history.order.tolist(), history.match_ids.tolist()) == ([1, 2], [2, 1])
-    two = scan(pgn(*rounds, {"Round": "1", "Event": "B"}))
-    assert two.history.order is None
-    assert two.history.match_ids.tolist() == [1, 2, 3]
-    assert two.notes[-1] == (
-        "no game has a complete date, so they are rated in the order of the source"
-    )
-
-
 def test_pgn_problems_and_skipped_games() -> None:
     games = [{}, {"Result": "7-0"}, {"Black": "Ann"}, {"Black": "Cid"}]
     text = pgn(*games)
@@ -154,9 +151,6 @@ def test_pgn_problems_and_skipped_games() -> None:
     assert skipped.dropped_matches == ("2", "3")
     merged = scan(text, skip_bad="matches", synonyms={"Cid": "Ann"})
     assert merged.history.matches == 1
-
-
-def test_pgn_without_games_is_a_problem() -> None:
     for skip in (None, "matches"):
         reading = scan(pgn({"Result": "*"}), skip_bad=skip)
         assert reading.history is None
@@ -184,14 +178,11 @@ def test_tags_select_and_become_columns() -> None:
         read(pgn(*games), columns={"white": "Site"})
 
 
-def test_events_of_large_sites_are_no_events() -> None:
+def test_events_dates_and_times_of_pgn() -> None:
     names = ["Rated Blitz game", "Live Chess", "?", "Titled Tuesday", "rated rapid game x"]
     history = read(pgn(*({"Event": name} for name in names)))
     events = history.attributes["event"].tolist()[::2]
     assert events == [None, None, None, "Titled Tuesday", "rated rapid game x"]
-
-
-def test_dates_and_times_of_pgn() -> None:
     unknown = [None, "", "????.??.??", "1970.01.??", "1970.13.01", "1970.02.30", "01.02.1970"]
     assert values.days_of(pl.Series(unknown, dtype=pl.String)).null_count() == len(unknown)
     assert values.days_of(pl.Series(["1970.01.02", " 1969-12-31 "])).to_list() == [1, -1]
@@ -216,7 +207,7 @@ def dated_report(start: str = "", *rounds: str) -> str:
     return report(*lines, *REPORT)
 
 
-def test_a_report_is_the_history_of_its_rounds() -> None:
+def test_a_report_is_the_history_of_its_rounds_with_their_dates() -> None:
     reading = of_text(dated_report(), "trf")
     history = reading.history
     assert rows_of(history) == [
@@ -232,9 +223,6 @@ def test_a_report_is_the_history_of_its_rounds() -> None:
     )
     only = of_text(dated_report(), "trf", where={"round": 2}).history
     assert only.matches == 1
-
-
-def test_a_report_has_the_dates_of_its_rounds_or_of_its_first_day() -> None:
     dated = of_text(dated_report("2024/05/01", "24/05/01", "24/05/03"), "trf")
     assert dated.history is not None
     assert days_of(dated.history) == [date(2024, 5, 1), date(2024, 5, 1), date(2024, 5, 3)]
@@ -247,9 +235,6 @@ def test_a_report_has_the_dates_of_its_rounds_or_of_its_first_day() -> None:
             "within a day"
         )
         assert first.history.match_ids.tolist() == [1, 2, 3]
-
-
-def test_centuries_of_reports() -> None:
     line = " " * 91 + "99/12/31  "
     assert read_dates("1999/12/30", [line]).rounds == (date(1999, 12, 31),)
     assert read_dates("", [line]).rounds == (date(2099, 12, 31),)
@@ -281,7 +266,7 @@ def test_initial_ratings_are_those_of_first_games() -> None:
 CROSS = "player,rating,1,2,3\nann,2310,X,1,½ 1\nbob,2250,0,X,+\ncyd,,½ 0,-,X\n"
 
 
-def test_a_cross_table_is_a_history_without_an_order() -> None:
+def test_cross_tables_and_pairs_of_single_games_are_histories() -> None:
     reading = of_text(CROSS)
     history = reading.history
     assert rows_of(history) == [
@@ -297,9 +282,6 @@ def test_a_cross_table_is_a_history_without_an_order() -> None:
     assert [(one.line, one.got) for one in totals.problems] == [(2, "1.5 of 2 games")]
     frame = pl.DataFrame({"player": ["a", "b"], "a": [None, "1"], "b": ["0", None]})
     assert rows_of(eq.read_history(frame)) == [(1, "a", 1), (1, "b", 0)]
-
-
-def test_pairs_are_a_history_if_their_rows_are_games() -> None:
     one_side = "player,opponent,points,date\nann,bob,1,2024-05-02\nann,bob,0.5,2024-05-01\n"
     history = of_text(one_side).history
     assert rows_of(history) == [(2, "ann", 0), (2, "bob", 0), (1, "ann", 0), (1, "bob", 1)]
@@ -308,6 +290,10 @@ def test_pairs_are_a_history_if_their_rows_are_games() -> None:
     assert rows_of(of_text(both).history) == rows_of(history)
     results = "player,opponent,result\nann,bob,win\ncyd,bob,loss\ncyd,ann,*\n"
     assert results_of(of_text(results).history) == "ann>bob; bob>cyd"
+    columns = {"white": "player", "black": "opponent"}
+    text = b"player,opponent,points\na,b,1\nb,a,1\n"
+    history = eq.read_history(text, format="games", columns=columns)
+    assert rows_of(history) == [(1, "a", 0), (1, "b", 1), (2, "b", 0), (2, "a", 1)]
 
 
 @pytest.mark.parametrize(
@@ -327,13 +313,6 @@ def test_pairs_that_are_no_single_games(text: str, line: int | None, words: str)
     assert reading.history is None
     assert reading.problems[0].line == line
     assert words in reading.problems[0].rule
-
-
-def test_rows_of_pairs_can_be_games_of_their_own() -> None:
-    columns = {"white": "player", "black": "opponent"}
-    text = b"player,opponent,points\na,b,1\nb,a,1\n"
-    history = eq.read_history(text, format="games", columns=columns)
-    assert rows_of(history) == [(1, "a", 0), (1, "b", 1), (2, "b", 0), (2, "a", 1)]
 
 
 @pytest.mark.parametrize("name", ["chess_palma1970_interzonal", "chess_palma2017_grandprix"])

@@ -268,7 +268,7 @@ def test_small_numbers_are_an_order_without_dates(times):
     assert "--time-format s" in note
 
 
-def test_an_order_is_rated_as_the_same_matches_without_times():
+def test_orders_hours_and_formats_of_dates_are_no_seconds():
     table = {
         "match": ["b", "a", "b", "a", "c", "c"],
         "time": [7, 2, 7, 2, 2, 2],
@@ -282,16 +282,23 @@ def test_an_order_is_rated_as_the_same_matches_without_times():
     one, other = read_history(table), read_history(untimed)
     assert one.order.tolist() == [2, 2, 7]
     assert_same_history(replace(one, order=None), other)
-
-
-def test_numbers_that_read_as_seconds_and_as_hours_are_refused():
-    """2024013112 is noon on a day of 2024, and a second of 2034; beside others it is a second."""
     reading = scan_history(table_of([2024013112, 2024013113]))
     assert {one.rule for one in reading.problems} == {HOURS}
     assert read_history(table_of([2024013112, 2024013199])).time_kind == "seconds"
     assert read_history(table_of([2024013112]), time_format="s").times().tolist() == [2024013112]
     hours = read_history(table_of([2024013112]), time_format="%Y%m%d%H")
     assert hours.times().tolist() == [datetime(2024, 1, 31, 12)]
+    for times in ([date(2024, 1, 31)], [datetime(2024, 1, 31)]):
+        assert read_history(table_of(times), time_format="iso").matches == 1
+        with pytest.raises(InvalidParameterError, match="must be left out"):
+            read_history(table_of(times), time_format="s")
+    with pytest.raises(InvalidParameterError, match="needs a history with times"):
+        read_history({"match": [1], "player": [1], "rank": [0]}, time_format="s")
+    plain = read_history(table_of([94_694_400, 1_700_000_000])).file_table()
+    assert plain["time"].to_list() == [94_694_400, 1_700_000_000]
+    for time in (5, 20240131, 45322, 94_694_399, -1, 2024013112):
+        frame = read_history(table_of([time]), time_format="s").file_table()
+        assert frame["time"].to_list() == [datetime(1970, 1, 1) + timedelta(seconds=time)]
 
 
 # --- text that is not as in ISO 8601 ------------------------------------------------------------
@@ -328,15 +335,6 @@ def test_a_format_must_be_known(time_format):
     """And a pattern must tell the year: strptime would take 1900."""
     with pytest.raises(InvalidParameterError, match="time_format"):
         read_history(table_of([5]), time_format=time_format)
-
-
-def test_a_format_for_dates_that_are_dates_already_is_refused():
-    for times in ([date(2024, 1, 31)], [datetime(2024, 1, 31)]):
-        assert read_history(table_of(times), time_format="iso").matches == 1
-        with pytest.raises(InvalidParameterError, match="must be left out"):
-            read_history(table_of(times), time_format="s")
-    with pytest.raises(InvalidParameterError, match="needs a history with times"):
-        read_history({"match": [1], "player": [1], "rank": [0]}, time_format="s")
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "+-5", "--5", "+", ""])
@@ -394,14 +392,6 @@ def test_a_bound_that_reads_otherwise_is_refused(times, since):
 # --- tables are read back -----------------------------------------------------------------------
 
 
-def test_seconds_are_written_as_seconds_where_they_read_so():
-    plain = read_history(table_of([94_694_400, 1_700_000_000])).file_table()
-    assert plain["time"].to_list() == [94_694_400, 1_700_000_000]
-    for time in (5, 20240131, 45322, 94_694_399, -1, 2024013112):
-        frame = read_history(table_of([time]), time_format="s").file_table()
-        assert frame["time"].to_list() == [datetime(1970, 1, 1) + timedelta(seconds=time)]
-
-
 # --- times in the usual forms are read at once --------------------------------------------------
 
 
@@ -423,17 +413,13 @@ def test_usual_forms_are_read_as_all_others(form, data):
         assert fast[1] == only_days or runs.null_count() == len(runs)
 
 
-def test_forms_that_only_look_usual_are_read_one_by_one():
+def test_odd_forms_white_space_and_texts_among_dates_are_read():
     """A day among times, another form further down, and digits of other scripts."""
     times = ["2024-01-31T10:00:00Z"] * 2
     for odd in ("2024-01-31", "2024-01-31 10:00:00Z", "2024-01-31T10:00:00+01:00", "20240131T10"):
         assert _parse_usual(pl.Series([*times, odd])) is None
         assert _parse_any_iso(pl.Series([*times, odd]))[0].null_count() == 0
     assert _parse_usual(pl.Series(["2024-01-3\u0661"])) is None
-
-
-def test_white_space_around_times_does_not_part_them():
-    """Rows of one match may be padded differently; blank ones are without a time."""
     head = "match,player,rank,time\n"
     rows = "1,a,0, 1700000000\n1,b,1,1700000000 \n2,a,0,1700000001\n2,b,1,1700000001\n"
     history = of_text(head + rows).history
@@ -442,10 +428,6 @@ def test_white_space_around_times_does_not_part_them():
     assert (problem.line, problem.rule) == (6, ON_ALL_ROWS)
     blank = rows.replace("1700000000", " ").replace("1700000001", "")
     assert of_text(head + blank).history.time is None
-
-
-def test_a_column_may_have_texts_in_a_format_and_dates() -> None:
-    """As in a sheet some of whose cells are dates. Years first may be another format."""
     rows = "match,player,rank,time\n1,a,1,{0}\n1,b,2,{0}\n2,a,1,{1}\n2,b,2,{1}\n"
     texts = of_text(rows.format("31/10/2026", "4/11/2026"), time_format="%d/%m/%Y").history
     for cell in ("2026-11-04T00:00:00", "2026-11-04"):

@@ -15,8 +15,7 @@ from equipoise.data.games import GameColumns
 from equipoise.errors import InvalidDataError
 from equipoise.formats.trf import read_trf
 from formats.comparing import real_data, told
-from formats.reading_games import named
-from formats.trf_writing import player_line, report
+from formats.reading_games import named, player_line, report
 
 GAME = ("   2 w 1", "   1 b 0")
 
@@ -177,9 +176,7 @@ BOTH = "match the opponent"
         ("  2 w 1 ", "   1 b 0", "blanks between", "'  2 w 1   '"),
     ],
 )
-def test_what_contradicts_itself_is_a_problem_with_both_lines(
-    mine: str, theirs: str, words: str, got: str
-) -> None:
+def test_what_contradicts_itself_is_a_problem_with_both_lines(mine, theirs, words, got):
     """Told once; the player whose own entry is broken is not blamed on the opponent too."""
     columns = pair(mine, theirs)
     assert len(columns.points) == 0
@@ -187,24 +184,6 @@ def test_what_contradicts_itself_is_a_problem_with_both_lines(
     assert (problem.file, problem.line, problem.field) == ("t.trf", 2, "round 1")
     assert words in problem.rule
     assert problem.got == got
-
-
-def test_an_opponent_who_names_somebody_else_is_a_problem_and_the_others_are_not() -> None:
-    columns = read(
-        player_line(1, ["   2 w 1"]),
-        player_line(2, ["   3 b 0"]),
-        player_line(3, ["   2 w 1"]),
-    )
-    rule = "must be an opponent who names this player in the same round"
-    assert told(columns.problems) == [(2, "round 1", rule, "'2 w 1', while line 3 has '3 b 0'")]
-    assert games_of(columns) == [(1, "Player 3", "Player 2", 1.0)]
-
-
-def test_a_game_without_colours_among_others_is_a_problem() -> None:
-    columns = read(player_line(1, [GAME[0], "   2 - 1"]), player_line(2, [GAME[1], "   1 - 0"]))
-    rule = "must be w or b because other games of the report have colours"
-    assert told(columns.problems) == [(2, "round 2", rule, "'2 - 1'")]
-    assert len(columns.points) == 1
 
 
 @pytest.mark.parametrize(
@@ -233,7 +212,7 @@ def test_a_line_needs_a_start_number(start: str) -> None:
     assert told(columns.problems) == [(2, "start number", rule, repr(f" {start} "))]
 
 
-def test_a_start_number_belongs_to_one_player() -> None:
+def test_start_numbers_opponents_and_colours_fit_together() -> None:
     columns = read(
         player_line(1, [GAME[0]]),
         player_line(2, [GAME[1]]),
@@ -244,6 +223,16 @@ def test_a_start_number_belongs_to_one_player() -> None:
     got = "1, which line 2 has for 'Player 1'"
     assert told(columns.problems) == [(4, "start number", rule, got)]
     assert games_of(columns) == [(1, "Player 1", "Player 2", 1.0)]
+    columns = read(
+        player_line(1, ["   2 w 1"]), player_line(2, ["   3 b 0"]), player_line(3, ["   2 w 1"])
+    )
+    rule = "must be an opponent who names this player in the same round"
+    assert told(columns.problems) == [(2, "round 1", rule, "'2 w 1', while line 3 has '3 b 0'")]
+    assert games_of(columns) == [(1, "Player 3", "Player 2", 1.0)]
+    columns = read(player_line(1, [GAME[0], "   2 - 1"]), player_line(2, [GAME[1], "   1 - 0"]))
+    rule = "must be w or b because other games of the report have colours"
+    assert told(columns.problems) == [(2, "round 2", rule, "'2 - 1'")]
+    assert len(columns.points) == 1
 
 
 @pytest.mark.parametrize("rating", ["abcd", "-100", "12.5", "1 2 ", "²"])
@@ -286,81 +275,45 @@ def test_players_with_one_name_are_told_apart() -> None:
     )
 
 
-def test_a_name_may_fill_its_columns_and_the_blank_behind() -> None:
-    """The rating is in its columns; a digit beside them would be a shifted rating."""
-    name = "Abcdefghijklmnopqrstuvwxyz, Abcdef"
-    line = player_line(1, GAME[:1], rating="2000")
-    columns = read(line[:14] + name + line[48:], player_line(2, GAME[1:]))
-    assert columns.problems == ()
-    assert columns.players[columns.white].tolist() == [name[:33]]
-
-
 # Encodings and columns.
 
 ACCENTS = ("Müller, Jürgen", "Gómez, José")
 
 
-def accented(in_bytes: bool = False) -> str:
-    return report(
-        player_line(1, GAME[:1], name=ACCENTS[0], rating="2000", in_bytes=in_bytes),
-        player_line(2, GAME[1:], name=ACCENTS[1], rating="1900", in_bytes=in_bytes),
-        player_line(3, ["0000 - Z"], name="Lee"),
+def test_columns_may_be_counted_in_bytes() -> None:
+    """Other encodings are those of the tournaments at random below."""
+    columns = read(
+        player_line(1, GAME[:1], name=ACCENTS[0], rating="2000", in_bytes=True),
+        player_line(2, GAME[1:], name=ACCENTS[1], rating="1900", in_bytes=True),
     )
+    note = "columns are counted in bytes, not in characters, on 2 lines (the first is line 2)"
+    assert (columns.problems, columns.notes) == ((), (note,))
+    assert games_of(columns) == [(1, *ACCENTS, 1.0)]
+    assert columns.other_rating.tolist() == [2000, 1900]
 
 
-@pytest.mark.parametrize(
-    ("data", "notes"),
-    [
-        (accented().encode(), ()),
-        (accented().encode("utf-8-sig"), ()),
-        (
-            accented().encode("latin-1"),
-            ("names are not in UTF-8; they are read as Windows-1252 (Western European)",),
-        ),
-        (
-            accented(in_bytes=True).encode(),
-            ("columns are counted in bytes, not in characters, on 2 lines (the first is line 2)",),
-        ),
-    ],
-)
-def test_names_with_accents(data: bytes, notes: tuple[str, ...]) -> None:
-    columns = read_trf(data, "t.trf")
-    assert columns.notes == notes
-    assert (columns.problems, games_of(columns)) == ((), [(1, *ACCENTS, 1.0)])
-    assert columns.other_rating[:2].tolist() == [2000, 1900]
-
-
-def test_every_line_is_read_in_the_columns_that_it_fits() -> None:
+def test_columns_and_bytes_of_odd_lines() -> None:
+    data = report(player_line(1, GAME[:1], name="J?"), player_line(2, GAME[1:])).encode()
+    columns = read_trf(data.replace(b"J?", b"J\x81"), "t.trf")
+    assert columns.players[columns.white].tolist() == ["J\x81"]
+    data = report(player_line(1, GAME[:1], name="A?B"), player_line(2, GAME[1:])).encode("cp1252")
+    for letter in (b"\x85", b"\x0c", b"\x1c"):
+        assert len(read_trf(data.replace(b"?", letter), "").points) == 1
+    assert read(player_line(1) + "\n\x1a").notes == ()
     text = report(
         player_line(1, GAME[:1], name=ACCENTS[0]),
         player_line(2, GAME[1:], name=ACCENTS[1], in_bytes=True),
     )
     columns = read(text)
     assert (columns.problems, games_of(columns)) == ((), [(1, *ACCENTS, 1.0)])
-
-
-def test_a_line_that_fits_no_columns_is_reported() -> None:
-    """One blank too many before the rating, and everything behind it is beside its columns."""
     line = player_line(1, GAME[:1], name=ACCENTS[0], rating="2000")
     columns = read(line[:47] + " " + line[47:], player_line(2, GAME[1:]))
     assert [(one.line, one.field) for one in columns.problems] == [(2, "rating"), (2, "round 1")]
-
-
-def test_bytes_without_a_letter_in_windows_1252_are_read() -> None:
-    data = report(player_line(1, GAME[:1], name="J?"), player_line(2, GAME[1:])).encode()
-    columns = read_trf(data.replace(b"J?", b"J\x81"), "t.trf")
-    assert columns.players[columns.white].tolist() == ["J\x81"]
-
-
-def test_letters_that_are_line_ends_elsewhere_are_not() -> None:
-    """0x85 is an ellipsis in Windows-1252; U+2028 and form feeds stay in their lines, too."""
-    data = report(player_line(1, GAME[:1], name="A?B"), player_line(2, GAME[1:])).encode("cp1252")
-    for letter in (b"\x85", b"\x0c", b"\x1c"):
-        assert len(read_trf(data.replace(b"?", letter), "").points) == 1
-
-
-def test_an_end_of_file_mark_of_old_systems_is_no_line() -> None:
-    assert read(player_line(1) + "\n\x1a").notes == ()
+    name = "Abcdefghijklmnopqrstuvwxyz, Abcdef"
+    line = player_line(1, GAME[:1], rating="2000")
+    columns = read(line[:14] + name + line[48:], player_line(2, GAME[1:]))
+    assert columns.problems == ()
+    assert columns.players[columns.white].tolist() == [name[:33]]
 
 
 @pytest.mark.parametrize(
@@ -384,7 +337,7 @@ def test_what_is_no_report_is_refused(data: bytes, words: str) -> None:
 # Other lines.
 
 
-def test_lines_of_the_tournament_teams_and_extensions_are_skipped() -> None:
+def test_lines_of_the_tournament_teams_and_extensions_are_skipped_and_unknown_ones_noted() -> None:
     """Codes of TRF16, of its version of 2026, and of pairing programs; rulers and remarks."""
     columns = read(
         "         1         2",
@@ -404,9 +357,6 @@ def test_lines_of_the_tournament_teams_and_extensions_are_skipped() -> None:
         "802   3 GEO",
     )
     assert (columns.problems, columns.notes, len(columns.points)) == ((), (), 1)
-
-
-def test_unknown_lines_are_noted() -> None:
     columns = read(player_line(1), "777 x", "555 y", "777 z", "(c) nobody", " 001 indented")
     assert columns.notes == (
         "lines with codes that TRF16 does not have were skipped: 555, 777",
@@ -428,14 +378,12 @@ def test_unknown_lines_are_noted() -> None:
         ("?", ["   2 w 1"]),
     ],
 )
-def test_points_that_are_the_sum_of_the_results_need_no_note(
-    points: str, rounds: list[str]
-) -> None:
+def test_points_that_are_the_sum_of_the_results_need_no_note(points, rounds):
     columns = read(player_line(1, rounds, points=points), player_line(2, GAME[1:]))
     assert (columns.problems, columns.notes) == ((), ())
 
 
-def test_other_points_are_noted_and_results_count() -> None:
+def test_other_points_are_noted_and_very_many_rounds_are_read() -> None:
     lines = [player_line(1, GAME[:1], points="3.0"), player_line(2, GAME[1:], points="0.0")]
     columns = read(*lines)
     assert columns.notes == (
@@ -443,6 +391,10 @@ def test_other_points_are_noted_and_results_count() -> None:
         "instead of 1); results count, not points",
     )
     assert columns.points.tolist() == [1.0]
+    lines = [player_line(number) for number in range(1, 2000)]
+    lines[0] += " " * 1_000_000 + "  0000 - Z"
+    columns = read_trf(report(*lines).encode(), "")
+    assert (columns.problems, columns.left_out) == ((), {"bye": 1})
 
 
 @pytest.mark.parametrize("code", ["XXS W=3 D=1", "162  W 3.0", "BBW  3.0", "299 W", "XXA    1"])
@@ -505,9 +457,7 @@ def tournaments(draw: st.DrawFn) -> Drawn:
 
 
 @given(tournaments())
-def test_a_random_tournament_comes_back(
-    drawn: Drawn,
-) -> None:
+def test_a_random_tournament_comes_back(drawn):
     """Whatever its line ends, encoding, way to count columns and blanks at the ends of lines."""
     data, games, left_out, numbers = drawn
     columns = read_trf(data, "")
@@ -523,10 +473,3 @@ def test_a_random_tournament_comes_back(
     assert [at for at, *_ in found] == sorted(at for at, *_ in games)
     assert columns.left_out == left_out
     assert [one.split()[0] for one in columns.players[columns.others]] == numbers
-
-
-def test_a_line_with_very_many_rounds_costs_no_more_than_its_length() -> None:
-    lines = [player_line(number) for number in range(1, 2000)]
-    lines[0] += " " * 1_000_000 + "  0000 - Z"
-    columns = read_trf(report(*lines).encode(), "")
-    assert (columns.problems, columns.left_out) == ((), {"bye": 1})

@@ -76,7 +76,7 @@ def test_only_white_and_home_have_an_advantage(sides: str, coloured: bool) -> No
     assert games.coloured is coloured
 
 
-def test_white_and_black_are_matches_with_a_side() -> None:
+def test_white_and_black_home_and_away_are_matches_with_a_side() -> None:
     reading = of_text("round,white,black,result\n1,ann,ben,1-0\n2,ben,ann,½-½\n")
     assert rows_of(reading.history) == [(1, "ann", 0), (1, "ben", 1), (2, "ben", 0), (2, "ann", 0)]
     assert reading.history.attributes["side"].tolist() == ["white", "black"] * 2
@@ -85,9 +85,6 @@ def test_white_and_black_are_matches_with_a_side() -> None:
         "read 2 games of white and black as matches; side says who has white",
         "round is the order of the matches, and no days are counted",
     )
-
-
-def test_home_and_away_with_scores() -> None:
     reading = of_text(
         "date,home_team,away_team,home_score,away_score,neutral,cup\n"
         "2020-02-01,b,a,0,0,TRUE,x\n2020-01-01,a,b,10,9,NA,y\n2030-01-01,a,b,NA,NA,FALSE,y\n"
@@ -150,38 +147,29 @@ def test_scores_in_one_column_decide(scores: tuple[str, str, str]) -> None:
     assert problems_of(text.replace(scores[2], "later")) == [(4, "score", "'later'")]
 
 
-def test_games_without_a_score_are_left_out_of_scores() -> None:
+def test_scores_decide_before_results_and_results_of_chess_stay_results() -> None:
     text = "player 1,player 2,score\nann,bob,3:2\nbob,cyd,1:0\ncyd,ann,w/o\ncyd,ann,1:1\n"
     reading = of_text(text)
     assert results_of(reading.history) == ROUND
     # A slip among results of chess does not make them scores.
     slip = "player 1,player 2,score\na,b,1-0\nb,a,1-0\na,b,0-1\nb,a,=\nb,a,2-1\n"
     assert problems_of(slip) == [(6, "score", "'2-1'")]
-
-
-def test_categories_are_names_and_scores_decide_before_results() -> None:
     text = "white,black,white_score,black_score,result\nann ,bob,2,1,0-1\nbob, ann,1,1,1-0\n"
     table = pl.read_csv(text.encode()).cast({"white": pl.Categorical, "black": pl.Categorical})
     reading = eq.scan_history(table)
     assert results_of(reading.history) == "ann>bob; bob=ann"
     assert "white_score and black_score decide the places, not result" in reading.notes
-
-
-def test_results_of_chess_stay_results() -> None:
     text = "home,away,result\nann,bob,1-0\nbob,cyd,0-1\ncyd,ann,0-0\n"
     assert eq.scan_games(text.encode(), format="csv").left_out == {"forfeit": 1}
     assert problems_of("white,black,result\na,b,1-0\nb,a,2-1\n") == [(3, "result", "'2-1'")]
 
 
-def test_a_winner_can_be_a_player_of_the_row() -> None:
+def test_a_winner_can_be_a_player_of_the_row_and_a_long_table_stays_one() -> None:
     text = "player1,player2,winner\nann,ben,ben\nann,cid,dan\n"
     reading = of_text(text, skip_bad="matches")
     assert results_of(reading.history) == "ben>ann"
     assert [(one.line, one.field, one.rule) for one in reading.problems] == [(3, "winner", RESULT)]
     assert reading.dropped_matches == ("2",)
-
-
-def test_a_long_table_stays_one_and_says_so() -> None:
     text = "match,player,rank,white,black,result\n7,ann,1,x,y,0-1\n7,ben,2,x,y,0-1\n"
     reading = of_text(text)
     assert rows_of(reading.history) == [(7, "ann", 0), (7, "ben", 1)]
@@ -193,7 +181,7 @@ def test_a_long_table_stays_one_and_says_so() -> None:
     assert [field for _, field, _ in problems_of("match,winner\n1,a\n")] == ["player"]
 
 
-def test_problems_name_line_and_column_of_the_file_once() -> None:
+def test_problems_name_line_and_column_once_and_options_of_reading_count() -> None:
     text = (
         "white,black,result,date,weight\nann,ben,1-0,2020-01-01,1\nann,ann,1-0,2020-01-01,1\n"
         "ann,,1-0,2020-01-01,1\nann,ben,7,2020-01-01,1\nann,ben,1-0,soon,1\n"
@@ -205,6 +193,12 @@ def test_problems_name_line_and_column_of_the_file_once() -> None:
         skipped = of_text(text, skip_bad=skip)
         assert rows_of(skipped.history) == [(1, "ann", 0), (1, "ben", 1)]
         assert skipped.dropped_matches == ("2", "3", "4", "5", "6", "7")
+    text = "p,q,r,day\nann,ben,1-0,2020-01-01\nAnn,cid,0-1,2021-01-01\ncid,ben,1-0,2022-01-01\n"
+    columns = {"white": "p", "black": "q", "result": "r", "time": "day"}
+    reading = of_text(text, columns=columns, synonyms={"Ann": "ann"}, until="2022-01-01")
+    assert results_of(reading.history) == "ann>ben; cid>ann"
+    wanted = of_text(text, columns=columns, where={"q": "ben"})
+    assert (wanted.history.matches, wanted.filtered) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -248,9 +242,7 @@ def test_what_cannot_be_read_is_a_problem(text: str, problems: list[Any]) -> Non
         ("player,ann,bob\nann,X,1\nbob,0,X\n", "crosstable", ""),
     ],
 )
-def test_a_reading_says_what_it_is_and_which_column_is_which(
-    text: str, kind: str, columns: str
-) -> None:
+def test_a_reading_says_what_it_is_and_which_column_is_which(text, kind, columns):
     for reading in (of_text(text), eq.scan_games(text.encode(), format="csv")):
         assert (reading.format, reading.kind) == ("csv", kind)
         assert " ".join(f"{meaning}={name}" for meaning, name in reading.columns.items()) == columns
@@ -261,15 +253,6 @@ def test_a_rule_that_all_rows_break_is_listed_once(skip_bad: str | None) -> None
     reading = of_text("white,black,result\n" + "ann,ben,what\n" * 200, skip_bad=skip_bad)
     assert reading.history is None
     assert "the same on all 200 rows" in reading.problems[0].got
-
-
-def test_synonyms_filters_and_names_of_columns_count() -> None:
-    text = "p,q,r,day\nann,ben,1-0,2020-01-01\nAnn,cid,0-1,2021-01-01\ncid,ben,1-0,2022-01-01\n"
-    columns = {"white": "p", "black": "q", "result": "r", "time": "day"}
-    reading = of_text(text, columns=columns, synonyms={"Ann": "ann"}, until="2022-01-01")
-    assert results_of(reading.history) == "ann>ben; cid>ann"
-    wanted = of_text(text, columns=columns, where={"q": "ben"})
-    assert (wanted.history.matches, wanted.filtered) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -330,25 +313,35 @@ LONG = (
         (GAMES, {"columns": {"time": "Date"}}, [3, 1, 2], ""),
     ],
 )
-def test_dates_and_clock_times_are_one_time(
-    text: str, options: dict[str, Any], ids: list[int], note: str
-) -> None:
+def test_dates_and_clock_times_are_one_time(text, options, ids, note):
     reading = of_text(text, **options)
     assert reading.history.match_ids.tolist() == ids
     assert not note or note in reading.notes
 
 
-def test_games_are_selected_by_date_and_clock_time() -> None:
+def test_dates_and_clock_times_are_taken_but_not_clock_times_alone() -> None:
     games = eq.read_games(GAMES.encode(), format="csv", since="2024-08-16T13:00")
     assert len(games.points) == 1
     assert of_text(GAMES, columns={"time": "Time"}).history is None
-
-
-def test_a_format_of_dates_and_one_of_both_are_taken() -> None:
     text = GAMES.replace("2024-08-16", "16/08/2024").replace("2024-08-15", "15/08/2024")
     assert "--time-format '%d/%m/%Y %H:%M'" in of_text(text).problems[0].rule
     for time_format, ids in (("%d/%m/%Y %H:%M", [3, 2, 1]), ("%d/%m/%Y", [3, 1, 2])):
         assert of_text(text, time_format=time_format).history.match_ids.tolist() == ids
+    goals = "home_team_id,home_goals,away_team_id,away_goals\n1,2,2,3\n"
+    assert results_of(of_text(goals).history) == "2>1"
+    full = "Date,Team 1,FT,Team 2\nFri Aug 10 2018,a,2-1,b\n"
+    assert results_of(of_text(full, time_format="%a %b %d %Y").history) == "a>b"
+    (problem,) = of_text(full).problems
+    assert "--time-format '%a %b %d %Y'" in problem.rule
+    games = GAMES.replace("Date", "Round").replace("2024-08-16,2", "2,2")
+    games = games.replace("2024-08-16,1", "1,1").replace("2024-08-15", "1")
+    rounds = of_text(games)
+    assert "Time has times of day without dates, so it is left out" in rounds.notes
+    assert rounds.history.order.tolist() == [1, 1, 2]
+    alone = of_text("\n".join(line.partition(",")[2] for line in games.splitlines()))
+    assert alone.history.time is alone.history.order is None
+    assert "Time" not in alone.history.attributes
+    assert of_text(games, columns={"time": "Time"}).problems[0].field == "Time"
 
 
 @pytest.mark.parametrize(
@@ -362,28 +355,6 @@ def test_a_format_of_dates_and_one_of_both_are_taken() -> None:
 def test_a_column_that_may_be_the_time_is_said(text: str, column: str) -> None:
     note = f"{column} is kept but not read as time (--column time={column} does it)"
     assert note in of_text(text).notes
-
-
-def test_home_team_id_and_full_time_are_read() -> None:
-    goals = "home_team_id,home_goals,away_team_id,away_goals\n1,2,2,3\n"
-    assert results_of(of_text(goals).history) == "2>1"
-    full = "Date,Team 1,FT,Team 2\nFri Aug 10 2018,a,2-1,b\n"
-    assert results_of(of_text(full, time_format="%a %b %d %Y").history) == "a>b"
-    (problem,) = of_text(full).problems
-    assert "--time-format '%a %b %d %Y'" in problem.rule
-
-
-def test_clock_times_without_dates_are_no_times_of_games() -> None:
-    """Games stay readable: in the order of their rounds, or else in that of the file."""
-    games = GAMES.replace("Date", "Round").replace("2024-08-16,2", "2,2")
-    games = games.replace("2024-08-16,1", "1,1").replace("2024-08-15", "1")
-    rounds = of_text(games)
-    assert "Time has times of day without dates, so it is left out" in rounds.notes
-    assert rounds.history.order.tolist() == [1, 1, 2]
-    alone = of_text("\n".join(line.partition(",")[2] for line in games.splitlines()))
-    assert alone.history.time is alone.history.order is None
-    assert "Time" not in alone.history.attributes
-    assert of_text(games, columns={"time": "Time"}).problems[0].field == "Time"
 
 
 #: Rows as collections of tennis results have them, the final first.
@@ -406,6 +377,11 @@ def test_the_day_of_the_tournament_and_the_round_give_the_order() -> None:
     assert "1 walkover counted as won (--walkovers drop leaves them out)" in reading.notes
     (problem,) = of_text(TENNIS.replace("ann,eva", "ann,ann")).problems
     assert problem.line == 6
+    rounds = ["Q1", "1st Round", "2nd round", "RR", "R64", "R16"]
+    rounds += ["Quarterfinals", "SF", "BR", "The Final"]
+    rows = "".join(f"2020-01-01,a,b,{word}\n" for word in rounds[::-1])
+    history = of_text(f"date,winner,loser,round\n{rows}").history
+    assert history.match_ids.tolist() == list(range(len(rounds), 0, -1))
 
 
 def test_walkovers_can_be_left_out(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -421,15 +397,6 @@ def test_walkovers_can_be_left_out(tmp_path: Any, capsys: pytest.CaptureFixture[
     assert of_text(rows, walkovers="drop").history.matches == 1
     with pytest.raises(InvalidParameterError, match="drop"):
         of_text(TENNIS, walkovers="lose")
-
-
-def test_rounds_of_a_day_follow_each_other() -> None:
-    """Most words of the dictionary, and ordinal numbers, from the first round to the final."""
-    rounds = ["Q1", "1st Round", "2nd round", "RR", "R64", "R16"]
-    rounds += ["Quarterfinals", "SF", "BR", "The Final"]
-    rows = "".join(f"2020-01-01,a,b,{word}\n" for word in rounds[::-1])
-    history = of_text(f"date,winner,loser,round\n{rows}").history
-    assert history.match_ids.tolist() == list(range(len(rounds), 0, -1))
 
 
 @pytest.mark.parametrize("word", ["group A", ""])

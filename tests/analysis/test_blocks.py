@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -18,7 +23,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.analysis.rate import computation, out_of_core
 from equipoise.analysis.rate.computation import RateAnswer, RateRequest, memory_for, memory_of, rate
-from equipoise.analysis.rate.out_of_core import LargeTable
+from equipoise.analysis.rate.out_of_core import LargeTable, RepeatedIds
 from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.rating.registry import make_system
@@ -107,9 +112,7 @@ def tables(draw: st.DrawFn, most: int) -> pl.DataFrame:
 )
 @given(data=st.data())
 @examples(12)
-def test_any_table_is_rated_as_at_once(
-    system: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_table_is_rated_as_at_once(system, data, tmp_path_factory):
     most = make_system(system).capabilities.max_teams or 4
     path = tmp_path_factory.mktemp("blocks") / "season.parquet"
     data.draw(tables(most)).write_parquet(path, row_group_size=4)
@@ -222,15 +225,19 @@ def test_scattered_rows_without_times_are_found(path: Path, match: list[int]) ->
         ({"match": [0.5] * 24}, "column match must hold text or whole numbers"),
     ],
 )
-def test_what_depends_on_all_values_is_refused(
-    path: Path, changes: dict[str, Any], reason: str
-) -> None:
+def test_what_depends_on_all_values_is_refused(path, changes, reason):
     season(**changes).write_parquet(path)
     with pytest.raises(InvalidParameterError, match=f"cannot be rated in blocks.*{reason}"):
         rated(path, "elo", "1GB")
 
 
-def test_options_that_need_the_complete_history_are_refused(path: Path) -> None:
+def test_other_files_and_options_are_refused_with_the_way_out(tmp_path: Path, path: Path) -> None:
+    table = tmp_path / "season.csv"
+    season().write_csv(table)
+    with pytest.raises(InvalidParameterError, match="equipoise convert"):
+        rated(table, "elo", "1GB")
+    with pytest.raises(InvalidParameterError, match="there is no file"):
+        rated(tmp_path / "saeson.parquet", "elo", "1GB")
     season().write_parquet(path)
     for name in ("initial", "trace"):
         outputs: dict[str, Any] = {name: str(path.with_name("other.csv"))}
@@ -241,15 +248,6 @@ def test_options_that_need_the_complete_history_are_refused(path: Path) -> None:
             rate(make_system("elo"), request)
 
 
-def test_other_files_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    table = tmp_path / "season.csv"
-    season().write_csv(table)
-    with pytest.raises(InvalidParameterError, match="equipoise convert"):
-        rated(table, "elo", "1GB")
-    with pytest.raises(InvalidParameterError, match="there is no file"):
-        rated(tmp_path / "saeson.parquet", "elo", "1GB")
-
-
 def test_a_full_disk_is_noticed_before_sorting(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     season().reverse().write_parquet(path)
     usage = shutil.disk_usage(path.parent)._replace(free=100)
@@ -258,9 +256,7 @@ def test_a_full_disk_is_noticed_before_sorting(path: Path, monkeypatch: pytest.M
         rated(path, "elo", "1GB")
 
 
-def test_a_disk_that_others_fill_while_sorting_is_named(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_others_fill_while_sorting_is_named(path, tmp_path, monkeypatch):
     season().reverse().write_parquet(path)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
@@ -276,9 +272,7 @@ def test_a_disk_that_others_fill_while_sorting_is_named(
 
 @pytest.mark.parametrize("how", ["again", "replaced", "deleted", "garbage"])
 @pytest.mark.parametrize("sorted_", [True, False])
-def test_a_file_that_changes_while_it_is_read_is_refused(
-    path: Path, how: str, sorted_: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_while_it_is_read_is_refused(path, how, sorted_, monkeypatch):
     """A part of the old file and a part of the new one would be rated as one history."""
     table = season() if sorted_ else season().reverse()
     table.write_parquet(path)
@@ -310,9 +304,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         rated(path, "elo", "1GB")
 
 
-def test_large_files_are_rated_in_blocks_without_an_option(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_files_are_rated_in_blocks_without_an_option(path, monkeypatch):
     season().write_parquet(path)
     assert memory_for(str(path)) is None
     monkeypatch.setattr(computation, "available_memory", lambda: 1000)
@@ -334,3 +326,105 @@ def test_sizes_are_read(text: str, size: int) -> None:
 def test_other_sizes_are_refused(text: str) -> None:
     with pytest.raises(InvalidParameterError, match="--memory-limit must be"):
         memory_of(text)
+
+
+# A rating in blocks leaves nothing on the disk, however it ends.
+
+
+#: The file is divided before the first match is rated, so the command is stopped while it is.
+_ROWS = 4_000_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file out of order, which takes seconds to sort."""
+    path = tmp_path_factory.mktemp("large") / "season.parquet"
+    match = np.repeat(np.arange(_ROWS // 2)[::-1], 2)
+    pl.DataFrame(
+        {
+            "match": match,
+            "time": 1_500_000_000 + match,
+            "player": np.arange(_ROWS) % 1000,
+            "rank": np.tile([1, 2], _ROWS // 2),
+        }
+    ).write_parquet(path)
+    return path
+
+
+#: The command, with signals as a terminal has them (who runs the tests may ignore some, as `nohup`
+#: does), and with the bytes to which a file may grow.
+_PROGRAM = """
+import resource, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if sys.argv[1] != "any":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+from equipoise.cli import main
+main(sys.argv[2:])
+"""
+
+
+def started(path: Path, folder: Path, largest: str = "any") -> subprocess.Popen[str]:
+    """Start a rating with its temporary files in a folder."""
+    pytest.importorskip("resource", reason="Windows has other signals")
+    command = [sys.executable, "-c", _PROGRAM, largest, "rate", str(path), "-s", "elo"]
+    command += ["--memory-limit", "500MB", "--output", str(folder.parent / "ratings.parquet")]
+    return subprocess.Popen(
+        command, env={**os.environ, "TMPDIR": str(folder)}, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "temporary").mkdir()
+    return tmp_path / "temporary"
+
+
+def wait_for_a_part(process: subprocess.Popen[str], folder: Path) -> None:
+    """Wait until a part of the file is on the disk."""
+    until = time.monotonic() + 120
+    while not list(folder.glob("*/part-*")):
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_removes_the_parts(large: Path, folder: Path, number: signal.Signals) -> None:
+    process = started(large, folder)
+    wait_for_a_part(process, folder)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert said.endswith("stopped\n")
+    assert not list(folder.iterdir())
+    assert not list(folder.parent.glob("ratings*"))
+
+
+# By night: after a failed write, Polars 2.1 sometimes waits for ever (2 of 8 times here).
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_a_file_that_may_not_grow_is_named(large: Path, folder: Path) -> None:
+    """As on a full disk: one sentence, and nothing is left."""
+    process = started(large, folder, largest="100000")
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 2, said
+    assert "cannot be sorted by time in" in said
+    assert "set TMPDIR to a folder with more room" in said
+    assert "Traceback" not in said
+    assert not list(folder.iterdir())
+    assert not list(folder.parent.glob("ratings*"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+def test_a_full_disk_is_named_where_ids_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "ids-0").symlink_to("/dev/full")
+    with pytest.raises(InvalidParameterError) as caught:
+        RepeatedIds(folder, 10).add(np.arange(3))
+    assert str(caught.value) == (
+        f"the ids of matches cannot be kept in {tmp_path}: No space left on device (set TMPDIR to "
+        "a folder with more room)"
+    )
