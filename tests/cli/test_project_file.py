@@ -214,7 +214,9 @@ def test_the_system_of_the_project_is_that_of_a_new_pool_and_yields_to_saved_sta
     new = cli.json("db", "import", *games, "--pool", "new", "--create", *base)
     assert (new["created"], new["system"]) == (True, "glicko2")
     settings('system = "elo"\n')
-    assert cli.json("db", "import", *games, "--pool", "new", *base)["known_matches"] == 1
+    for create in ([], ["--create"]):
+        again = cli.json("db", "import", *games, "--pool", "new", *create, *base)
+        assert (again["known_matches"], again["system"]) == (1, "glicko2")
     cli("db", "export", "new", "--output", "log.ndjson", *base)
     log = cli.json("db", "import", "log.ndjson", "--pool", "log", "--create", *base)
     assert (log["system"], log["same_head"]) == ("glicko2", True)

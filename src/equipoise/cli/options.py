@@ -175,7 +175,7 @@ class _Options:
             else:
                 values[name] = tuple(value) if isinstance(value, list) else value
         if self._set and (used or notes):
-            values["set_by_project"] = tuple(used)
+            values["set_by_project"] = (*used, *(("--system",) if notes else ()))
             if used:
                 section = next(iter(used.values())).rpartition(" ")[0]
                 keys = ", ".join(option.rpartition(" ")[2] for option in used.values())

@@ -160,6 +160,15 @@ def import_pool(
     exists = _existing_rules(store, pool) is not None
     if not exists and not request.create:
         raise NotFoundError(f"no pool {pool!r}; add --create to create it")
+    if (
+        exists
+        and "--system" in request.history.set_by_project
+        and not request.settings["parameters"]
+    ):
+        # The system of the project is that of pools that are created.
+        left_out = ("system", "parameters")
+        kept = {name: value for name, value in request.settings.items() if name not in left_out}
+        request = replace(request, settings=kept)
     done = _Import(store, pool, request, now, progress or (lambda done, total: None))
     source = request.history.source
     path = Path(source) if isinstance(source, str | os.PathLike) else None
