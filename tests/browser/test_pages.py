@@ -210,31 +210,6 @@ def test_the_theme_is_chosen_and_kept(chromium: Any, site: Any) -> None:
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
 
-def test_pages_do_their_work_without_scripts(chromium: Any, site: Any) -> None:
-    """A player is found and a lobby split by forms alone."""
-    context = chromium.new_context(java_script_enabled=False, base_url=site.url)
-    page = context.new_page()
-    page.goto("/pools/arena/leaderboard")
-    page.get_by_role("searchbox", name="Find a player, match or pool").fill("mio-f")
-    page.keyboard.press("Enter")
-    page.get_by_role("link", name="mio-fox", exact=True).click()
-    assert page.get_by_role("img", name="Rating of mio-fox").is_visible()
-    page.get_by_role("link", name="Why match").first.click()
-    changed = page.get_by_role("row", name="Change of rating")
-    for _ in range(20):
-        if changed.is_visible():
-            break
-        # It is still computed: the page says so, with a link.
-        page.wait_for_timeout(500)
-        page.get_by_role("link", name="Refresh").click()
-    assert changed.is_visible()
-    page.goto("/pools/arena/balance")
-    page.get_by_label("One player per line").fill("ada-fox\nbo-otter\ncleo_77\ndag_77")
-    page.get_by_role("button", name="Make teams").click()
-    assert page.get_by_role("heading", name="Team 2").is_visible()
-    context.close()
-
-
 def test_the_keyboard_reaches_everything_in_order(chromium: Any, site: Any) -> None:
     """The skip link comes first and works; focus is always seen and never caught."""
     with browsing(chromium, site) as page:

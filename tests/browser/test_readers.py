@@ -47,7 +47,7 @@ def test_a_player_is_found_by_keyboard_alone(chromium: Any, site: Any) -> None:
 def test_lists_are_renewed_while_they_are_seen(chromium: Any, site: Any) -> None:
     """A match that is posted appears without a reload, and an unchanged list is not sent again."""
     from equipoise.messages.pools import PoolRequest
-    from web.page.test_player_page import DASH, game
+    from web.page.invented import DASH, game
 
     pool = site.new_pool("watched", PoolRequest("elo", public=True), [game(1, "Ada", "Bo", (1, 0))])
     with browsing(chromium, site) as page:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from charts.performances_by_hand import performances
+from charts.test_performance_chart import performances
 from equipoise.errors import InvalidParameterError
 
 

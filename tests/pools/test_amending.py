@@ -55,25 +55,6 @@ def test_a_disqualification_holds_from_its_time_on(
     assert [one.players[0].counted for one in seen.teams] == [False, False]
 
 
-def test_a_match_that_is_corrected_to_be_unrated_counts_no_longer(store: Store) -> None:
-    pool = Trial(store)
-    pool.post(duel("first", "ada", "bob", 10), duel("second", "ada", "cyd", 20))
-    assert pool.correct(duel("first", "ada", "bob", 10, rated=False)).status == "pending"
-    pool.check()
-    assert pool.ratings() == rated_alone(store, [duel("second", "ada", "cyd", 20)])
-
-
-def test_a_player_is_disqualified_from_an_earlier_time_as_well(store: Store) -> None:
-    pool = Trial(store)
-    pool.post(duel("first", "ada", "bob", 10), duel("second", "bob", "ada", 20))
-    pool.disqualify("bob", since=15)
-    assert pool.disqualify("bob", since=5).status == "pending"
-    pool.check()
-    assert pool.ratings()["ada"] == 1500.0
-    with pytest.raises(ConflictError, match="already disqualified"):
-        pool.disqualify("bob")
-
-
 def test_imported_records_of_earlier_versions_are_kept_as_they_are(store: Store) -> None:
     """Those had no records of descriptions alone, and no effects."""
     pool = Trial(store, system="trueskill")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from sqlalchemy import func, select
 
 from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError
-from equipoise.messages.pools import SeasonRequest
+from equipoise.messages.pools import PoolRequest, SeasonRequest
 from equipoise.messages.upkeep import WebhookRequest
+from equipoise.pools import webhooks
 from equipoise.pools.pool.access import audit_page
 from equipoise.pools.pool.pools import (
     clear_deleted,
+    create_pool,
     delete_pool,
     pool_message,
     pool_messages,
@@ -18,9 +22,16 @@ from equipoise.pools.pool.pools import (
 )
 from equipoise.pools.replay.replaying import pending_pools
 from equipoise.pools.seasons import end_season
-from equipoise.pools.webhooks import create_webhook
+from equipoise.pools.webhooks import (
+    clear_audit,
+    clear_webhooks,
+    create_webhook,
+    disable_webhook,
+    list_webhooks,
+)
+from equipoise.store import keys
 from equipoise.store.bulk import Sizes
-from equipoise.store.connection import Store
+from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import create_key, find_key
 from equipoise.store.pools import TABLES, get_pool
 from equipoise.store.schema import metadata
@@ -151,3 +162,73 @@ def test_a_replay_of_a_deleted_pool_writes_nothing_more(store: Store) -> None:
     with pytest.raises(NotFoundError):
         pool.replay(stop=deleted_meanwhile)
     assert rows_of(store, number) == 0
+
+
+DAY = 86_400_000_000
+TODAY = 20_000 * DAY
+
+
+@pytest.fixture
+def aged(database_url: str) -> Iterator[Store]:
+    opened = open_store(database_url)
+    create_pool(opened, "ladder", PoolRequest(system="elo"), TODAY - 100 * DAY)
+    yield opened
+    opened.close()
+
+
+def note(aged: Store, *days: float) -> None:
+    """Add entries that are some days old."""
+    with aged.write() as connection:
+        for age in days:
+            keys.add_audit_row(
+                connection, "test", now=TODAY - int(age * DAY), key=None, subject=age
+            )
+
+
+def subjects(aged: Store) -> list[str | None]:
+    with aged.read() as connection:
+        return [one.subject for one in keys.audit_rows_before(connection, None, None, 10_000)]
+
+
+def test_old_entries_of_the_audit_log_are_deleted_in_their_order(aged: Store) -> None:
+    """An entry of a clock that was set back stays until those before it go."""
+    note(aged, 40, 30.5, 29.5, 35, 1)
+    for _ in range(2):
+        clear_audit(aged, 30, TODAY)
+        assert subjects(aged) == ["1", "35", "29.5"]
+    clear_audit(aged, 2, TODAY)
+    assert subjects(aged) == ["1"]
+    clear_audit(aged, 0.5, TODAY)
+    assert subjects(aged) == []
+    note(aged, 0)
+    assert subjects(aged) == ["0"]
+
+
+def test_deleting_takes_small_steps_and_can_be_stopped(
+    aged: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "_AT_ONCE", 2)
+    note(aged, *range(50, 40, -1))
+    steps = iter([False, False, True])
+    clear_audit(aged, 30, TODAY, stop=lambda: next(steps))
+    assert len(subjects(aged)) == 11 - 4
+    clear_audit(aged, 30, TODAY)
+    assert subjects(aged) == []
+
+
+def test_webhooks_that_were_disabled_long_ago_are_deleted(aged: Store) -> None:
+    """Which is audited. Others stay, however long they have been there."""
+    for age in (60, 31, 29, None):
+        request = WebhookRequest(url="https://example.org")
+        made = create_webhook(aged, "ladder", request, key=None, now=TODAY - 90 * DAY)
+        if age is not None:
+            number = made.webhook.webhook
+            disable_webhook(aged, "ladder", number, key=None, now=TODAY - age * DAY)
+    clear_webhooks(aged, 30, TODAY)
+    left = list_webhooks(aged, "ladder").webhooks
+    assert [one.disabled is None for one in left] == [True, False]
+    with aged.read() as connection:
+        entries = keys.audit_rows_before(connection, "ladder", None, 100)
+    deleted = [one for one in entries if one.what == "webhook.deleted"]
+    assert len(deleted) == 2
+    assert all("disabled more than 30 days ago" in one.detail for one in deleted)

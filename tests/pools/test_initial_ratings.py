@@ -372,9 +372,12 @@ def test_what_cannot_be_copied_is_refused(sqlite_store: Store) -> None:
     ):
         with pytest.raises(kind, match=sentence):
             begin(sqlite_store, "new", **more)
-    bad = InitialMapping(there=(1.0, 1.0), here=(1.0, 2.0))
-    with pytest.raises(InvalidParameterError, match="two different ratings"):
-        begin(sqlite_store, "new", pool="chess", mapping=bad)
+    for there, here, sentence in (
+        ((1.0, 1.0), (1.0, 2.0), "two different ratings"),
+        ((1.0, 2.0), (2.0, 1.0), "the higher rating must stay the higher one"),
+    ):
+        with pytest.raises(InvalidParameterError, match=sentence):
+            begin(sqlite_store, "new", pool="chess", mapping=InitialMapping(there, here))
     trial.void("m1")
     with pytest.raises(ConflictError, match="waits for a replay"):
         begin(sqlite_store, "new", pool="chess")

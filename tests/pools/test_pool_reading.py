@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import msgspec
 import pytest
 
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.matches import LeaderboardMessage, MatchRequest, ReasonRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest, ProfileRequest, ProfilesRequest
 from equipoise.pools.amending import restore_match, void_match
-from equipoise.pools.pool.pools import encode_cursor
+from equipoise.pools.pool.pools import create_pool, encode_cursor, pool_message
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.profiles import set_profiles
 from equipoise.pools.reading.matches import match, matches, posted_match
-from equipoise.pools.reading.players import leaderboard, player, player_history, rating_timeline
+from equipoise.pools.reading.overview import search, similar
+from equipoise.pools.reading.players import (
+    leaderboard,
+    player,
+    player_history,
+    rating_timeline,
+    ratings_of_players,
+    search_players,
+)
 from equipoise.pools.reading.questions import explain_player
-from equipoise.store.connection import Store
+from equipoise.store.connection import Store, open_store
 from pools.pool_trials import NOW, Trial, duel
 
 
@@ -312,3 +326,161 @@ def test_a_void_match_says_why(store: Store) -> None:
     assert match(store, pool.name, "a").void_reason is None
     restore_match(store, pool.name, "b", ReasonRequest(), key=None, now=NOW)
     assert match(store, pool.name, "b").void_reason is None
+
+
+def found_in(store: Store, text: str, name: str = "trial") -> tuple[list[str], list[str]]:
+    """Return the players and the matches that a search finds."""
+    result = search(store, [pool_message(store, name)], text)
+    every = result.found
+    return (
+        [row.player for one in every for row in one.players],
+        [line.match for one in every for line in one.matches],
+    )
+
+
+def test_titles_are_found_after_thousands_of_players_and_as_corrected(store: Store) -> None:
+    """Only the end of a long content is read, and the last title counts."""
+    pool = Trial(store, system="elo-mmr", late="replay")
+    crowd = [TeamRequest([f"player-{at:04}"], at) for at in range(600)]
+    pool.post(MatchRequest("big", crowd, 10, title="Grand Final 100 %"))
+    pool.post(duel("small", "ada", "bob", 20, title="Semi_final"))
+    assert found_in(store, "grand final") == ([], ["big"])
+    assert found_in(store, "100 %") == ([], ["big"])
+    assert found_in(store, "FINAL") == ([], ["small", "big"])
+    # The signs of patterns stand for themselves.
+    assert found_in(store, "semi_") == ([], ["small"])
+    assert found_in(store, "semi%") == ([], [])
+    assert found_in(store, 'x\\"y') == ([], [])
+    pool.correct(duel("small", "ada", "bob", 20, title='The "last" \\ Zoë'))
+    assert found_in(store, "semi") == ([], [])
+    assert found_in(store, '"last" \\ zo') == ([], ["small"])
+
+
+def test_ids_and_names_are_found(store: Store) -> None:
+    pool = Trial(store)
+    pool.post(duel("Cup 1", "ada", "bob", 1), duel("cup 2", "ada", "cyd", 2))
+    profile = ProfilesRequest([ProfileRequest("cyd", "José Álvarez")])
+    set_profiles(store, "trial", profile, key=None, now=NOW)
+    assert found_in(store, "jose al") == (["cyd"], [])
+    assert found_in(store, "AD") == (["ada"], [])
+    # Ids of matches are found as they are written, from their beginning.
+    assert found_in(store, "Cup") == ([], ["Cup 1"])
+    assert found_in(store, "up 1") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "player"),
+    [
+        ("ada fox", "Ada Fox"),
+        ("Ada-Fox", "ada fox"),
+        ("José", "Jose"),
+        ("Adda Fox", "Ada Fox"),
+        ("Ada Fo", "Ada Fox"),
+        ("Ida Fox", "Ada Fox"),
+    ],
+)
+def test_case_accents_and_one_letter_are_similar(name: str, player: str) -> None:
+    """Whichever of the two is the newcomer."""
+    assert similar([name], [player]) == {name: player}
+    assert similar([player], [name]) == {player: name}
+
+
+@pytest.mark.parametrize(
+    ("name", "player"),
+    [("player 7", "player 8"), ("Bo", "Cy"), ("Ana", "Ada"), ("Ada Fox", "Ida Fix")],
+)
+def test_digits_short_names_and_two_letters_differ(name: str, player: str) -> None:
+    """They are different players more often than misspelled ones."""
+    assert similar([name], [player]) == {}
+
+
+def test_the_later_of_two_similar_newcomers_is_named() -> None:
+    """And a name is never similar to itself."""
+    assert similar(["Ada Fox", "Adda Fox"], ["Ada Fox", "Adda Fox"]) == {"Adda Fox": "Ada Fox"}
+
+
+LATER = 2_000_000_000_000_000
+NAMES = ["Anna", "annabel", "Joanna", "bo", "100%", "1000", "a_b", "axb", "back\\slash", "Éva"]
+
+
+@pytest.fixture
+def people(database_url: str) -> Iterator[Store]:
+    found = open_store(database_url)
+    matches = [
+        MatchRequest(
+            f"m{at}",
+            [TeamRequest([NAMES[at % 10]], rank=1), TeamRequest([NAMES[(at + 1) % 10]], rank=2)],
+            time=1_700_000_000 + at,
+        )
+        for at in range(40)
+    ]
+    create_pool(found, "pool", PoolRequest(system="glicko", placement_matches=9), LATER)
+    create_pool(found, "other", PoolRequest(system="elo", times="none"), LATER)
+    post_matches(found, "pool", [Post(matches, detailed=False)], LATER)
+    untimed = [MatchRequest(one.match, one.teams) for one in matches[:5]]
+    post_matches(found, "other", [Post(untimed, detailed=False)], LATER)
+    yield found
+    found.close()
+
+
+def test_the_best_come_first_and_as_the_leaderboard_has_them(people: Store) -> None:
+    """But for their places, which are not looked up."""
+    board = leaderboard(people, "pool", provisional=True).players
+    wanted = [row for row in board if "a" in row.player.lower()]
+    expected = [msgspec.structs.replace(row, place=None) for row in wanted]
+    assert search_players(people, "pool", "a", limit=50) == expected
+    with pytest.raises(InvalidParameterError):
+        search_players(people, "pool", "a", limit=1_000)
+
+
+def test_ratings_are_looked_up_together(people: Store) -> None:
+    """Those whom the pool does not know are left out."""
+    found = ratings_of_players(people, "pool", ["Anna", "nobody", "a\0b"])
+    own = next(
+        row for row in leaderboard(people, "pool", provisional=True).players if row.player == "Anna"
+    )
+    assert found == {"Anna": (own.rating, own.deviation)}
+    assert ratings_of_players(people, "pool", []) == {}
+
+
+def test_the_history_around_a_match_has_it_in_the_middle(people: Store) -> None:
+    every = [one.match for one in player_history(people, "pool", "bo", limit=100).matches]
+    assert len(every) == 8
+    for at, name in enumerate(every):
+        found = player_history(people, "pool", "bo", limit=4, around=name)
+        begin = max(0, at - 2)
+        assert [one.match for one in found.matches] == every[begin : begin + 4]
+        assert (found.next is None) == (begin + 4 >= len(every))
+    (alone,) = player_history(people, "pool", "bo", limit=1, around=every[3]).matches
+    assert alone.match == every[3]
+    untimed = player_history(people, "other", "bo", around="m3").matches
+    assert [one.match for one in untimed] == ["m3", "m2"]
+    with pytest.raises(NotFoundError, match="changed no rating of player 'bo'"):
+        player_history(people, "pool", "bo", around="m0")
+    with pytest.raises(NotFoundError):
+        player_history(people, "pool", "bo", around="none")
+    with pytest.raises(InvalidParameterError):
+        player_history(people, "pool", "bo", around="m3", cursor="x")
+
+
+def test_a_course_is_the_history_the_other_way_round(people: Store) -> None:
+    """Oldest first; the oldest are left out where there are too many."""
+    history = player_history(people, "pool", "bo", limit=100).matches[::-1]
+    timeline = rating_timeline(people, "pool", "bo", most=100)
+    assert timeline.matches == [one.match for one in history]
+    assert timeline.times == [float(one.time or 0) for one in history]
+    assert timeline.ratings == [one.rating for one in history]
+    assert timeline.deviations == [one.deviation for one in history]
+    assert timeline.changes == [one.change for one in history]
+    assert timeline.ranks == [one.rank for one in history]
+    assert timeline.left_out == 0
+    short = rating_timeline(people, "pool", "bo", most=3)
+    assert short.matches == timeline.matches[-3:]
+    assert short.left_out == len(timeline.matches) - 3
+    with pytest.raises(NotFoundError):
+        rating_timeline(people, "pool", "nobody", most=3)
+    # Without times, the matches are in the order of the log.
+    timeline = rating_timeline(people, "other", "annabel", most=100)
+    assert timeline.times is None
+    assert timeline.matches == ["m0", "m1"]
+    assert timeline.deviations == [None, None]

@@ -297,6 +297,9 @@ def test_ready_made_tiers_have_their_bounds(
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
+        ({"system": "eloo"}, "system"),
+        ({"parameters": {"k": -1}}, "parameters.k"),
+        ({"parameters": {"kk": 1}}, "parameters.kk"),
         ({"tiers": TWO[::-1]}, "tiers[1].lower"),
         ({"tiers": [Tier(0.0, "", "x", 1)]}, "tiers[0].name"),
         ({"tiers": [Tier(0.0, "x", "y" * 41, 1)]}, "tiers[0].short"),

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 #: "equipoise" or "equipoise[...]" after a command that installs. The file of a wheel is allowed,
 #: and so is "equipoise @ git+https://...": pip then takes the package from that address alone.
@@ -60,20 +58,3 @@ def test_no_file_names_the_package_index() -> None:
             if named and (FROM_INDEX.search(line) or EXTRA.search(line)):
                 found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
     assert found == []
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "pip install equipoise",
-        "$ pip install 'equipoise[service]'",
-        "pip3 install --upgrade equipoise==1.0",
-        "python -m pip install -q --constraint constraints.txt equipoise",
-        "uv add equipoise",
-        "uv pip install equipoise",
-        "pipx install equipoise, then",
-        "poetry add equipoise",
-    ],
-)
-def test_the_test_finds_such_lines(line: str) -> None:
-    assert FROM_INDEX.search(line)

@@ -156,7 +156,7 @@ def test_clearing_out_leaves_nothing_that_nobody_sees(store: Store) -> None:
     store = Store(store.engine, SMALL)
     drawn, void = random.Random(3), set[str]()
     pool = filled(store)
-    for turn in range(8):
+    for turn in range(6):
         for _ in range(drawn.randrange(1, 3)):
             match = f"m{drawn.randrange(40)}"
             if match in void:

@@ -70,7 +70,7 @@ def test_commands_end_with_a_sentence(
     drawn = random.Random(way)
     pages = original.stat().st_size // PAGE
     noticed = 0
-    for page in [0, 1, *drawn.sample(range(2, pages), 18)]:
+    for page in [0, 1, *drawn.sample(range(2, pages), 10)]:
         path = Path(shutil.copy(original, tmp_path / "copy.db"))
         for left in tmp_path.glob("copy.db-*"):
             left.unlink()
@@ -90,7 +90,7 @@ def test_commands_end_with_a_sentence(
             if status == 1 and command != ["db", "verify"]:
                 assert said.startswith("equipoise: "), said
             noticed += command == ["db", "verify"] and status == 1
-    assert noticed >= 10
+    assert noticed >= 6
 
 
 def test_a_schema_that_is_no_text(

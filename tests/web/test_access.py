@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import sqlite3
 import time
@@ -17,8 +18,10 @@ from sqlalchemy.exc import OperationalError
 from equipoise.store.keys import list_keys
 from equipoise.web import service
 from equipoise.web.api import ENDPOINTS
-from equipoise.web.http.access import ExpiringCache
+from equipoise.web.http.access import ExpiringCache, RateLimiter, Rates, caller_of
 from equipoise.web.http.endpoints import Endpoint
+from equipoise.web.http.errors import TooManyRequestsError
+from equipoise.web.settings import ServiceSettings
 from trials.pace import stopwatch
 from web.conftest import Serve, Served, duel
 
@@ -123,13 +126,23 @@ def test_every_endpoint_is_guarded_as_it_is_declared(served: Served, endpoint: E
         assert served.ask(endpoint.method, path, other).status_code == 403
 
 
-def test_each_caller_has_a_rate(serve: Serve) -> None:
-    """A key, and an address without one; what watches over the service has none."""
-    served = serve(rate_limit=0.01, rate_burst=2)
-    for key in (None, served.key("reader")):
+@pytest.mark.parametrize(
+    ("limits", "limited"),
+    [
+        ({"rate_limit": 0.01, "rate_burst": 2}, ("address", "key")),
+        ({"address_rate": 0.001, "address_burst": 2}, ("address",)),
+    ],
+)
+def test_each_caller_has_a_rate(
+    serve: Serve, limits: dict[str, Any], limited: tuple[str, ...]
+) -> None:
+    """An address, and a key if the operator says so; what watches over the service has none."""
+    served = serve(**limits)
+    for caller, key in (("address", None), ("key", served.key("reader"))):
         answers = [served.get("/v1/pools", key) for _ in range(3)]
-        assert [answer.status_code for answer in answers] == [200, 200, 429]
-        assert int(answers[-1].headers["retry-after"]) > 1
+        last = 429 if caller in limited else 200
+        assert [answer.status_code for answer in answers] == [200, 200, last]
+        assert last == 200 or int(answers[-1].headers["retry-after"]) > 1
     assert all(served.get("/healthz", None).status_code == 200 for _ in range(5))
 
 
@@ -144,14 +157,6 @@ def test_a_valid_key_works_whatever_else_its_address_sends(serve: Serve) -> None
     refused = served.get("/v1/pools", "eqp_1_x")
     assert status(refused) == (429, "too-many-requests")
     assert int(refused.headers["retry-after"]) > 1
-
-
-def test_an_address_without_a_key_has_a_rate_of_its_own(serve: Serve) -> None:
-    """A key has none. `test_limits` has the rates of the default settings."""
-    served = serve(address_rate=0.001, address_burst=2)
-    statuses = [served.get("/v1/pools", None).status_code for _ in range(4)]
-    assert statuses == [200, 200, 429, 429]
-    assert {served.get("/v1/pools", served.key("reader")).status_code for _ in range(4)} == {200}
 
 
 @pytest.mark.slow
@@ -282,3 +287,85 @@ def test_what_is_remembered_is_forgotten_in_time() -> None:
         known.put(number, number, 0.0)
     assert known.get("a", 0.0) is None
     assert known.get(2, 0.0) == 2
+
+
+def test_a_burst_passes_and_then_the_rate() -> None:
+    """Three at once, then one each half second; the wait that is told is long enough."""
+    limiter = RateLimiter(2.0, 3)
+    assert [limiter.take("a", 0.0) for _ in range(3)] == [0, 0, 0]
+    wait = limiter.take("a", 0.0)
+    assert wait == 0.5
+    assert limiter.take("a", 0.4) > 0
+    assert limiter.take("a", 0.5) == 0
+    assert limiter.take("b", 0.5) == 0
+
+
+def test_a_rate_of_nothing_limits_nothing() -> None:
+    limiter = RateLimiter(0.0, 1)
+    assert not any(limiter.take("a", 0.0) for _ in range(100))
+    assert len(limiter) == 0
+
+
+def test_memory_is_bounded() -> None:
+    """Beyond the limit the bucket that was longest not used is forgotten."""
+    limiter = RateLimiter(1.0, 1, buckets=10)
+    for number in range(100):
+        limiter.take(number, 0.0)
+    assert len(limiter) == 10
+    assert limiter.take(99, 0.0) > 0
+    assert limiter.take(0, 0.0) == 0
+
+
+def refusals(rates: Rates, addresses: list[str]) -> list[bool]:
+    """Return which requests without a key are refused."""
+    found = []
+    for address in addresses:
+        try:
+            rates.check_address(address, [], 0.0)
+        except TooManyRequestsError:
+            found.append(True)
+        else:
+            found.append(False)
+    return found
+
+
+def test_addresses_of_one_network_count_as_one_caller() -> None:
+    """Of IPv6: its first 64 bits. An IPv4 address is the same caller in both notations."""
+    assert caller_of("2001:db8:1:2:3:4:5:6") == caller_of("2001:db8:1:2::") == "2001:db8:1:2::"
+    assert caller_of("2001:db8:1:3::1") == "2001:db8:1:3::"
+    assert caller_of("::ffff:192.0.2.1") == caller_of("192.0.2.1") == "192.0.2.1"
+    assert caller_of("fe80::1%eth0") == "fe80::"
+    assert caller_of("not:an address") == "not:an address"
+    assert len(caller_of("x" * 10_000)) == len(caller_of(":" * 10_000)) == 64
+    rates = Rates(ServiceSettings(address_rate=1.0, address_burst=2))
+    addresses = [f"2001:db8::{number:x}" for number in range(4)] + ["2001:db8:0:1::"]
+    assert refusals(rates, addresses) == [False, False, True, True, False]
+
+
+def test_a_rate_of_the_operator_holds_for_keys_and_addresses() -> None:
+    """As before there was a rate of addresses; without it, keys have none."""
+    rates = Rates(ServiceSettings(rate_limit=1.0, rate_burst=3, address_burst=1))
+    assert refusals(rates, ["a"] * 4) == [False, False, False, True]
+    for _ in range(3):
+        rates.check_key(1, 0.0)
+    with pytest.raises(TooManyRequestsError):
+        rates.check_key(1, 0.0)
+    rates = Rates(ServiceSettings())
+    for _ in range(10_000):
+        rates.check_key(1, 0.0)
+    assert refusals(rates, ["a"] * 400) == [False] * 300 + [True] * 100
+    assert refusals(Rates(ServiceSettings(address_rate=0.0)), ["a"] * 1_000) == [False] * 1_000
+
+
+@pytest.mark.parametrize("header", [b"x-forwarded-for", b"forwarded"])
+def test_logs_an_unnamed_proxy_once(header: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """One that is named has put the address of its client into the place of its own."""
+    rates = Rates(ServiceSettings())
+    with caplog.at_level(logging.WARNING, "equipoise.web.http.access"):
+        rates.check_address("192.0.2.7", [(header, b"192.0.2.7, 198.51.100.2")], 0.0)
+        rates.check_address("192.0.2.7", [(b"host", b"x")], 0.0)
+        assert caplog.records == []
+        for _ in range(3):
+            rates.check_address("10.0.0.1", [(b"host", b"x"), (header, b"192.0.2.7")], 0.0)
+    (record,) = caplog.records
+    assert "a proxy at 10.0.0.1 that the setting `proxies` does not name" in record.getMessage()

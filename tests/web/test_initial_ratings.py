@@ -88,23 +88,6 @@ def test_only_who_may_read_a_pool_can_copy_it(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        ({}, "ratings must be given, unless pool is"),
-        ({"ratings": [{"player": "a"}]}, "ratings[0].rating must be given"),
-        (
-            {"ratings": [], "mapping": {"there": [1, 2], "here": [2, 1]}},
-            "the higher rating must stay the higher one",
-        ),
-    ],
-)
-def test_bad_bodies_are_named(served: Served, body: Any, sentence: str) -> None:
-    pool = served.pool()
-    assert sentence in said(served.put(place(pool), body), 422)
-    assert served.get(f"/v1/pools/{pool}").json()["last_seq"] == 0
-
-
-@pytest.mark.parametrize(
     ("content", "query", "status", "sentence"),
     [
         (b"player,rating\na,x\n", "", 422, "rating must be a number"),

@@ -1,10 +1,13 @@
-"""The OpenAPI document says what the service does: it is made of what the service works with."""
+"""The OpenAPI document and the pages about the API say what the service does."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from base64 import b64encode
 from typing import Any
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -12,7 +15,14 @@ import pytest
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.endpoints import decode_body
 from equipoise.web.http.errors import HTTP_STATUS
-from equipoise.web.openapi import _RULES, ERRORS, described, error_statuses
+from equipoise.web.openapi import (
+    _RULES,
+    ERRORS,
+    described,
+    docs_page,
+    error_statuses,
+    openapi_document,
+)
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(described(ENDPOINTS)))
 
@@ -91,3 +101,34 @@ def test_a_player_who_is_not_in_the_games_is_described() -> None:
     """Performance names players in its query, so it can answer 404."""
     performance = next(one for one in ENDPOINTS if one.name == "performance")
     assert 404 in error_statuses(performance)
+
+
+PAGE, POLICY = docs_page(openapi_document(ENDPOINTS))
+
+
+def test_it_is_well_formed_and_every_link_within_it_leads_somewhere() -> None:
+    root = ElementTree.fromstring(PAGE.partition("\n")[2])
+    names = [one.get("id") for one in root.iter() if one.get("id")]
+    assert len(set(names)) == len(names)
+    inner = {
+        one.get("href", "")[1:] for one in root.iter("a") if one.get("href", "").startswith("#")
+    }
+    assert inner <= set(names)
+
+
+def test_every_endpoint_is_on_it() -> None:
+    for endpoint in ENDPOINTS:
+        assert f'id="{endpoint.name}"' in PAGE
+        assert f"{endpoint.method} {endpoint.path}" in PAGE
+
+
+def test_it_runs_nothing_and_fetches_nothing() -> None:
+    """No script, no address elsewhere, and a policy that allows its own style alone."""
+    assert "<script" not in PAGE
+    assert not re.search(r"(src|href)=\"(?!#|/openapi\.json)", PAGE)
+    assert "url(" not in PAGE
+    (style,) = re.findall(r"<style>(.*?)</style>", PAGE, re.DOTALL)
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in POLICY
+    assert "unsafe" not in POLICY
+    assert " style=" not in PAGE

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from web.conftest import Serve, Served, duel
 from web.inbox import Inbox
 
@@ -49,21 +47,6 @@ def test_the_end_of_a_season_is_shown_before_it_is_done(served: Served) -> None:
         assert shown.json()[name] == done[name], name
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {},
-        {"season": "S1"},
-        {"season": "s", "keep": 2},
-        {"season": "s", "widen": -1},
-        {"season": "s", "settings": {"system": "none"}, "reset": "hard"},
-    ],
-)
-def test_a_season_that_cannot_be_is_refused(served: Served, content: dict[str, Any]) -> None:
-    answer = served.post(f"/v1/pools/{served.pool()}/seasons", content)
-    assert answer.status_code == 422, answer.text
-
-
 def test_a_webhook_is_created_tested_disabled_enabled_and_deleted(serve: Serve) -> None:
     """Its secret is shown once. It receives what the answer to the post says."""
     served = serve(private_webhooks=True, webhook_seconds=2.0)
@@ -95,8 +78,7 @@ def test_a_webhook_is_created_tested_disabled_enabled_and_deleted(serve: Serve) 
         assert served.ask("DELETE", f"{path}/{number}").status_code == 404
 
 
-def test_webhooks_belong_to_their_pool_lead_outside_and_are_few(served: Served) -> None:
-    """At most 20 at a time, also when one is enabled again."""
+def test_webhooks_belong_to_their_pool_and_lead_outside(served: Served) -> None:
     pool, other = served.pool(), served.pool()
     path = f"/v1/pools/{pool}/webhooks"
     made = served.post(path, {"url": "https://example.org/hook"})
@@ -106,12 +88,6 @@ def test_webhooks_belong_to_their_pool_lead_outside_and_are_few(served: Served) 
     for wrong in ("0", "x", "99999999999", "12345"):
         assert served.ask("DELETE", f"{path}/{wrong}").status_code == 404
     assert served.post(path, {"url": "http://localhost/"}).status_code == 422
-    for _ in range(19):
-        assert served.post(path, {"url": "https://example.org/hook"}).status_code == 200
-    assert served.post(path, {"url": "https://example.org/hook"}).status_code == 409
-    served.post(f"{path}/{number}/disable")
-    assert served.post(path, {"url": "https://example.org"}).status_code == 200
-    assert served.post(f"{path}/{number}/enable").status_code == 409
 
 
 def test_what_administrators_do_is_written_down(served: Served) -> None:

@@ -7,10 +7,12 @@ import io
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+import httpx
 import msgspec
 import pytest
 
@@ -18,12 +20,15 @@ from equipoise.analysis.performance import Anchors, PerformanceRequest
 from equipoise.analysis.performance.computation import message_of, rate_performance
 from equipoise.errors import ConvergenceError, InvalidDataError, Problem
 from equipoise.store.connection import Store, open_store
+from equipoise.web.api import players as api
 from equipoise.web.http.errors import OverloadedError, TimedOutError, TooLargeError
 from equipoise.web.monitoring import Metrics
+from equipoise.web.page import players as pages
 from equipoise.web.processes import MOST_PROBLEMS, CalculationProcesses, Work
 from equipoise.web.settings import ServiceSettings
 from trials.pace import allow
 from web.conftest import Serve, Served
+from web.page.site import Site, running_site
 
 #: It starts processes, and waits for their ends.
 pytestmark = pytest.mark.slow
@@ -281,3 +286,36 @@ def test_ends_the_process_of_a_late_request(serve: Serve, monkeypatch: pytest.Mo
     while any(map(exists, before)):
         assert time.monotonic() < ends
         time.sleep(0.01)
+
+
+def forever(*given: object, **more: object) -> None:
+    """Take longer than this test; a process calls it."""
+    time.sleep(3600.0)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    pytest.importorskip("uvicorn")
+    with running_site(tmp_path) as found:
+        yield found
+
+
+def test_explanations_leave_processes_free(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anonymous visitors open many players' pages at once, and every explanation takes forever."""
+    board = site.ask("GET", "/pools/arena/leaderboard?limit=20").json()["players"]
+    names = [row["player"] for row in board]
+    monkeypatch.setattr(pages, "explained", forever)
+    monkeypatch.setattr(api.questions, "explain_player", forever)
+
+    def visit(name: str) -> int:
+        return httpx.get(f"{site.url}/pools/arena/players/{name}", timeout=300.0).status_code
+
+    with ThreadPoolExecutor(20) as visitors:
+        # The pages come without the explanation.
+        assert set(visitors.map(visit, names)) == {200}
+        split = {"players": names[:4], "teams": 2}
+        predict = {"teams": [[names[0]], [names[1]]]}
+        for question, body in (("balance", split), ("predict", predict)):
+            answer = site.ask("POST", f"/pools/arena/{question}", body)
+            assert answer.status_code == 200, answer.text
+            assert answer.elapsed.total_seconds() < allow(20.0)

@@ -14,9 +14,11 @@ from urllib.parse import quote
 import pytest
 
 from equipoise.pools.pool.pools import pools_to_clear
+from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.reading import players
 from equipoise.web.http.streams import caller
 from equipoise.web.settings import ServiceSettings
+from plugged import Install
 from web.conftest import Serve, Served, duel
 
 ODD_IDS = ["a/b", "..", ".", "é", " a b ", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
@@ -39,27 +41,6 @@ def test_a_pool_is_made_once(served: Served) -> None:
     other = served.put("/v1/pools/once", {"system": "elo"})
     assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
     assert problems(served.put("/v1/pools/UPPER", {"system": "nothing"}))
-
-
-@pytest.mark.parametrize(
-    ("settings", "field", "rule", "got"),
-    [
-        ({"system": "elo", "parameters": {"k": -1}}, "parameters.k", "must be", "-1"),
-        ({"system": "elo", "parameters": {"kk": 1}}, "parameters.kk", "elo has no parameter", ""),
-        ({"system": "eloo"}, "system", "", "eloo"),
-    ],
-)
-def test_a_pool_that_cannot_be_made_names_the_setting(
-    served: Served, settings: dict[str, Any], field: str, rule: str, got: str
-) -> None:
-    answer = served.put("/v1/pools/cannot-be", settings)
-    assert answer.status_code == 422
-    error = answer.json()["error"]
-    assert error["message"].startswith("The pool could not be created: 1 problem")
-    (problem,) = error["problems"]
-    assert problem["field"] == field
-    assert problem["rule"].startswith(rule)
-    assert problem["got"].startswith(got)
 
 
 def test_settings_are_changed_in_their_place(served: Served) -> None:
@@ -194,6 +175,7 @@ def test_an_amendment_is_recorded_replayed_and_told(served: Served) -> None:
     assert done["difference"]["players"] == shown["difference"]["players"]
     assert served.get(f"{path}/players/a").json()["rating"] < before["rating"]
     assert served.get(f"{path}/amendments/{done['seq']}").json() == done
+    assert served.get(f"{path}/amendments/99999").status_code == 404
     back = served.post(f"{path}/matches/2/restore?wait=20").json()
     assert (back["kind"], back["status"]) == ("restore", "done")
     listed = served.get(f"{path}/amendments").json()["amendments"]
@@ -243,13 +225,6 @@ def test_players_are_renamed_and_merged(served: Served) -> None:
     assert lobby["newcomers"] == []
     assert served.post(f"{path}/players/c/rename", {"to": "a"}).status_code == 409
     assert served.post(f"{path}/players/a/rename", {}).status_code == 422
-
-
-def test_numbers_that_name_nothing_are_not_found(served: Served) -> None:
-    pool = served.pool()
-    for number in ("0", "x", "9" * 30, "%D9%A1", "99999"):
-        assert served.get(f"/v1/pools/{pool}/amendments/{number}").status_code == 404
-        assert served.post(f"/v1/keys/{number}/revoke").status_code == 404
 
 
 def test_keys_are_made_listed_and_revoked(served: Served) -> None:
@@ -559,3 +534,38 @@ def test_a_tick_reads_the_ratings_of_a_pool(served: Served) -> None:
     (match,) = answer.json()["matches"]
     assert 0 <= match["cost"] < 0.5
     assert served.post("/v1/matchmaking/tick", {**document, "pool": "none"}).status_code == 404
+
+
+def game(number: int, winner: str, loser: str, goals: tuple[int, int]) -> dict[str, Any]:
+    """Return a match with goals, the winner at home."""
+    sides = zip((winner, loser), goals, ("home", "away"), strict=True)
+    teams = [
+        {"players": [{"player": name, "performance": scored, "side": side}], "rank": rank}
+        for rank, (name, scored, side) in enumerate(sides)
+    ]
+    return {"match": str(number), "teams": teams, "time": 1_700_000_000 + 86_400 * number}
+
+
+def test_serves_a_pool_of_a_plugin(serve: Serve, football: Path, install: Install) -> None:
+    served = serve(page=True)
+    assert served.put(
+        "/v1/pools/cup", {"system": "football-elo", "public": True, "placement_matches": 0}
+    ).is_success
+    for number in range(3):
+        assert served.post("/v1/pools/cup/matches", game(number, "Ayr", "Bute", (3, 1))).is_success
+    before = served.get("/v1/pools/cup/leaderboard").json()
+    assert [row["player"] for row in before["players"]] == ["Ayr", "Bute"]
+
+    install.remove(football)
+    rules_of.cache_clear()
+    assert served.get("/v1/pools/cup/leaderboard").json() == before
+    for path in ("", "/players/Ayr", "/matches/0"):
+        assert served.get(f"/v1/pools/cup{path}").status_code == 200, path
+    refused = served.post("/v1/pools/cup/matches", game(9, "Ayr", "Bute", (1, 0)))
+    assert refused.status_code == 503
+    assert refused.json()["error"]["code"] == "plugin"
+    assert "install equipoise-football==0.1.0" in refused.json()["error"]["message"]
+    for path in ("", "/leaderboard", "/players/Ayr", "/matches/0"):
+        assert served.get(f"/pools/cup{path}", None).status_code == 200, path
+    found = served.post("/v1/pools/cup/predict", {"teams": [["Ayr"], ["Bute"]]})
+    assert found.status_code == 503

@@ -120,16 +120,9 @@ def test_a_bad_first_piece_is_a_plain_error(served: Served) -> None:
     assert [one["line"] for one in problems] == [3, 5]
     assert problems[0]["rule"] == "must be JSON: it ends too early"
     assert problems[1]["field"] == "teams"
+    twice = served.stream(pool, lines(duel("1")) + b"\n\r\n" + lines(duel("2", "x", "x")))
+    assert {one["line"] for one in twice.json()["error"]["problems"]} == {4}
     assert served.get(f"/v1/pools/{pool}").json()["last_seq"] == 0
-
-
-def test_rules_of_matches_are_told_by_line_too(served: Served) -> None:
-    """What can be decoded but breaks a rule of matches: also below blank lines."""
-    pool = served.pool()
-    content = lines(duel("1")) + b"\n\r\n" + lines(duel("2", "x", "x"))
-    answer = served.stream(pool, content)
-    assert answer.status_code == 422
-    assert {one["line"] for one in answer.json()["error"]["problems"]} == {4}
 
 
 def test_a_later_bad_piece_ends_the_stream(serve: Serve) -> None:

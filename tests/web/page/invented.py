@@ -7,6 +7,7 @@ import numpy as np
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 
+DASH = "\N{EN DASH}"
 START, DAY = 1_788_300_000, 86_400
 _FIRST = ("ada", "bo", "cleo", "dag", "eda", "finn", "gus", "hana", "ivo", "jun")
 _FIRST += ("kai", "lea", "mio", "nia", "odd")
@@ -101,3 +102,10 @@ def hostile() -> list[MatchRequest]:
             time = START + 3600 * (number * 3 + at)
             found.append(MatchRequest(f"{name[:150]} v {other[:20]} {at}", teams, time=time))
     return found
+
+
+def game(number: int, first: str, second: str, goals: tuple[int, int]) -> MatchRequest:
+    """Return a match with scores and a statistic."""
+    one = ParticipationRequest(first, statistics={"shots": 9.0}, at_home=True)
+    teams = [TeamRequest([one], score=goals[0]), TeamRequest([second], score=goals[1])]
+    return MatchRequest(f"game {number}", teams, time=START + number * DAY)

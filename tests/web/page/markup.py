@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import httpx
+
 _EMPTY = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
 
@@ -64,3 +66,29 @@ def confirmation(text: str) -> str:
     """Return what the button of a preview sends: it names what was shown."""
     (value,) = re.findall(r'name="do" value="([0-9a-f]{64})"', text)
     return str(value)
+
+
+def look(client: httpx.Client, path: str, status: int = 200) -> Page:
+    """Return a page after what holds for all of them is checked."""
+    answer = client.get(path)
+    assert answer.status_code == status, answer.text[:500]
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers.get_list("referrer-policy") == ["same-origin"]
+    page = Page(answer.text)
+    assert not any(page.scripts), "a script stands in the page itself"
+    assert not page.all("style")
+    for tag, attributes in page.tags:
+        assert "style" not in attributes, tag
+        assert not any(name.startswith("on") for name in attributes), tag
+        for name in ("href", "src", "action", "formaction"):
+            value = attributes.get(name) or "/"
+            assert value.startswith(("/", "#")), (tag, value)
+            assert not value.startswith("//")
+    assert len(page.all("h1")) == 1
+    assert len(page.all("main")) == 1
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    return page

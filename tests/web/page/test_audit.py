@@ -14,9 +14,8 @@ from equipoise.web.page.administration import place_of
 from equipoise.web.page.rendering import path
 from web.page import invented
 from web.page.invented import HOSTILE
-from web.page.markup import Page
+from web.page.markup import Page, look
 from web.page.test_forms_at_work import confirm, token
-from web.page.test_pages import look
 
 
 @pytest.fixture(scope="module")

@@ -221,10 +221,11 @@ def test_pages_and_forms_are_for_administrators_but_for_these() -> None:
 def test_what_may_not_be_done_is_no_button(site: Any, who: str | None) -> None:
     with site.visitor(who) as client:
         pages = [
-            client.get(path).text
-            for path in ("/pools/arena/matches/m0001", "/pools/arena/players/mio-fox")
+            client.get(f"/pools/arena/{path}").text
+            for path in ("matches/m0001", "players/mio-fox", "seasons")
         ]
     for text in pages:
+        assert "/end" not in text
         assert "/void/" not in text
         assert "/correct/" not in text
         assert "/disqualify/" not in text

@@ -1,16 +1,17 @@
-"""The entry and level of a pool on its pages and over HTTP: shown, previewed, changed."""
+"""Where players of a pool begin, on its pages and over HTTP: entry, level, known ratings."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
+import msgspec
+
 from equipoise.messages.pools import PoolRequest
 from web.page import invented
-from web.page.markup import Page, confirmation
+from web.page.markup import Page, confirmation, look
 from web.page.site import LONGEST
 from web.page.test_forms_at_work import token
-from web.page.test_pages import look
 
 LEARNED = {"entry": "learned", "hold_level": 0.3, "entry_weight": 2.0, "level_memory": 20.0}
 
@@ -18,7 +19,7 @@ LEARNED = {"entry": "learned", "hold_level": 0.3, "entry_weight": 2.0, "level_me
 def test_a_pool_shows_where_newcomers_start(site: Any) -> None:
     """Its overview has entry and level; a player's page the start and the level adjustment."""
     request = PoolRequest(system="elo-mmr", parameters=LEARNED, public=True, placement_matches=0)
-    pool = site.new_pool("entry-shown", request, invented.club(30))
+    pool = site.new_pool("entry-shown", request, invented.club(15))
     entry = site.ask("GET", f"/pools/{pool}").json()["entry"]
     assert entry["target"] == 1500.0
     with site.visitor() as visitor:
@@ -75,3 +76,28 @@ def test_the_entry_is_changed_after_what_would_happen_was_seen(site: Any) -> Non
         assert f"{shown['difference']['changed']} ratings changed" in text
         again = admin.post(path, data=fields)
         assert "has these parameters already" in Page(again.text).text
+
+
+def test_pages_say_who_began_with_a_known_rating(site: Any) -> None:
+    """The pool how many; a player at what; amendments that they were set."""
+    pool = site.new_pool("begun", PoolRequest(system="elo-mmr", public=True))
+    matches = invented.club(4)
+    name = str(next(iter(matches[0].teams[0].players)))
+    ratings = [
+        {"player": name, "rating": 1800, "deviation": 90},
+        {"player": "absent", "rating": 1400},
+    ]
+    known = {"ratings": ratings, "reason": "moved here"}
+    site.perform("PUT", f"/pools/{pool}/initial-ratings", known)
+    with site.visitor(f"{pool} admin") as judge:
+        assert "2 players began with known ratings." in look(judge, f"/pools/{pool}").text
+        text = look(judge, f"/pools/{pool}/players/absent").text
+        assert "Started with a known rating of 1,400." in text
+        site.perform("POST", f"/pools/{pool}/matches", msgspec.to_builtins(matches))
+        text = look(judge, f"/pools/{pool}/players/{name}").text
+        assert "Started with a known rating of 1,800 ± 176 (95 %)" in text
+        other = str(matches[0].teams[1].players[0])
+        assert "Started with" not in look(judge, f"/pools/{pool}/players/{other}").text
+        text = look(judge, f"/pools/{pool}/amendments/1").text
+        assert "Known ratings set" in text
+        assert "moved here" in text

@@ -78,16 +78,6 @@ def test_a_lobby_that_cannot_be_split_keeps_what_was_typed(anybody: httpx.Client
     assert "<b>new</b>" in [one.get("value") for one in page.all("input")]
 
 
-def test_a_tournament_is_rated_from_an_upload(anybody: httpx.Client) -> None:
-    files = {"file": ("open.pgn", PGN.encode(), "application/octet-stream")}
-    answer = anybody.post("/tournament", files=files, data={"confidence": "90"})
-    assert answer.status_code == 200, answer.text
-    page = Page(answer.text)
-    assert "open.pgn" in page.text
-    assert {"Ana", "Bo", "Cy", "Di"} <= set(page.texts)
-    assert "90\N{NARROW NO-BREAK SPACE}% error bar" in answer.text
-
-
 def test_sweeps_are_said_where_there_is_no_equilibrium(anybody: httpx.Client) -> None:
     games = "white,black,result\nana,<b>bo</b>,1-0\n<b>bo</b>,cy,1/2-1/2\nana,cy,1-0\n"
     answer = anybody.post("/tournament", data={"games": games})

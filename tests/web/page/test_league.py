@@ -139,11 +139,17 @@ def test_a_result_is_posted_and_corrected_in_fields(admin: httpx.Client, site: A
         "rank": ["2", "1.5"],
         "players-1": "Ada Fox",
         "players-2": "Bo",
+        "title": "Winter <Cup>",
+        "link": "http://example.org",
     }
+    refused = admin.post(path, data=fields)
+    assert (refused.status_code, "must be an https address" in refused.text) == (422, True)
+    fields["link"] = "https://example.org/cup"
     confirm(admin, path, fields, "newcomer")
     posted = site.perform("GET", f"/pools/{pool}/matches/{typed['match']}")
     assert [team["score"] for team in posted["teams"]] == [2.0, 1.5]
     assert posted["time"] == "2026-10-03T18:30:00Z"
+    assert (posted["title"], posted["link"]) == ("Winter <Cup>", "https://example.org/cup")
 
     wrong = {**fields, "match": "m2", "players-1": "ada fox"}
     preview = admin.post(path, data=wrong)

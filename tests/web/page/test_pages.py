@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 import httpx
+import msgspec
 import pytest
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from web.page.invented import HOSTILE
-from web.page.markup import Page
+from web.page.invented import HOSTILE, game
+from web.page.markup import Page, look
 from web.page.site import Site
 
 PUBLIC = [
@@ -57,32 +59,6 @@ ADMIN = [
     "/audit?pool=arena",
     "/keys",
 ]
-
-
-def look(client: httpx.Client, path: str, status: int = 200) -> Page:
-    """Return a page after what holds for all of them is checked."""
-    answer = client.get(path)
-    assert answer.status_code == status, answer.text[:500]
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    policy = answer.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert answer.headers.get_list("referrer-policy") == ["same-origin"]
-    page = Page(answer.text)
-    assert not any(page.scripts), "a script stands in the page itself"
-    assert not page.all("style")
-    for tag, attributes in page.tags:
-        assert "style" not in attributes, tag
-        assert not any(name.startswith("on") for name in attributes), tag
-        for name in ("href", "src", "action", "formaction"):
-            value = attributes.get(name) or "/"
-            assert value.startswith(("/", "#")), (tag, value)
-            assert not value.startswith("//")
-    assert len(page.all("h1")) == 1
-    assert len(page.all("main")) == 1
-    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    return page
 
 
 @pytest.mark.parametrize("path", PUBLIC)
@@ -228,3 +204,49 @@ def test_a_pool_has_the_notes_of_its_system(site: Site, admin: httpx.Client) -> 
     assert "Note:" not in look(admin, "/pools/arena").text
     assert "For bradley-terry, the 95 % range is" in look(admin, f"/pools/{pool}/{board}").text
     assert "For bradley-terry" not in look(admin, f"/pools/arena/{board}").text
+
+
+def test_finds_players_pools_and_matches(anybody: httpx.Client) -> None:
+    """Players and pools by a part in any case, matches by the beginning of the id."""
+    page = look(anybody, "/search?text=FOX")
+    assert "/pools/arena/players/mio-fox" in page.links
+    assert "/pools/arena" in look(anybody, "/search?text=ren").links
+    found = [one for one in look(anybody, "/search?text=m020").links if "/matches/" in one]
+    assert found == [f"/pools/arena/matches/m020{at}" for at in range(5)]
+    assert not [one for one in look(anybody, "/search?text=M020").links if "/matches/" in one]
+    assert "Nothing found for zzz" in look(anybody, "/search?text=zzz").text
+    look(anybody, "/search")
+
+
+def test_a_private_pool_is_found_with_a_key_of_it_only(anybody: httpx.Client, site: Any) -> None:
+    """Neither its name, nor its players, nor its matches tell that it exists."""
+    with site.visitor("club") as member, site.visitor("writer") as writer:
+        for text in ("club", "member 3", "round 1"):
+            inside = f'href="/pools/club{"" if text == "club" else "/"}'
+            assert inside in member.get(f"/search?text={text}").text
+            for other in (anybody, writer):
+                assert inside not in other.get(f"/search?text={text}&pool=club").text
+
+
+def test_the_pool_of_the_page_comes_first(admin: httpx.Client) -> None:
+    for first, other in (("arena", "club"), ("club", "arena")):
+        page = look(admin, f"/search?text=m&pool={first}")
+        heads = [one for one in page.texts if one in (first, other)]
+        assert heads.index(first) < heads.index(other)
+
+
+def test_hostile_names_are_found(anybody: httpx.Client) -> None:
+    for text in ("%", "_", "\\", "<script>", "x" * 200, "\ud800", "日本"):
+        look(anybody, str(httpx.URL("/search", params={"text": text.encode("utf-8", "replace")})))
+
+
+def test_a_match_is_found_by_its_title_as_it_is_now(anybody: httpx.Client, site: Any) -> None:
+    matches = [game(1, "Ada", "Bo", (3, 1)), game(2, "Ada", "Bo", (3, 1))]
+    matches[0] = msgspec.structs.replace(matches[0], title='The "Grand" Final 100%')
+    pool = site.new_pool("titled", PoolRequest("elo", public=True, late="replay"), matches)
+    path = f"/pools/{pool}/matches/game%201"
+    assert path in look(anybody, str(httpx.URL("/search", params={"text": "100%"}))).links
+    match = msgspec.to_builtins(msgspec.structs.replace(matches[0], title="Semi"))
+    site.perform("PUT", f"{path}?wait=20", match)
+    assert path in look(anybody, "/search?text=semi").links
+    assert path not in look(anybody, "/search?text=grand").links

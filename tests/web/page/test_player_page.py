@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
-from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from web.page.invented import DAY, START
-from web.page.test_pages import look
-
-DASH = "\N{EN DASH}"
-
-
-def game(number: int, first: str, second: str, goals: tuple[int, int]) -> MatchRequest:
-    """Return a match with scores and a statistic."""
-    one = ParticipationRequest(first, statistics={"shots": 9.0}, at_home=True)
-    teams = [TeamRequest([one], score=goals[0]), TeamRequest([second], score=goals[1])]
-    return MatchRequest(f"game {number}", teams, time=START + number * DAY)
+from equipoise.web.page.rendering import percent
+from web.page.invented import DASH, game
+from web.page.markup import look
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +107,49 @@ def test_the_page_of_a_pool_has_its_records(site: Any, anybody: Any, pool: str) 
     assert f"/pools/{pool}/compare?first=Ada+B.&second=p1" in page.links
     highest = site.perform("GET", f"/pools/{pool}/overview")["records"]["highest"]["rating"]
     assert f"Highest rating Ada B. , 2026 {highest:,.0f}" in text
+
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+
+
+@pytest.fixture(scope="module")
+def versus(site: Any) -> str:
+    """Return a pool in which Ada and Bo meet three times, and Cy comes late."""
+    matches = [game(1, "Ada", "Bo", (3, 1)), game(2, "Ada", "Bo", (2, 2))]
+    matches += [game(20, "Bo", "Cy", (1, 0)), game(40, "Ada", "Bo", (0, 4))]
+    return str(site.new_pool("versus", PoolRequest("glicko2", public=True), matches))
+
+
+def test_shows_record_chances_and_curves(site: Any, anybody: httpx.Client, versus: str) -> None:
+    compared = f"/pools/{versus}/compare?first=Ada&second=Bo"
+    assert compared in look(anybody, f"/pools/{versus}/players/Ada").links
+    text = look(anybody, f"/pools/{versus}/compare?first=Bo&second=Ada").text
+    found = site.perform("GET", f"/pools/{versus}/players/Bo/against/Ada")
+    assert "1 · 1 · 1" in text
+    assert f"{percent(found['chance']).replace(THIN, ' ')} if they met now" in text
+    assert f"1{DASH}3" in text
+    for one in found["meetings"]:
+        assert percent(one["line"]["chance"]).replace(THIN, " ") in text
+    html = anybody.get(f"/pools/{versus}/compare?first=Cy&second=Ada").text
+    # The chart and its table: Cy has no rating before the first match.
+    assert html.count("<polyline") == 2
+    table = html[html.index('id="chart-caption"') :]
+    assert f'<td class="num">{DASH}</td>' in table[: table.index("</table>")]
+    assert "They have not met" in html
+
+
+def test_fields_tell_who_placed_above(site: Any) -> None:
+    with site.visitor("club") as member:
+        text = look(member, "/pools/club/compare?first=member%203&second=member%204").text
+    found = site.perform("GET", "/pools/club/players/member%203/against/member%204")
+    assert "placed above" in text
+    assert f"{found['won']} · {found['drawn']} · {found['lost']}" in text
+    line = found["meetings"][0]["line"]
+    assert f"{line['rank']}, {found['meetings'][0]['rank']} of 14" in text
+
+
+def test_unknown_and_equal_players_are_refused_in_words(anybody: httpx.Client, versus: str) -> None:
+    page = look(anybody, f"/pools/{versus}/compare?first=Ada&second=nobody", 404)
+    assert "nobody" in page.text
+    page = look(anybody, f"/pools/{versus}/compare?first=Ada&second=Ada", 422)
+    assert "two different ones" in page.text

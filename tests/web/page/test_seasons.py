@@ -13,9 +13,8 @@ from equipoise.messages.pools import PoolRequest, SeasonRequest
 from equipoise.web.page.administration import season_of
 from equipoise.web.page.context import Form
 from web.page import invented
-from web.page.markup import Page, confirmation
+from web.page.markup import Page, confirmation, look
 from web.page.test_forms_at_work import token
-from web.page.test_pages import look
 
 LEAGUE = PoolRequest(system="elo-mmr", public=True, placement_matches=3)
 
@@ -64,20 +63,6 @@ def test_a_season_is_ended_after_what_would_happen_was_seen(site: Any) -> None:
         assert told["matches"] == 0
 
 
-def test_a_hard_reset_forgets_everybody(site: Any) -> None:
-    pool = league(site, "forgotten")
-    path = f"/pools/{pool}/seasons/end"
-    with site.visitor("admin") as admin:
-        fields = {"season": "s1", "reset": "hard", "keep": "x", "token": token(admin, path)}
-        preview = admin.post(path, data=fields)
-        assert preview.status_code == 200, preview.text
-        assert "All ratings would be reset" in preview.text
-        assert preview.text.count("starts anew</small>") == 12
-        seen = confirmation(preview.text)
-        assert admin.post(path, data={**fields, "do": seen}).status_code == 303
-        assert "Hard reset" in admin.get(f"/pools/{pool}/seasons").text
-
-
 @pytest.mark.parametrize(
     "fields",
     [
@@ -96,6 +81,8 @@ def test_a_season_that_cannot_end_so_is_refused(fields: dict[str, str]) -> None:
 def test_a_form_becomes_a_request() -> None:
     """Shares are typed in percent; what is left empty is as programs leave it out."""
     assert season_of(Form({"season": ["s1"]})) == SeasonRequest(season="s1")
+    hard = Form({"season": ["s1"], "reset": ["hard"], "keep": ["x"]})
+    assert season_of(hard) == SeasonRequest(season="s1", reset="hard")
     typed = {"season": ["s1"], "keep": ["12.5"], "widen": ["0"], "towards": ["initial"]}
     assert season_of(Form(typed)) == SeasonRequest(
         season="s1", keep=0.125, widen=0.0, towards="initial"
@@ -166,10 +153,3 @@ def test_an_archive_offers_nothing_that_it_refuses(site: Any) -> None:
         path = f"/pools/{pool}.s1/seasons/end"
         fields = {"season": "s2", "token": token(judge, f"/pools/{pool}/seasons/end")}
         assert judge.post(path, data=fields).status_code == 409
-
-
-@pytest.mark.parametrize("who", [None, "writer"])
-def test_who_may_not_end_a_season_sees_no_button(site: Any, who: str | None) -> None:
-    with site.visitor(who) as client:
-        links = look(client, "/pools/arena/seasons").links
-        assert not any("/end" in link for link in links)

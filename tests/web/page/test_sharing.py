@@ -1,4 +1,4 @@
-"""Badges, CSV files, and what other sites show of a link."""
+"""Badges, CSV files, what other sites show of a link, and pages that are not sent twice."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from equipoise.messages.pools import PoolRequest
-from web.page.invented import HOSTILE
-from web.page.test_pages import look
-from web.page.test_player_page import DASH, game
+from web.page.invented import DASH, HOSTILE, game
+from web.page.markup import look
+from web.page.site import Site
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +107,58 @@ def test_files_of_private_pools_need_a_key(site: Any, anybody: httpx.Client, fil
 def test_unknown_players_and_matches_are_not_found(anybody: httpx.Client, pool: str) -> None:
     for path in ("badge.svg", "history.csv?player=x", "match.csv?match=x", "match.csv"):
         assert anybody.get(f"/pools/{pool}/{path}").status_code == 404
+
+
+@pytest.fixture
+def fresh(site: Site) -> str:
+    """Return a pool of two matches."""
+    matches = [game(1, "Ada", "Bo", (3, 1)), game(2, "Bo", "Ada", (3, 1))]
+    request = PoolRequest("elo", public=True, placement_matches=0, title="First")
+    return site.new_pool("fresh", request, matches)
+
+
+def ask(client: httpx.Client, path: str, tag: str) -> httpx.Response:
+    return client.get(path, headers={"If-None-Match": tag})
+
+
+def test_answers_304_until_change(site: Site, anybody: httpx.Client, fresh: str) -> None:
+    """Neither a change of a setting nor of a match leaves the tag."""
+    # Without `wait`, the first answer may have no records yet.
+    changing = ["/leaderboard", "/matches", "/matches/game%202", "/players/Ada"]
+    paths = [f"/pools/{fresh}{page}" for page in (*changing, "?wait=1", "/seasons")]
+    answers = {path: anybody.get(path) for path in paths}
+    for path, answer in answers.items():
+        assert answer.headers["cache-control"] == "no-cache"
+        assert answer.headers["vary"] == "Cookie"
+        tag = answer.headers["etag"]
+        again = ask(anybody, path, tag)
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+        for name in ("content-security-policy", "cache-control", "vary", "referrer-policy"):
+            assert again.headers[name] == answer.headers[name]
+    site.perform("PATCH", f"/pools/{fresh}", {"title": "Second"})
+    changed = {path: ask(anybody, path, answers[path].headers["etag"]) for path in paths}
+    for answer in changed.values():
+        assert (answer.status_code, "Second" in answer.text) == (200, True)
+    site.perform("POST", f"/pools/{fresh}/matches/game%202/void?wait=20", {"reason": ""})
+    for path in paths[: len(changing)]:
+        assert ask(anybody, path, changed[path].headers["etag"]).status_code == 200
+
+
+def test_themes_and_addresses_have_tags_of_their_own(anybody: httpx.Client, fresh: str) -> None:
+    path = f"/pools/{fresh}/leaderboard"
+    tags = {anybody.get(path).headers["etag"], anybody.get(f"{path}?search=a").headers["etag"]}
+    tags.add(anybody.get(path, headers={"Cookie": "equipoise-theme=dark"}).headers["etag"])
+    assert len(tags) == 3
+
+
+def test_keeps_no_error_or_own_page(site: Any, admin: httpx.Client, anybody: httpx.Client) -> None:
+    tag = anybody.get("/pools/arena/matches").headers["etag"]
+    answer = ask(admin, "/pools/arena/matches", tag)
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "private, no-store"
+    assert "etag" not in answer.headers
+    for path in ("/pools/club/leaderboard", "/pools/nothing/leaderboard"):
+        answer = ask(anybody, path, "*")
+        assert (answer.status_code, "etag" in answer.headers) == (303, False)
+    answer = ask(anybody, "/pools/arena/matches/nothing", '"x"')
+    assert (answer.status_code, answer.headers["cache-control"]) == (404, "private, no-store")

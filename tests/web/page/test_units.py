@@ -1,4 +1,4 @@
-"""What matches are called in a pool, its own tiers, and titles in the form of a match."""
+"""What pages call matches and players, and that they do not contradict what stands beside."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from web.page.markup import Page
-from web.page.test_forms_at_work import do, token
-from web.page.test_pages import look
+from equipoise.web.page.figures import why_of
+from web.page.markup import look
+from web.page.test_forms_at_work import token
 
 #: Words of the frame that all pools share, and of a setting.
 _SHARED = ("Find a player, match or pool", "placement match")
@@ -89,39 +90,134 @@ def test_own_tiers_are_typed_and_drawn(site: Any, pool: str) -> None:
         assert "data-tiers=" in page
 
 
-def test_a_match_is_posted_with_title_and_link(site: Any, pool: str) -> None:
-    path = f"/pools/{pool}/post"
-    with site.visitor(f"{pool} admin") as admin:
-        fields: dict[str, Any] = {
-            "token": token(admin, path),
-            "match": "titled",
-            "title": "Winter <Cup>",
-            "link": "http://example.org",
-            "result": "place",
-            "rank": ["1", "2"],
-            "players-1": "a",
-            "players-2": "b",
+def duel(name: str, first: str, second: str, ranks: tuple[int, int]) -> MatchRequest:
+    teams = [TeamRequest([first], rank=ranks[0]), TeamRequest([second], rank=ranks[1])]
+    return MatchRequest(name, teams, time=1_788_300_000 + int(name))
+
+
+def words(page: str) -> str:
+    """Return the text of a page in one line."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+def test_displayed_ratings_have_no_range_of_the_others_and_draws_are_called_so(site: Any) -> None:
+    request = PoolRequest(system="glicko2", display_deviations=2.0, placement_matches=0)
+    matches = [duel("1", "ann", "ben", (1, 1)), duel("2", "ann", "ben", (1, 2))]
+    pool = site.new_pool("displayed", request, matches)
+    row = site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"][0]
+    assert row["display"] == pytest.approx(row["rating"] - 2 * row["deviation"])
+    with site.visitor(f"{pool} reader") as reader:
+        for path in (f"/pools/{pool}", f"/pools/{pool}/leaderboard"):
+            page = words(reader.get(path).text)
+            assert "isplayed rating" in page
+            shown = f"{row['display']:,.0f}"
+            assert shown in page
+            assert f"{shown} ±" not in page
+        player = words(reader.get(f"/pools/{pool}/players/ben").text)
+        assert "L lost" in player
+        assert "D drew" in player
+        assert "W won" not in player
+        assert "draw" in words(reader.get(f"/pools/{pool}/matches/1").text)
+        assert "draw" not in words(reader.get(f"/pools/{pool}/matches/2").text)
+
+
+def test_what_was_expected_of_many_is_the_share_beside_it() -> None:
+    """Ahead of 99.6 % of 200 others would be 2nd, beside "> 99 %"."""
+    found = ExplainMessage(
+        **{
+            **dict.fromkeys(ExplainMessage.__struct_fields__, None),
+            **{"rank": 1, "teams": 201, "tied": 0, "expected": 0.996, "score": 1.0, "change": 1.0},
+            **{"opponents": [], "contributions": [], "remembered": []},
         }
-        refused = admin.post(path, data=fields)
-        assert refused.status_code == 422
-        assert "must be an https address" in refused.text
-        fields["link"] = "https://example.org/cup"
-        preview = admin.post(path, data=fields)
-        assert Page(preview.text).field("title") == "Winter <Cup>"
-        do(admin, path, fields, preview)
-    found = site.perform("GET", f"/pools/{pool}/matches/titled")
-    assert (found["title"], found["link"]) == ("Winter <Cup>", "https://example.org/cup")
+    )
+    result = why_of(found).result
+    assert result.startswith("came 1st of 201")
+    assert "> 99" in result
+    assert "2nd" not in result
 
 
-def test_all_matches_are_voided_without_times(site: Any, pool: str) -> None:
+def test_pages_name_matches_by_their_title(site: Any) -> None:
+    """Titles are escaped, and the link leads outside without a referrer that ranks it."""
+    title, link = "<b>Final</b> & more", 'https://example.org/?q="><script>'
+    named = {"title": title, "link": link.replace('"', "%22"), "attributes": {"<i>": "<u>"}}
+    first = MatchRequest("1", duel("1", "ann", "ben", (1, 2)).teams, time=1, **named)  # type: ignore[arg-type]
+    many = [TeamRequest([name], rank=rank) for rank, name in enumerate(("ann", "ben", "cyd"))]
+    second = MatchRequest("2", many, time=2, title="Round 2")
+    pool = site.new_pool("titled", PoolRequest(placement_matches=0), [first, second])
+    with site.visitor(f"{pool} reader") as reader:
+        page = reader.get(f"/pools/{pool}/matches/1").text
+        assert "<b>Final" not in page
+        assert "<h1><bdi>&lt;b&gt;Final&lt;/b&gt; &amp; more</bdi></h1>" in page
+        assert 'href="https://example.org/?q=%22&gt;&lt;script&gt;" rel="nofollow noopener"' in page
+        assert "<dt><bdi>&lt;i&gt;</bdi></dt><dd><bdi>&lt;u&gt;</bdi></dd>" in page
+        for path in ("", "/matches", "/players/ann"):
+            page = reader.get(f"/pools/{pool}{path}").text
+            assert "<bdi>Round 2</bdi>" in page
+            assert "&lt;b&gt;Final" in page
+
+
+def test_pages_show_names_instead_of_ids(site: Any) -> None:
+    """Names are escaped on every page; search finds them, and their initials are drawn."""
+    teams = [TeamRequest(["76-1"], rank=0), TeamRequest(["76-2"], rank=1)]
+    many = [*teams, TeamRequest(["76-3"], rank=2)]
+    matches = [MatchRequest("1", teams, time=1), MatchRequest("2", many, time=2)]
+    pool = site.new_pool("named", PoolRequest(system="elo-mmr", placement_matches=0), matches)
+    link = "https://example.org/ana"
+    listed = [
+        {"player": "76-1", "name": "Ana <b>", "link": link, "attributes": {"from": "<NL>"}},
+        {"player": "76-2", "name": "Bo & Co"},
+    ]
+    assert site.ask("PUT", f"/pools/{pool}/profiles", {"profiles": listed}).json()["changed"] == 2
     with site.visitor(f"{pool} admin") as admin:
-        assert "Void all events" in Page(admin.get(f"/pools/{pool}/players/c").text).text
-        path = f"/pools/{pool}/disqualify/c"
-        fields = {"token": token(admin, path), "all": "1", "reason": "twice"}
-        preview = admin.post(path, data=fields)
-        assert "The events count for nobody." in Page(preview.text).text
-        done = do(admin, path, fields, preview)
-        assert "disqualified" in Page(done.text).text
-    rows = site.perform("GET", f"/pools/{pool}/leaderboard?provisional=true")["players"]
-    # d only met c.
-    assert {"a", "b", "c"} == {one["player"] for one in rows}
+        for path in (
+            "",
+            "/leaderboard",
+            "/leaderboard?search=BO%20%26",
+            "/matches",
+            "/matches/1",
+            "/matches/2",
+            "/players/76-1",
+            "/players/76-2?match=1",
+            "/compare?first=76-1&second=76-2",
+        ):
+            page = admin.get(f"/pools/{pool}{path}").text
+            assert "Bo &amp; Co" in page, path
+            assert "<bdi>76-2</bdi>" not in page or path.startswith("/players/76-2"), path
+            assert "Ana <b>" not in page
+            assert not re.search("[\x02-\x04]", page)
+        found = admin.get("/search?text=bo%20%26").text
+        assert 'title="76-2"><bdi>Bo &amp; Co</bdi>' in found
+        page = admin.get(f"/pools/{pool}/players/76-1").text
+        assert "<title>Ana &lt;b&gt;" in page
+        assert ">AB</text>" in page
+        assert f'href="{link}" rel="nofollow noopener">example.org</a>' in page
+        assert "<bdi>from: &lt;NL&gt;</bdi>" in page
+        found = admin.get(f"/pools/{pool}/names?text=ana").json()["players"]
+        assert [(one["player"], one["name"]) for one in found] == [("76-1", "Ana <b>")]
+
+
+def test_pages_show_tiers_units_and_doubt(site: Any) -> None:
+    """A tier has a name beside its picture, and a provisional rating a question mark and a word."""
+    request = PoolRequest(system="elo", placement_matches=2, unit="contest", tiers="five")
+    matches = [duel("1", "ann", "ben", (1, 2)), duel("2", "ann", "cyd", (1, 2))]
+    pool = site.new_pool("tiered", request, matches)
+    with site.visitor(f"{pool} admin") as admin:
+        board = admin.get(f"/pools/{pool}/leaderboard?provisional=1").text
+        assert '<span class="tier t3" title="Gold">' in board
+        assert "3 players, 2 contests" in words(board)
+        assert words(board).count("?") == words(board).count("provisional") - 1 == 2
+        assert "Last contest" in board
+        player = words(admin.get(f"/pools/{pool}/players/ben").text)
+        assert "Silver" in player
+        assert "provisional" in player
+        assert "Contests" in player
+        assert "Latest contests" in admin.get(f"/pools/{pool}").text
+        form = admin.get(f"/pools/{pool}/settings").text
+        assert '<option value="five" selected>' in form
+        token = re.search(r'name="token" value="([^"]+)"', form)
+        assert token is not None
+        sent = {"token": token[1], "tiers": "chess", "unit": "game", "provisional_deviation": "90"}
+        admin.post(f"/pools/{pool}/settings", data=sent)
+        told = site.ask("GET", f"/pools/{pool}").json()
+        assert (told["unit"], told["provisional_deviation"]) == ("game", 90)
+        assert told["tiers"][-1]["name"] == "Senior master"

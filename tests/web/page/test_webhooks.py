@@ -12,11 +12,11 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.messages.upkeep import WebhookRequest
 from equipoise.web.page.administration import webhook_of
 from equipoise.web.page.context import Form
+from web.conftest import duel
 from web.inbox import Inbox, eventually
 from web.page import invented
-from web.page.markup import Page
+from web.page.markup import Page, look
 from web.page.test_forms_at_work import token
-from web.page.test_pages import look
 
 LEAGUE = PoolRequest(system="elo", public=True)
 
@@ -41,7 +41,10 @@ def test_a_webhook_is_made_tried_and_disabled(site: Any) -> None:
         tried = judge.post(f"{path}/test", data=chosen)
         assert "accepted the test message" in tried.text
         assert inbox.taken[0]["type"] == "webhook.test"
-        assert site.ask("POST", f"/pools/{pool}/matches", _duel("1")).status_code == 200
+        assert (
+            site.ask("POST", f"/pools/{pool}/matches", duel("1", time=invented.START)).status_code
+            == 200
+        )
         inbox.waits_for(2)
         eventually(lambda: ">works<" in judge.get(path).text)
         ended = judge.post(f"{path}/disable", data=chosen)
@@ -59,39 +62,25 @@ def test_a_webhook_is_made_tried_and_disabled(site: Any) -> None:
         assert "No webhooks yet." in look(judge, path).text
 
 
-def test_a_webhook_that_the_service_disabled_says_why(site: Any) -> None:
-    pool = site.new_pool("gone", LEAGUE)
-    path = f"/pools/{pool}/webhooks"
-    with site.visitor(f"{pool} admin") as judge, Inbox(answers=[410]) as inbox:
-        fields = {"url": inbox.url, "event": "match.rated", "token": token(judge, path)}
-        assert judge.post(path, data=fields).status_code == 200
-        site.ask("POST", f"/pools/{pool}/matches", _duel("1"))
-        eventually(lambda: "disabled" in Page(judge.get(path).text).texts)
-        assert "Disabled by the service: the receiver has answered 410" in look(judge, path).text
-        text = look(judge, f"/audit?pool={pool}").text
-        assert "Reason: the receiver has answered 410 Gone" in text
-        assert "the service" in text
-
-
-def test_a_receiver_that_fails_is_said_with_what_waits(site: Any) -> None:
-    pool = site.new_pool("deaf", LEAGUE)
-    path = f"/pools/{pool}/webhooks"
-    with site.visitor(f"{pool} admin") as judge, Inbox(answers=[503] * 50) as inbox:
-        fields = {"url": inbox.url, "event": "match.rated", "token": token(judge, path)}
-        assert judge.post(path, data=fields).status_code == 200
-        for number in ("1", "2"):
-            site.ask("POST", f"/pools/{pool}/matches", _duel(number))
-        eventually(lambda: "failing" in Page(judge.get(path).text).texts)
-        text = look(judge, path).text
-        assert "in a row" in text
-        assert "the answer was 503" in text
-        assert "2 events waiting" in text
-        assert "next attempt" in text
-
-
-def _duel(match: str) -> dict[str, Any]:
-    teams = [{"players": ["ana"], "rank": 1}, {"players": ["bo"], "rank": 2}]
-    return {"match": match, "teams": teams, "time": invented.START}
+def test_what_fails_is_said_with_what_waits_or_why_it_was_disabled(site: Any) -> None:
+    """Of a receiver that answers 503, and of one that answers 410."""
+    for status, state, words in (
+        (503, "failing", ("in a row", "the answer was 503", "2 events waiting", "next attempt")),
+        (410, "disabled", ("Disabled by the service: the receiver has answered 410",)),
+    ):
+        pool = site.new_pool("deaf", LEAGUE)
+        path = f"/pools/{pool}/webhooks"
+        with site.visitor(f"{pool} admin") as judge, Inbox(answers=[status] * 50) as inbox:
+            fields = {"url": inbox.url, "event": "match.rated", "token": token(judge, path)}
+            assert judge.post(path, data=fields).status_code == 200
+            for number in ("1", "2"):
+                site.ask("POST", f"/pools/{pool}/matches", duel(number, time=invented.START))
+            eventually(lambda: state in Page(judge.get(path).text).texts)  # noqa: B023
+            text = look(judge, path).text
+            assert [one for one in words if one not in text] == []
+            log = look(judge, f"/audit?pool={pool}").text
+    assert "Reason: the receiver has answered 410 Gone" in log
+    assert "the service" in log
 
 
 def test_webhooks_of_other_pools_cannot_be_changed(site: Any) -> None:

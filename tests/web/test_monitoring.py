@@ -1,18 +1,21 @@
-"""Every request gets an id, every answer its headers, every one of them a line in the log."""
+"""Every request has an id, its headers, a line in the log, and is counted."""
 
 from __future__ import annotations
 
+import json
 import logging
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from equipoise.web.application import create_application
-from equipoise.web.monitoring import FIELDS
+from equipoise.web.monitoring import FIELDS, JsonFormatter
 from equipoise.web.settings import ServiceSettings
+from equipoise.wording import printable
 from web.asking import Running
-from web.conftest import Serve, Served, duel
+from web.conftest import Serve, Served, duel, lines
 
 
 def fields(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
@@ -109,3 +112,81 @@ def test_other_origins_may_call_where_the_settings_say_so(serve: Serve) -> None:
     assert answer.headers["access-control-allow-origin"] == "https://a.example"
     other = served.get("/v1/pools", None, headers={"Origin": "https://b.example"})
     assert "access-control-allow-origin" not in other.headers
+
+
+def written(message: str, **more: object) -> dict[str, object]:
+    record = logging.LogRecord("equipoise.x", logging.INFO, "", 1, message, (), None)
+    setattr(record, FIELDS, more)
+    text = JsonFormatter().format(record)
+    assert printable(text) == text
+    found: dict[str, object] = json.loads(text)
+    return found
+
+
+def test_a_line_has_time_level_message_and_fields() -> None:
+    found = written("hello", request="1", status=200)
+    assert str(found.pop("time")).endswith("+00:00")
+    assert found == {
+        "level": "info",
+        "logger": "equipoise.x",
+        "message": "hello",
+        "request": "1",
+        "status": 200,
+    }
+
+
+def test_nothing_breaks_a_line() -> None:
+    """Line ends are escaped, and halves of characters are written as what they are."""
+    found = written("a\nb\x9b\u202e", path="\ud800")
+    assert found["message"] == "a\nb\x9b\u202e"
+    assert found["path"] == "\\ud800"
+
+
+def test_an_exception_is_part_of_its_line() -> None:
+    try:
+        raise ValueError("deep")
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, "", 1, "failed", (), sys.exc_info())
+    found = json.loads(JsonFormatter().format(record))
+    assert "ValueError: deep" in found["exception"]
+
+
+def values(served: Served) -> dict[str, float]:
+    """Return all metrics by their names and labels."""
+    page = served.get("/metrics")
+    assert page.headers["content-type"].startswith("text/plain")
+    found = (line.rsplit(" ", 1) for line in page.text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, value in found}
+
+
+def test_requests_and_matches_are_counted(serve: Serve) -> None:
+    served = serve()
+    pool = served.pool()
+    served.post(f"/v1/pools/{pool}/matches", duel("1"))
+    served.post(f"/v1/pools/{pool}/matches", [duel("1"), duel("2")])
+    served.stream(pool, lines(duel("3")))
+    served.post(f"/v1/pools/{pool}/matches", duel("1", "x"))
+    served.get("/nothing")
+    found = values(served)
+    posts = 'equipoise_requests_total{method="POST",route="/v1/pools/{pool}/matches",status="%s"}'
+    assert found[posts % 200] == 3
+    assert found[posts % 409] == 1
+    assert found['equipoise_requests_total{method="GET",route="(none)",status="404"}'] == 1
+    assert found['equipoise_matches_total{as="new"}'] == 3
+    assert found['equipoise_matches_total{as="known"}'] == 1
+    assert found["equipoise_refused_posts_total"] == 1
+    assert found["equipoise_queued_matches"] == 0
+    assert found["equipoise_batch_matches_count"] >= 1
+    assert found["equipoise_commit_seconds_count"] >= 1
+    assert found['equipoise_request_seconds_count{route="/v1/pools/{pool}/matches"}'] == 4
+
+
+def test_metrics_may_need_a_key(serve: Serve) -> None:
+    served = serve(metrics="key")
+    assert served.get("/metrics", None).status_code == 401
+    assert served.get("/metrics", served.key("reader", "x")).status_code == 403
+    assert served.get("/metrics", served.key("reader")).status_code == 200
+
+
+def test_metrics_may_be_off(serve: Serve) -> None:
+    assert serve(metrics="off").get("/metrics").status_code == 404
