@@ -93,8 +93,9 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
     time : ISO 8601; key : number of the key, null for the command line
     what : "pool.created", "pool.changed", "pool.deleted", "pool.rerate", "key.created",
-        "key.rotated", "key.revoked", "amendment.recorded", "season.ended", "webhook.created",
-        "webhook.disabled", "webhook.enabled", "webhook.deleted"
+        "key.rotated", "key.revoked", "amendment.recorded", "initial_ratings.set", "profiles.set",
+        "player.erased", "season.ended", "webhook.created", "webhook.disabled", "webhook.enabled",
+        "webhook.deleted"
     pool : its name at the time, null for what concerns no pool
     subject : the match, player, key, season or webhook that it is about
     """
