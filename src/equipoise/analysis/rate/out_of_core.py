@@ -289,23 +289,25 @@ class LargeTable:
                 yield from self._consecutive(rows)
             else:
                 yield from self._sorted(bounds, folder, announce)
-        except (InvalidParameterError, *_FAILURES) as error:
+        except InvalidParameterError:
             self._check_unchanged()
-            if isinstance(error, InvalidParameterError):
-                raise
+            raise
+        except _FAILURES as error:
+            self._check_unchanged()
             refuse(str(self.path), "must be a readable Parquet file", first_line(error))
 
     def _bounds(self, rows: int) -> Ints | None:
         """Return where blocks begin, but the first; None if the file is in order."""
         if self.key is None:
             return None
-        key = pl.col(_KEY)
-        facts = self._scan(0, self.rows).select(
-            samples=key.gather_every(_SAMPLED).implode(), in_order=(key >= key.shift()).all()
-        )
-        samples, in_order = facts.collect(engine="streaming").row(0)
+        scan, key = self._scan(0, self.rows), pl.col(_KEY)
+        if scan.select((key >= key.shift()).all()).collect(engine="streaming").item():
+            return None
+        # A filter: Polars would load the whole column to gather every 1,024th value of it.
+        sampled = scan.filter(pl.col(_ROW) % _SAMPLED == 0).select(key)
+        samples = sampled.collect(engine="streaming")[_KEY].to_numpy()
         step = max(1, rows // _SAMPLED)
-        return None if in_order else np.unique(np.sort(samples)[step::step])
+        return np.unique(np.sort(samples)[step::step])
 
     def _consecutive(self, rows: int) -> Iterator[pl.DataFrame]:
         """Yield complete matches of a file that is in order."""
@@ -347,17 +349,17 @@ class LargeTable:
                     mkdir=True,
                 )
                 self._check_unchanged()
+            for number in range(len(bounds) + 1):
+                # These are in the order of the rows, and a stable sort keeps that order.
+                paths = sorted(folder.glob(f"part-*/{_BLOCK}={number}/*"))
+                if paths:
+                    yield pl.concat(map(pl.read_ipc, paths)).sort(_KEY, maintain_order=True)
         except _FAILURES as error:
             # Others write to the same disk, so the check beforehand promises nothing.
             raise InvalidParameterError(
                 f"the file cannot be sorted by time in {folder.parent}: {error} (set TMPDIR to a "
                 "folder with more room, or sort the file by time)"
             ) from None
-        for number in range(len(bounds) + 1):
-            # These are in the order of the rows, and a stable sort keeps that order.
-            paths = sorted(folder.glob(f"part-*/{_BLOCK}={number}/*"))
-            if paths:
-                yield pl.concat(map(pl.read_ipc, paths)).sort(_KEY, maintain_order=True)
 
     def _scan(self, at: int, rows: int) -> pl.LazyFrame:
         """Return rows of the file, with their numbers, and times as numbers for sorting."""
@@ -493,7 +495,7 @@ def _path_of(source: object) -> Path:
     if isinstance(source, list | tuple) and len(source) == 1:
         source = source[0]
     if not isinstance(source, str | Path) or any(mark in str(source) for mark in ("://", *"*?[")):
-        raise UnsuitedError("only a single Parquet file can")
+        raise UnsuitedError("only a single Parquet file, without *, ? or [ in its name, can")
     path = Path(source)
     if not path.exists():
         raise UnsuitedError(f"there is no file {str(source)!r}")
