@@ -102,7 +102,7 @@ def test_byes_and_forfeits_of_a_list_count_in_its_rounds(monkeypatch) -> None:
     ("results", "kind"),
     [
         ("= ½ draw 1/2-1/2", "half-bye"),
-        ("- -/+ -- 0 0-1", "zero-bye"),
+        ("- -/+ -- 0 0-1 loss", "zero-bye"),
         ("+ +/- 1 1-0 bye", "pairing-bye"),
     ],
 )

@@ -532,7 +532,7 @@ def bye_of(text: str, first: bool) -> RoundKind:
     elif _SIGNS.fullmatch(plain):
         plain = plain[0] if first else plain[-1]
     drawn = _WORDS.get(plain) == _SHARES["1/2"]
-    points = 0.5 if drawn else {**_SHARES, "-": 0.0}.get(plain, 1.0)
+    points = 0.5 if drawn else {**_SHARES, "-": 0.0, "loss": 0.0, "lost": 0.0}.get(plain, 1.0)
     return "pairing-bye" if points == 1.0 else "half-bye" if points else "zero-bye"
 
 
