@@ -132,9 +132,11 @@ def test_all_is_every_system_that_can_rate_the_history(tmp_path, cli, monkeypatc
     """The others are named with the reason, once for all that have the same."""
     found = cli.json("backtest", team_matches(tmp_path), "--system", "all")
     assert [one["label"] for one in found["systems"]] == [*TEAMS, "baseline"]
-    contests = cli.json("backtest", SAMPLE, "--system", "all", "--from", "80%")["systems"]
-    *order, _ = (one["pair_inversion"] for one in contests)
+    contests = cli.json("backtest", SAMPLE, "--system", "all", "--from", "80%")
+    *order, _ = (one["pair_inversion"] for one in contests["systems"])
     assert order == sorted(order, reverse=True)
+    tables = [contests["systems"], *(group["systems"] for group in contests["groups"])]
+    assert len({tuple(one["label"] for one in table) for table in tables}) == 1
     (note,) = [one for one in found["history"]["notes"] if one.startswith("left out")]
     reason, _, names = note.partition(": ")
     assert reason == "left out, because they cannot rate teams of 2 (at most 1)"

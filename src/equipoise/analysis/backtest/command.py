@@ -51,7 +51,7 @@ def backtest(
     or more earlier matches (--min-history). The second covers newcomers, players with few matches,
     and all players; it goes to standard error unless --details is given. `--system all` compares
     every system that can rate the history, except those whose ratings run away in matches of many
-    teams; notes name the systems left out.
+    teams; notes name the systems left out. The best at pair_inv comes first.
 
     Metrics of the predictions, and the better direction:
       pair_inv      pairs of a match predicted in the right order, in percent: higher

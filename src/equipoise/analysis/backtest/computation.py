@@ -323,7 +323,13 @@ def compare(
         # Nobody named these systems in an order: the best at the first metric comes first.
         *named, baseline = answer.found.systems
         named.sort(key=lambda scores: -scores.metrics["pair_inversion"])
-        answer = replace(answer, found=replace(answer.found, systems=(*named, baseline)))
+        ordered = (*named, baseline)
+        place = {scores.label: at for at, scores in enumerate(ordered)}
+        groups = tuple(
+            replace(group, systems=tuple(sorted(group.systems, key=lambda one: place[one.label])))
+            for group in answer.found.groups
+        )
+        answer = replace(answer, found=replace(answer.found, systems=ordered, groups=groups))
     _write(answer, request)
     return answer
 
