@@ -8,8 +8,9 @@ reading are the same in every command that reads a history; some are options of 
 The file of a project, `equipoise.toml`, is looked for in the working directory, and then in the
 folders above it. Its section `[reading]` has keys that are options of reading, also for commands
 that do not have the option, and its key `system` is the system of commands that rate a history, if
-nothing else names one. This module and those of
-the requests load no library, because the help of all commands loads them.
+nothing else names one.
+
+This module and those of the requests load no library, because the help of all commands loads them.
 """
 
 from __future__ import annotations
@@ -333,7 +334,8 @@ class HistoryRequest:
     """Which history to read, and how; the options of every command that reads one.
 
     strict : refuse columns and options that a system does not use, instead of noting them
-    set_by_project : options that were not typed, but are settings of the file `equipoise.toml`
+    set_by_project : options that were not typed, but are settings of the file `equipoise.toml`;
+        `--system` if the file names the system
     notes : what the answer says of these settings, where nothing else does
     """
 

@@ -24,8 +24,8 @@ Token: TypeAlias = Annotated[
         description="Random text. If the request is repeated with it, the response is the same.",
     ),
 ]
-#: How long the secret before a rotation remains valid unless the request says otherwise, and at
-#: most, seconds.
+#: How long the previous secret remains valid after a rotation unless the request says otherwise,
+#: and at most, seconds.
 KEEP_SECONDS, MOST_KEEP_SECONDS = 86_400, 90 * 86_400
 
 

@@ -62,7 +62,7 @@ def doctor(
 ) -> int:
     """Check the installation: versions, extras, compiled kernels, programs and database.
 
-    Prints a command for every problem that one can correct. Compiles and changes nothing. Exit
+    Prints the command that corrects a problem, if there is one. Compiles and changes nothing. Exit
     status 1 means that something needed is missing or does not work. With --database, the extras of
     that database are needed too.
 

@@ -227,8 +227,8 @@ def verify(
     database: options.Database,
     head: str | None = typed(
         None,
-        "Look for this head of one pool's hash chain, or its local head, kept elsewhere, in its "
-        "log, and verify nothing else. Exit status 1 means that records before it were lost.",
+        "A head, or local head, of one pool's hash chain that you kept elsewhere. Look for it in "
+        "the log, and verify nothing else. Exit status 1 means that records before it were lost.",
         "HEAD",
     ),
     workers: int | None = typed(
@@ -463,7 +463,7 @@ def erase(
         rest = counted(
             done.remaining, "id of a match, role or side", "ids of matches, roles or sides"
         )
-        print_lines(f"{rest} with the name did not change")
+        print_lines(f"{rest} with the name do not change")
     if done.player is None:
         print_lines("nothing was changed: this was a dry run")
     else:

@@ -1,8 +1,7 @@
-"""Player states in memory: of a whole pool, of a batch, or of those that a writer has rated.
+"""Player states in memory: of a whole pool, or of those that a writer has rated.
 
-`RunningPool` holds them all. Replays and verifications rate the log on one that has every player.
-Posts are rated on one that has the players of their matches. `StateCache` keeps the states between
-posts, so that they need not be read again.
+`RunningPool` holds them. Replays and verifications rate the log on one that has every player. Posts
+are rated on the one that `StateCache` keeps between posts, so that states need not be read again.
 """
 
 from __future__ import annotations

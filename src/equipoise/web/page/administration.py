@@ -131,7 +131,7 @@ async def create_key(context: PageContext) -> Response:
 
 
 async def rotate_key(context: PageContext) -> Response:
-    """Give a key a new secret and show it; the secret before remains valid for a day."""
+    """Give a key a new secret and show it; the previous secret remains valid for a day."""
     form = await context.form()
     number = form.whole("key")
     try:
@@ -507,7 +507,9 @@ async def webhooks_page(
     return context.render(
         "webhooks.html",
         error,
-        hooks=(await context.read(webhooks.list_webhooks)).webhooks,
+        hooks=(
+            await context.snapshot(lambda store, pool: webhooks.list_webhooks(store, pool.pool))
+        ).webhooks,
         kinds=EVENT_KINDS,
         days=context.service.settings.webhook_days,
         **shown,

@@ -491,7 +491,7 @@ class PageContext(ApiRequest):
 
     @property
     def pool(self) -> PoolMessage:
-        """Return the pool of this page: of its snapshot, or else as it was `key_seconds` ago."""
+        """Return the pool of this page: of its snapshot, or else at most `key_seconds` old."""
         assert self.known_pool is not None
         return self.known_pool
 
