@@ -22,7 +22,7 @@ from equipoise.cli import run
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.joining import MISSING, folder_name, partition_files, values_of
 from equipoise.rating.registry import make_system
-from formats.test_many_files import Answers
+from formats.test_many_files import Answers, let_s3_be
 
 MODES, REGIONS = ("ranked", "casual"), ("eu", "na")
 
@@ -267,14 +267,7 @@ def test_objects_of_a_cloud(data, tmp_path, message, monkeypatch):
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.seen = []  # type: ignore[attr-defined]
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_ACCESS_KEY_ID": "none",
-            "AWS_SECRET_ACCESS_KEY": "none",
-            "AWS_REGION": "us-east-1",
-        }.items():
-            monkeypatch.setenv(name, value)
+        let_s3_be(f"http://127.0.0.1:{server.server_port}", monkeypatch)
         try:
             arguments = ["s3://bucket/data/", "--output", f"{tmp_path}/cloud/ratings.csv"]
             assert message(*arguments)["rated"] == 4

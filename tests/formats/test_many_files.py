@@ -278,17 +278,21 @@ def web(server):
     return f"http://127.0.0.1:{server.server_port}"
 
 
-@pytest.fixture
-def s3(web, monkeypatch):
-    """Let S3 be this server."""
+def let_s3_be(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let S3 be a server of this machine."""
     for name, value in {
-        "AWS_ENDPOINT_URL": web,
+        "AWS_ENDPOINT_URL": address,
         "AWS_ALLOW_HTTP": "true",
         "AWS_ACCESS_KEY_ID": "none",
         "AWS_SECRET_ACCESS_KEY": "none",
         "AWS_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def s3(web, monkeypatch):
+    let_s3_be(web, monkeypatch)
     return "s3://bucket"
 
 
