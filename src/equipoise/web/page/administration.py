@@ -278,9 +278,7 @@ EVENT_KINDS = {
 
 async def admin_page(context: PageContext) -> Response:
     """Return the page that links to all tasks of an administrator."""
-    listed = await context.snapshot(
-        lambda store, pool: amending.amendments(store, pool.pool, limit=10)
-    )
+    listed = await context.read(amending.amendments, limit=10)
     return context.render("admin.html", amendments=listed.amendments)
 
 
@@ -507,9 +505,7 @@ async def webhooks_page(
     return context.render(
         "webhooks.html",
         error,
-        hooks=(
-            await context.snapshot(lambda store, pool: webhooks.list_webhooks(store, pool.pool))
-        ).webhooks,
+        hooks=(await context.read(webhooks.list_webhooks)).webhooks,
         kinds=EVENT_KINDS,
         days=context.service.settings.webhook_days,
         **shown,

@@ -40,6 +40,7 @@ from equipoise.store.connection import Store
 from equipoise.web.http.access import SESSION_COOKIE, has_role, is_key_of, may_read, rules_all_pools
 from equipoise.web.http.endpoints import (
     ApiRequest,
+    PoolUseCase,
     converted,
     matches_tag,
     receive_body,
@@ -475,23 +476,27 @@ class PageContext(ApiRequest):
         self.request = Request(self.scope, self.receive)
         self._form: Form | None = None
 
-    async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
-        """Return what a function reads from the pool of this page in one transaction.
+    async def read(self, use_case: PoolUseCase[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a use case reads from the pool of this page, in one transaction.
 
         The rest of the page then shows the pool as it was in that transaction.
         """
 
         def in_one_transaction(store: Store, pool: str) -> T:
             with store.moment() as moment:
-                # If `read` fails, the error page still links to the pool.
+                # If the use case fails, the error page still links to the pool.
                 self.known_pool = pool_message(moment, pool)
-                return read(moment, self.known_pool)
+                return use_case(moment, pool, *args, **kwargs)
 
-        return await self.read(in_one_transaction)
+        return await super().read(in_one_transaction)
+
+    async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
+        """Return what a function reads, as `read` does; the function gets the pool itself."""
+        return await self.read(lambda moment, _: read(moment, self.pool))
 
     @property
     def pool(self) -> PoolMessage:
-        """Return the pool of this page: of its snapshot, or else at most `key_seconds` old."""
+        """Return the pool of this page, as last read, or else at most `key_seconds` old."""
         assert self.known_pool is not None
         return self.known_pool
 

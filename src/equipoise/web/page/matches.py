@@ -88,11 +88,7 @@ async def matches_page(context: PageContext) -> Response:
     if wanted:
         return context.redirect(path("pools", context.pool_name, "matches", wanted))
     cursor, around = context.parameter("cursor") or None, context.parameter("around")[:200] or None
-    listed = await context.snapshot(
-        lambda store, pool: matches.matches(
-            store, pool.pool, cursor=cursor, limit=PAGE_SIZE, around=around
-        )
-    )
+    listed = await context.read(matches.matches, cursor=cursor, limit=PAGE_SIZE, around=around)
     here = ("pools", context.pool_name, "matches")
     return context.render(
         "matches.html",
@@ -109,10 +105,8 @@ async def match_page(context: PageContext) -> Response:
     """Return the page of a match."""
     wanted = context.id_of("match")
     cursor, around = context.parameter("cursor") or None, context.parameter("around")[:200] or None
-    details = await context.snapshot(
-        lambda store, pool: matches.match(
-            store, pool.pool, wanted, cursor=cursor, limit=MOST_PLAYERS, around=around
-        )
+    details = await context.read(
+        matches.match, wanted, cursor=cursor, limit=MOST_PLAYERS, around=around
     )
     here = ("pools", context.pool_name, "matches", details.match)
     players = [member for team in details.teams for member in team.players]
@@ -427,9 +421,7 @@ ACTIONS = {action.name: action for action in _ACTIONS}
 async def amendments_page(context: PageContext) -> Response:
     """Return the list of amendments, newest first."""
     cursor = context.parameter("cursor") or None
-    listed = await context.snapshot(
-        lambda store, pool: amending.amendments(store, pool.pool, cursor=cursor, limit=_PAGE_SIZE)
-    )
+    listed = await context.read(amending.amendments, cursor=cursor, limit=_PAGE_SIZE)
     here = ("pools", context.pool_name, "amendments")
     return context.render(
         "amendments.html",
@@ -446,7 +438,7 @@ async def amendment_page(context: PageContext) -> Response:
     seq = whole_number(text, 18)
     if seq is None:
         raise NotFoundError(f"no amendment {text[:50]}")
-    details = await context.snapshot(lambda store, pool: amending.amendment(store, pool.pool, seq))
+    details = await context.read(amending.amendment, seq)
     answer = context.render(
         "amendment.html",
         amendment=details,

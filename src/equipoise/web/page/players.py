@@ -306,9 +306,7 @@ async def embedded_leaderboard(context: PageContext) -> Response:
     """Return the best players of a public pool without forms, for a frame on another site."""
     if not context.pool.public:
         raise ForbiddenError("only the leaderboard of a public pool can be embedded")
-    board = await context.snapshot(
-        lambda store, pool: players.leaderboard(store, pool.pool, limit=BEST, inactive=False)
-    )
+    board = await context.read(players.leaderboard, limit=BEST, inactive=False)
     answer = context.render("embed.html", rows=board.players)
     # Browsers then ignore X-Frame-Options (Content Security Policy Level 3, section 7.1).
     policy = POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
@@ -533,9 +531,7 @@ def _facts(player: PlayerMessage) -> list[tuple[str, str]]:
 async def player_timeline(context: PageContext) -> Response:
     """Return a player's timeline as JSON for the chart."""
     name = context.id_of("player")
-    timeline = await context.snapshot(
-        lambda store, pool: rating_timeline(store, pool.pool, name, most=TIMELINE_MATCHES)
-    )
+    timeline = await context.read(rating_timeline, name, most=TIMELINE_MATCHES)
     pool = context.pool
     performances = timeline.performances if pool.system in _ON_SCALE else None
     return context.data(

@@ -28,7 +28,7 @@ _FONT = "Verdana, DejaVu Sans, sans-serif"
 async def badge(context: PageContext) -> Response:
     """Return a picture with the rating of a player, for other sites."""
     wanted = context.parameter("player")
-    standing = await context.snapshot(lambda store, pool: players.player(store, pool.pool, wanted))
+    standing = await context.read(players.player, wanted)
     pool = context.pool
     title = (pool.title or pool.pool)[:40]
     rating = number(standing.display, digits_of(pool))
